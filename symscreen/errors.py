@@ -1,0 +1,112 @@
+"""One small tree of errors: what came, why it is wrong, how to mend it.
+
+Everything below `InputError` is the user's to mend; the command line prints it as one line and exits with
+status 2. Anything else that escapes is a fault of symscreen's own.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "FormulaError",
+    "GrammarError",
+    "InputError",
+    "OptionError",
+    "OutputError",
+    "SpaceError",
+    "SymscreenError",
+    "TableError",
+    "nearest",
+    "printable",
+]
+
+
+class SymscreenError(Exception):
+    """The root: catch it to catch everything that symscreen raises on purpose."""
+
+
+class InputError(SymscreenError, ValueError):
+    """What the user gave cannot be used as it is."""
+
+
+class TableError(InputError):
+    """The data: a file that cannot be read, a column that is missing, values that cannot be ranked."""
+
+
+class GrammarError(InputError):
+    """A grammar or an operator: an unknown name, a bad rule, a definition that does not parse."""
+
+
+class FormulaError(InputError):
+    """A formula that the one notation cannot read."""
+
+
+class OptionError(InputError):
+    """An option whose value has no meaning."""
+
+
+class OutputError(InputError):
+    """A result that cannot be written where it was asked for."""
+
+
+class SpaceError(InputError):
+    """A space of formulas that does not fit into the memory allowed."""
+
+
+def printable(text: str) -> str:
+    r"""Show the control characters of a text, which would break a line or steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as a column's name.
+
+    Returns
+    -------
+    str
+        On one line.
+
+    Examples
+    --------
+    >>> print(printable("two\nlines, λ"))
+    two\nlines, λ
+    """
+    return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Say which known names are close to a word, for the end of an error message.
+
+    Parameters
+    ----------
+    word : str
+        What the user wrote.
+    known : iterable of str
+        The names that would have been right.
+
+    Returns
+    -------
+    str
+        ``"; did you mean 'a' or 'b'?"``, or ``"; known: a, b, c"`` where nothing is close.
+
+    Examples
+    --------
+    >>> nearest("sine", ["sin", "cos", "exp"])
+    "; did you mean 'sin'?"
+    >>> nearest("qqq", ["sin", "cos"])
+    '; known: sin, cos'
+    """
+    names = list(known)
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.strip().casefold(), name)
+    close = difflib.get_close_matches(word.strip().casefold(), list(folded), n=3, cutoff=0.6)
+    if close:
+        return "; did you mean " + " or ".join(repr(folded[name]) for name in close) + "?"
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"; known: {shown}" if shown else ""

@@ -1,0 +1,28 @@
+"""What every test shares: a random generator seeded by the test's own name, and small tables."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import settings
+
+# Properties are tried on the same examples on every run and every machine.
+settings.register_profile("symscreen", derandomize=True, deadline=None)
+settings.load_profile("symscreen")
+
+
+@pytest.fixture
+def rng(request) -> np.random.Generator:
+    name = request.node.nodeid.encode()
+    return np.random.default_rng(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little"))
+
+
+@pytest.fixture
+def frame(rng) -> pd.DataFrame:
+    """Sixty rows of three positive inputs, one with ties, and a noisy target."""
+    x1, x2 = rng.uniform(0.5, 2.0, (2, 60))
+    x3 = rng.integers(1, 5, 60).astype(float)
+    return pd.DataFrame({"x1": x1, "x2": x2, "x3": x3, "target": x1**2 + x2 / x3 + rng.normal(0, 0.1, 60)})

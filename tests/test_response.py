@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from symscreen.errors import TableError
+from symscreen.response import Response
+
+columns = st.lists(st.integers(-3, 3) | st.floats(-1e9, 1e9), min_size=2, max_size=30).filter(
+    lambda v: len(set(v)) > 1
+)
+
+
+@given(columns)
+def test_what_rank_statistics_need(values):
+    y = np.sort(np.array(values, dtype=float))
+    response = Response(y)
+    assert np.array_equal(response.doubled_ranks, 2 * rankdata(y))
+    assert np.array_equal(response.at_most, [(y <= v).sum() for v in y])
+    assert np.array_equal(response.at_least, [(y >= v).sum() for v in y])
+    assert response.untied == (len(set(y.tolist())) == len(y))
+    assert np.array_equal(response.group_sizes[response.group], [(y == v).sum() for v in y])
+    centred, exponent = response.centred
+    assert np.allclose(
+        np.ldexp(np.diff(centred), exponent), np.diff(np.unique(y)), rtol=1e-9, atol=1e-15 * np.abs(y).max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([2.0, 1.0], "not in ascending order"),
+        ([1.0, 1.0], r"constant \(1 in all 2 rows\).*--target"),
+        ([1.0, np.nan], "NaN or infinity"),
+        ([1.0], "at least 2 rows"),
+        ([[1.0, 2.0]], "at least 2 rows"),
+    ],
+)
+def test_a_response_that_cannot_be_ranked_is_refused(values, message):
+    with pytest.raises(TableError, match=message):
+        Response(np.array(values), "y")
