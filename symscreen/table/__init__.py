@@ -1,0 +1,8 @@
+"""Tables: a file or a frame in, a frozen `Table` in one canonical order out. The only reader of data."""
+
+from __future__ import annotations
+
+from symscreen.table.read import frame_columns, read_table
+from symscreen.table.record import Table
+
+__all__ = ["Table", "frame_columns", "read_table"]

@@ -1,0 +1,181 @@
+"""What one column holds: numbers, or something else and what."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.table.wording import quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = ["Column", "arrow_column", "python_column"]
+
+_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+_COMMA_NUMBER = r"^\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*$"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of a source, converted as far as it goes.
+
+    Parameters
+    ----------
+    holds : str
+        ``"numbers"``, ``"no values"``, or what else it holds, in words for people.
+    numbers : float64 array of shape (n,), or None
+        The values, NaN where one is missing; None where the column is not numeric.
+
+    Examples
+    --------
+    >>> python_column([1, None, 3]).numbers.tolist(), python_column(["a", "b"]).holds
+    ([1.0, nan, 3.0], 'text')
+    """
+
+    holds: str
+    numbers: NDArray[np.float64] | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers, at least one."""
+        return self.holds == "numbers"
+
+
+def _numeric(values: NDArray[np.float64]) -> Column:
+    return Column("no values" if np.isnan(values).all() else "numbers", values)
+
+
+def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
+    """Convert a column of an Arrow table.
+
+    Parameters
+    ----------
+    cells : pyarrow.Array or pyarrow.ChunkedArray, length n
+        Integers, floats, booleans and decimals become float64, dictionaries what they stand for.
+
+    Returns
+    -------
+    Column
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> arrow_column(pa.array([True, False])).numbers.tolist()
+    [1.0, 0.0]
+    """
+    import pyarrow as pa
+
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return arrow_column(cells.cast(kind.value_type))
+    if cells.null_count == len(cells):
+        return _numeric(np.full(len(cells), np.nan))
+    if pa.types.is_decimal(kind):
+        cells = cells.cast(pa.string())  # Arrow's own decimal -> float is not correctly rounded
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        return Column(_in_words(cells))
+    floats = cells.cast(pa.float64(), safe=False)
+    return _numeric(np.asarray(floats.fill_null(np.nan) if floats.null_count else floats))
+
+
+def python_column(cells: Any) -> Column:
+    """Convert a column of a frame, a dict or an array.
+
+    Parameters
+    ----------
+    cells : array, pandas Series or sequence, shape (n,)
+        None, NaN and pandas' NA count as missing.
+
+    Returns
+    -------
+    Column
+
+    Examples
+    --------
+    >>> python_column([1, 2.5, 3, "n/a"]).holds
+    "a mix of Python objects (float, int, str): 3 of 4 cells are numbers, but row 4 holds 'n/a'"
+    """
+    import pyarrow as pa
+
+    if not hasattr(cells, "dtype"):
+        listed = list(cells)
+        cells = np.empty(len(listed), dtype=object)  # np.array([1, "a"]) would make the 1 a text
+        cells[:] = listed
+    kind = cells.dtype.kind if isinstance(cells.dtype, np.dtype) else "O"
+    if kind in "biuf":
+        masked = isinstance(cells, np.ma.MaskedArray)
+        return _numeric(cells.astype(np.float64).filled(np.nan) if masked else np.asarray(cells, np.float64))
+    if kind == "c":
+        return Column("complex numbers")
+    try:
+        return arrow_column(pa.array(cells, from_pandas=True))
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return _mixed(cells)
+
+
+def _in_words(cells: pa.Array | pa.ChunkedArray) -> str:
+    """Say what an Arrow column holds that is neither numeric nor empty."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    kind = cells.type
+    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+        return _text(cells.cast(pa.large_string()))
+    for matches, words in (
+        (kinds.is_date(kind) or kinds.is_timestamp(kind) or kinds.is_time(kind), "dates or times"),
+        (kinds.is_duration(kind), "durations"),
+        (kinds.is_nested(kind), "lists or records"),
+    ):
+        if matches:
+            return words
+    return f"values of type {getattr(kind, 'extension_name', kind)}"
+
+
+def _text(cells: pa.Array | pa.ChunkedArray) -> str:
+    """Tell words from numbers that one bad cell or a decimal comma turned into text."""
+    import pyarrow.compute as pc
+
+    present = len(cells) - cells.null_count
+    looks = pc.match_substring_regex(cells, _NUMBER)
+    good = pc.sum(looks).as_py()
+    if good == present:
+        return "numbers stored as text"
+    bad = pc.index(looks, value=False).as_py()
+    if pc.all(pc.match_substring_regex(cells, _COMMA_NUMBER)).as_py():
+        return f"text: numbers with a decimal comma, such as {quoted(cells[bad])} in row {bad + 1}"
+    return _flawed("text", good, present, bad, cells[bad])
+
+
+def _mixed(cells: Any) -> Column:
+    """Convert or describe a column that no single Arrow type holds."""
+    import pandas as pd
+
+    values = np.asarray(cells, dtype=object)
+    present = ~pd.isna(values)
+    is_number = np.array([isinstance(value, numbers.Real | Decimal) for value in values])
+    bad = np.flatnonzero(present & ~is_number)
+    if not bad.size:
+        try:
+            floats = [float(value) if here else np.nan for value, here in zip(values, present, strict=True)]
+            return _numeric(np.array(floats))
+        except OverflowError:
+            return Column("integers beyond the range of floating point")
+    kinds = sorted({type(value).__name__ for value, here in zip(values, present, strict=True) if here})
+    words = (
+        f"a mix of Python objects ({', '.join(kinds)})" if len(kinds) > 1 else f"objects of type {kinds[0]}"
+    )
+    first = int(bad[0])
+    return Column(_flawed(words, int((present & is_number).sum()), int(present.sum()), first, values[first]))
+
+
+def _flawed(words: str, good: int, present: int, row: int, cell: object) -> str:
+    """Name the first bad cell of a column of which most cells are numbers."""
+    if 2 * good <= present:
+        return words
+    return f"{words}: {good} of {present} cells are numbers, but row {row + 1} holds {quoted(cell)}"

@@ -1,0 +1,204 @@
+"""A source and the user's options into a `Table`, or the columns of new rows for formulas already chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from symscreen.errors import OptionError, TableError
+from symscreen.table.choose import choose_inputs, choose_target, require
+from symscreen.table.column import python_column
+from symscreen.table.record import arranged
+from symscreen.table.source import read_frame
+from symscreen.table.wording import count, first_rows, listed, quoted
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from symscreen.table.record import Table
+    from symscreen.table.source import Frame
+
+    Source = str | os.PathLike[str] | pd.DataFrame | Mapping[Any, ArrayLike] | NDArray[Any]
+
+__all__ = ["frame_columns", "read_table"]
+
+_FEWEST_ROWS = 5
+
+
+def read_table(
+    source: Source,
+    *,
+    target: str | None = None,
+    inputs: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    missing: Literal["refuse", "drop"] = "refuse",
+    y: ArrayLike | None = None,
+) -> Table:
+    """Read a table and bring it into canonical order.
+
+    Parameters
+    ----------
+    source : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
+        A path ends in .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
+        these formats. The columns of an array are named x1 to xd. Labels of other types become text.
+        At least 5 rows.
+    target : str, optional
+        The response's column. Left out: ``target``, ``label`` or ``y``, in that order, else the last.
+    inputs : sequence of str, optional
+        The input columns. Left out: all numeric columns, without the target and without identifiers
+        (columns named like ``id``, ``row`` or ``user_id`` that hold distinct integers).
+    exclude : sequence of str, optional
+        Columns to leave out.
+    missing : {"refuse", "drop"}
+        What to do with rows in which a used column has no value.
+    y : array_like, shape (n,), optional
+        The response, where the source does not carry it; a Series keeps its name.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the source cannot be read, a column is missing or not numeric, values are missing or
+        infinite, or rows are too few. The message is one line: what, where, how to mend it.
+    OptionError
+        If `missing` is neither of its values, or both `target` and `y` are given.
+
+    Examples
+    --------
+    >>> columns = {"b": [1, 2, 3, 4, 5], "a": [2, 4, 6, 8, 0], "name": list("pqrst")}
+    >>> table = read_table(columns, y=[9, 8, 7, 6, 5])
+    >>> table.names, table.response.name, table.response.values.tolist()
+    (('a', 'b'), 'y', [5.0, 6.0, 7.0, 8.0, 9.0])
+    >>> table.notices
+    ("left out: 'name' (text)",)
+    """
+    if missing not in {"refuse", "drop"}:
+        raise OptionError(f"--missing {missing!r} is unknown: choose refuse or drop")
+    if target is not None and y is not None:
+        raise OptionError(
+            "both --target and y are given: the response comes from a column or from y, not both"
+        )
+    frame = read_frame(source)
+    if not frame.n:
+        raise TableError(f"{frame.where} has a header but no rows: at least {_FEWEST_ROWS} are needed")
+    picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
+    if y is None:
+        name, notices = choose_target(frame, None if target is None else str(target), excluded)
+        response = _numbers(frame, name)
+        chosen, more = choose_inputs(frame, name, picked, excluded)
+    else:
+        notices = []
+        chosen, more = choose_inputs(frame, None, picked, excluded)
+        name, response = _given_response(y, frame, chosen)
+    used = {each: _numbers(frame, each) for each in chosen}
+    kept, dropped = _complete_rows(frame, {name: response} | used, missing)
+    try:
+        return arranged(used, response, name, kept=kept, notices=[*notices, *more, *dropped])
+    except TableError as error:
+        raise TableError(f"{frame.where}: {error}") from error
+
+
+def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Read the named columns of new rows, in the rows' own order.
+
+    Parameters
+    ----------
+    rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
+        As for `read_table`, of any number of rows.
+    names : sequence of str
+        The columns needed; others may hold anything.
+
+    Returns
+    -------
+    dict of str to float64 array, each of shape (n,)
+        In the order of `names`; NaN where a value is missing. The arrays are copies.
+
+    Raises
+    ------
+    TableError
+        If the source cannot be read, or a column is missing or not numeric.
+
+    Examples
+    --------
+    >>> frame_columns({"b": [1, 2], "a": [None, 0.5]}, ["a"])
+    {'a': array([nan, 0.5])}
+    """
+    frame = read_frame(rows)
+    needed = _names(names)
+    require(frame, needed, "the screen")
+    return {name: _numbers(frame, name) + 0.0 for name in needed}  # -0.0 + 0.0 is 0.0, as in a Table
+
+
+def _names(given: Sequence[str]) -> Collection[str]:
+    """Take names once each, in order; a lone text is one name, and other labels are text as in a frame."""
+    return dict.fromkeys([given] if isinstance(given, str) else map(str, given))
+
+
+def _numbers(frame: Frame, name: str) -> NDArray[np.float64]:
+    column = frame.columns[name]
+    if column.numbers is None:
+        raise TableError(f"{frame.where}: the column {quoted(name)} holds {column.holds}; numbers are needed")
+    return column.numbers
+
+
+def _given_response(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> tuple[str, NDArray[np.float64]]:
+    """Check a response that comes beside the source, and name it."""
+    cells: Any = y if hasattr(y, "shape") else np.array(y, dtype=object)
+    if cells.shape != (frame.n,):
+        raise TableError(
+            f"y has shape {cells.shape}: one value is needed for each of the {frame.n} rows of {frame.where}"
+        )
+    column = python_column(cells)
+    if column.numbers is None or not column.numeric:
+        raise TableError(f"y holds {column.holds}: numbers are needed")
+    label = getattr(y, "name", None)
+    if label is None:
+        name = "y"
+        while name in inputs:
+            name += "_"
+        return name, column.numbers
+    if str(label) in inputs:
+        raise TableError(
+            f"{quoted(label)} is the name of y and of a column of {frame.where}: "
+            "leave that column out with --exclude, or rename one"
+        )
+    return str(label), column.numbers
+
+
+def _complete_rows(
+    frame: Frame, used: dict[str, NDArray[np.float64]], missing: str
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Find the rows without missing values; refuse infinities, and gaps unless they may be dropped."""
+    gaps = np.zeros(frame.n, dtype=bool)
+    gappy = []
+    for name, values in used.items():
+        if np.isfinite(values).all():
+            continue
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise TableError(
+                f"{frame.where}: the column {quoted(name)} is infinite in {first_rows(infinite)}; "
+                "correct these values, or leave the column out with --exclude"
+            )
+        gaps |= np.isnan(values)
+        gappy.append(name)
+    what = f"{count(int(gaps.sum()), 'row')} of {frame.n} with missing values"
+    where = f"({first_rows(gaps)}; in {listed(gappy)})"
+    if gappy and missing == "refuse":
+        raise TableError(
+            f"{frame.where} has {what} {where}: mend them, leave columns out with --exclude, "
+            "or drop these rows with --missing drop"
+        )
+    left = frame.n - int(gaps.sum())
+    if left < _FEWEST_ROWS:
+        after = f" after dropping {what} {where}" if gappy else ""
+        raise TableError(f"{frame.where} has {count(left, 'row')}{after}: at least {_FEWEST_ROWS} are needed")
+    return ~gaps, [f"dropped: {what} {where}"] if gappy else []

@@ -1,0 +1,133 @@
+"""The table that a screen works on, in the one order that makes its results independent of the source's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.response import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Table", "arranged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs and response of a screen, in canonical order.
+
+    Columns stand in the order of their names (by code point), rows in ascending order of the response,
+    ties in the order of the inputs. Two sources that differ only in the order of their rows or columns
+    give the same bytes.
+
+    Parameters
+    ----------
+    names : tuple of str, length d
+        The inputs' names, exactly as the source writes them.
+    columns : float64 array, shape (d, n), C-contiguous
+        One row per input. Finite; no negative zeros.
+    response : Response
+        The response, n values in ascending order.
+    rows : int64 array, shape (n,)
+        For each row here, its number in the source: 0 for the first data row.
+    notices : tuple of str
+        What was decided or left out, and why: one line each, for people.
+    dropped : int
+        The number of rows dropped for missing values.
+    digest : str
+        SHA-256, in hexadecimal, of the names, the response's name and all values in canonical order.
+
+    Examples
+    --------
+    >>> from symscreen.table import read_table
+    >>> table = read_table({"y": [5, 4, 3, 2, 1], "b": [1, 2, 3, 4, 9], "a": [0, 0, 1, 1, 2]})
+    >>> table.names, table.columns.shape, table.rows.tolist()
+    (('a', 'b'), (2, 5), [4, 3, 2, 1, 0])
+    """
+
+    names: tuple[str, ...]
+    columns: NDArray[np.float64]
+    response: Response
+    rows: NDArray[np.int64]
+    notices: tuple[str, ...]
+    dropped: int
+    digest: str
+
+
+def arranged(
+    inputs: dict[str, NDArray[np.float64]],
+    response: NDArray[np.float64],
+    name: str,
+    *,
+    kept: NDArray[np.bool_],
+    notices: Sequence[str],
+) -> Table:
+    """Put columns and rows into canonical order.
+
+    Parameters
+    ----------
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the rows kept.
+    response : float64 array, shape (m,)
+        The response column, finite in the rows kept.
+    name : str
+        The response's name.
+    kept : bool array, shape (m,)
+        The rows that the table takes; the others count as dropped.
+    notices : sequence of str
+        For people.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the response is constant.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
+    >>> arranged({"x": x}, y, "y", kept=np.array([True, False, True]), notices=()).columns.tolist()
+    [[3.0, 1.0]]
+    """
+    names = tuple(sorted(inputs))
+    rows = np.flatnonzero(kept)
+    order = rows[_canonical_order([inputs[each][rows] for each in names], response[rows])]
+    columns = np.empty((len(names), rows.size))
+    for row, each in zip(columns, names, strict=True):
+        np.add(inputs[each][order], 0.0, out=row)  # -0.0 + 0.0 is 0.0
+    ordered = Response(response[order] + 0.0, name)
+    return Table(
+        names=names,
+        columns=columns,
+        response=ordered,
+        rows=order.astype(np.int64),
+        notices=tuple(notices),
+        dropped=int(kept.size - rows.size),
+        digest=_digest(names, columns, ordered),
+    )
+
+
+def _canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Order rows by response, then by the columns from first to last."""
+    order = np.argsort(response, kind="stable")
+    if (np.diff(response[order]) > 0).all():
+        return order  # no tie is left for the columns to break, and there may be 100,000 of them
+    return np.lexsort((*reversed(columns), response))
+
+
+def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: Response) -> str:
+    # JSON, because names may hold any separator
+    hashed = hashlib.sha256(json.dumps([names, response.name, columns.shape]).encode())
+    for values in (columns, response.values):
+        hashed.update(np.ascontiguousarray(values, dtype="<f8").data)
+    return hashed.hexdigest()
