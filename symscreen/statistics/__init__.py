@@ -1,0 +1,1 @@
+"""The numeric kernels: arrays in, arrays out."""
