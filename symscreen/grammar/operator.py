@@ -1,0 +1,182 @@
+"""The operator record: all that symscreen knows about one operator, in one frozen place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+    Residues = NDArray[np.uint64]
+
+__all__ = ["Domain", "Monotone", "Notation", "Operator", "UnitRule", "in_domain"]
+
+
+class Domain(StrEnum):
+    """Where an argument may lie."""
+
+    REAL = "real"
+    NONZERO = "nonzero"
+    NONNEGATIVE = "nonnegative"
+    POSITIVE = "positive"
+    UNIT = "unit"  # the closed interval [−1, 1]
+
+
+class Monotone(StrEnum):
+    """On which side a unary operator keeps or turns the order of its argument."""
+
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+    FROM_ZERO = "increasing from zero"  # increasing for x ≥ 0, decreasing for x ≤ 0
+    BY_SIDE = "decreasing on each side"  # decreasing for x < 0 and for x > 0, with a jump at 0
+    NONE = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRule:
+    """What an operator asks of units and what it makes of them.
+
+    Parameters
+    ----------
+    kind : str
+        ``same`` (the argument's), ``like`` (both alike, the result too), ``product``, ``quotient``,
+        ``power`` (the argument's to a fixed power), ``pure`` (pure numbers in, a pure number out),
+        ``exponent`` (pure numbers, or any base with a whole-number constant above) or ``composed`` (what the
+        formula that defines the operator makes of them).
+    power : Fraction
+        The power of ``power``.
+    """
+
+    kind: str
+    power: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How an operator is written; `symscreen.expression` prints by it.
+
+    Parameters
+    ----------
+    template : str
+        With ``{}`` for each argument; empty for a call, ``name(a, b)``.
+    binds : int
+        How tightly the result holds together: 10 sum, 20 product, 30 minus sign, 40 power, 50 atom.
+    arguments : tuple of int
+        How tightly each argument must hold together to stand without parentheses.
+    literals : tuple
+        For each argument, the numbers that must stand in parentheses there because bare they mean another
+        operator (``x**2`` is `square`, ``x**(2)`` is `pow` of x and 2); None for every number.
+    """
+
+    template: str = ""
+    binds: int = 50
+    arguments: tuple[int, ...] = (0, 0)
+    literals: tuple[tuple[int, ...] | None, ...] = ((), ())
+
+    def draws(self, place: int, number: float) -> bool:
+        """Say whether a bare number in this place would be read as part of a short form."""
+        literals = self.literals[place]
+        return literals is None or number in literals
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A unary or binary function with everything that symscreen knows about it.
+
+    Parameters
+    ----------
+    name : str
+        As users type it.
+    arity : {1, 2}
+        The number of arguments.
+    numeric : callable
+        float64 arrays to a float64 array, element by element. Outside the domain it gives NaN or
+        infinity; it never protects, clips or replaces.
+    symbolic : callable
+        sympy expressions to a sympy expression.
+    fingerprint : callable
+        Fingerprints of the arguments to that of the value (`symscreen.grammar.fingerprint`).
+    domain : tuple of Domain
+        Where each argument may lie.
+    units : UnitRule
+        What it makes of units.
+    summary : str
+        One line for the listing.
+    cost : int
+        What it adds to a formula's complexity.
+    commutative : bool
+        Whether f(a, b) = f(b, a).
+    monotone : Monotone
+        For a unary operator, where it keeps or turns the order of its argument.
+    steps : int
+        How many shipped operators it is made of.
+    cancels : bool
+        Whether it can leave only the rounding error of its arguments, as a difference of equals does.
+    prepare_right : callable or None
+        Applied once to the fingerprints of all right arguments before `fingerprint`, where that saves work
+        (division multiplies by an inverse).
+    notation : Notation
+        How it is written.
+    """
+
+    name: str
+    arity: int
+    numeric: Callable[..., Values]
+    symbolic: Callable[..., Any]
+    fingerprint: Callable[..., Residues]
+    domain: tuple[Domain, ...]
+    units: UnitRule
+    summary: str
+    cost: int = 1
+    steps: int = 1
+    commutative: bool = False
+    monotone: Monotone = Monotone.NONE
+    cancels: bool = False
+    prepare_right: Callable[[Residues], Residues] | None = None
+    notation: Notation = Notation()
+
+    def key(self, *arguments: Residues) -> Residues:
+        """Return the fingerprint of the value from those of the arguments, shape (…, 2)."""
+        if self.prepare_right is not None:
+            arguments = (*arguments[:-1], self.prepare_right(arguments[-1]))
+        return self.fingerprint(*arguments)
+
+
+def in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
+    """Say of each row of a block whether all its values lie in a domain.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, n)
+        One feature a row.
+    domain : Domain
+        The domain.
+
+    Returns
+    -------
+    bool array, shape (q,)
+
+    Examples
+    --------
+    >>> in_domain(np.array([[1.0, 2.0], [0.0, 2.0]]), Domain.POSITIVE).tolist()
+    [True, False]
+    """
+    match domain:
+        case Domain.REAL:
+            return np.ones(len(values), dtype=np.bool_)
+        case Domain.NONZERO:
+            return np.asarray((values != 0).all(axis=1))
+        case Domain.NONNEGATIVE:
+            return np.asarray(values.min(axis=1) >= 0)
+        case Domain.POSITIVE:
+            return np.asarray(values.min(axis=1) > 0)
+        case Domain.UNIT:
+            return np.asarray(np.abs(values).max(axis=1) <= 1)

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import BINARY, expressions, put_in
+
+from symscreen.errors import FormulaError, GrammarError
+from symscreen.expression import Column, apply, columns_of, evaluate, key, parse, to_sympy, to_text
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.define import define_operator, finite_or_nan, look_up
+
+X, Y = Column("x"), Column("y")
+of_x = expressions(st.just("x")).map(lambda tree: apply(OPERATORS["add"], X, tree))
+ROWS = {"x": np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0]), "y": np.array([1.0, 0.0, 0.0, -0.75, 2.0, 0.5])}
+
+
+def define(formula, name="f", **options):
+    return define_operator(name, formula, OPERATORS, **options)
+
+
+def numeric(operator, *arguments):
+    with np.errstate(all="ignore"):
+        return operator.numeric(*map(np.array, arguments))
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree=st.builds(apply, st.sampled_from(BINARY), expressions(st.sampled_from(["x", "y"])), st.just(X)))
+def test_an_operator_is_the_formula_that_defines_it(tree):
+    operator = define(to_text(tree))
+    assert operator.arity == len(columns_of(tree))
+    applied = apply(operator, *(X, Y)[: operator.arity])
+    np.testing.assert_array_equal(evaluate(applied, ROWS), evaluate(tree, ROWS))
+    assert key(applied) == key(tree)
+
+
+@settings(max_examples=100, deadline=None)
+@given(outer=st.sampled_from(BINARY), left=of_x, right=of_x, alike=st.booleans())
+def test_what_is_called_commutative_is(outer, left, right, alike):
+    tree = apply(outer, left, put_in(left if alike else right, {"x": Y}))
+    turned = put_in(tree, {"x": Y, "y": X})
+    assert define(to_text(tree)).commutative == (key(turned) == key(tree))
+
+
+@pytest.mark.parametrize(
+    ("formula", "x", "expected"),
+    [
+        ("1/(1/x)", [0.0, 2.0], [np.nan, 2.0]),
+        ("x/x", [0.0, 2.0], [np.nan, 1.0]),
+        ("exp(-exp(x))", [1000.0, 0.0], [np.nan, np.exp(-1.0)]),
+        ("log(x)**0", [-1.0, 2.0], [np.nan, 1.0]),
+        ("min(1/x, 1)", [0.0, 4.0], [np.nan, 0.25]),
+        ("sqrt(x)**2", [-1.0, 4.0], [np.nan, 4.0]),
+        ("sin(pi*x)", [0.5, -0.5], [1.0, -1.0]),
+        ("2 + 0*x", [7.0, 8.0], [2.0, 2.0]),
+    ],
+)
+def test_a_domain_hidden_inside_is_kept(formula, x, expected):
+    np.testing.assert_allclose(numeric(define(formula), x), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("formula", "commutative"),
+    [
+        ("x*y/(x + y)", True),
+        ("(x - y)**2", True),
+        ("abs(x - y)/max(x, y)", True),
+        ("cos(x - y)", True),
+        ("sin(x - y)", False),
+        ("x - y", False),
+        ("x**y", False),
+        ("x*sin(y)", False),
+        ("x + 0*y", False),
+        ("x**2", False),
+    ],
+)
+def test_commutativity_is_found(formula, commutative):
+    assert define(formula).commutative == commutative
+
+
+@pytest.mark.parametrize(
+    ("formula", "cost", "steps"),
+    [("x", 0, 0), ("id(x)", 0, 1), ("exp(-x**2)", 3, 3), ("x*y/(x + y)", 3, 3), ("2*x + 1", 2, 2)],
+)
+def test_the_cost_is_the_sum_of_those_inside_unless_given(formula, cost, steps):
+    assert (define(formula).cost, define(formula).steps) == (cost, steps)
+    assert define(formula, cost=7).cost == 7
+
+
+def test_definitions_may_call_one_another():
+    first = define("x*y", "first", cost=5)
+    second = define_operator("second", "first(x, first(x, 2))", {**OPERATORS, "first": first})
+    assert numeric(second, [3.0]).tolist() == [18.0]
+    assert (second.arity, second.cost, second.steps) == (1, 10, 2)
+
+
+def test_sympy_sees_through_a_definition():
+    x, y = sympy.symbols("x y")
+    assert define("sin(pi*x)/2").symbolic(x) == sympy.sin(sympy.pi * x) / 2
+    assert define("x*y/(x + y)").symbolic(y, x) == x * y / (x + y)
+    harmonic = define("x*y/(x + y)", "harmonic")
+    tree = parse("harmonic(`a b`, 2)", {"harmonic": harmonic})
+    assert to_sympy(tree) == 2 * sympy.Symbol("a b") / (sympy.Symbol("a b") + 2)
+
+
+def test_numbers_inside_are_broadcast_over_blocks():
+    operator = define("max(1, x) + y/2")
+    block = numeric(operator, [[0.0, 2.0], [3.0, -4.0]], [[2.0, 2.0], [4.0, 4.0]])
+    assert block.tolist() == [[2.0, 3.0], [5.0, 3.0]]
+    keys = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.uint64)
+    assert operator.key(keys, keys).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("formula", "error", "message"),
+    [
+        ("x + z", GrammarError, "'f' is defined with 'z'; the arguments are called x and y"),
+        ("x + `a b`", GrammarError, "'f' is defined with 'a b'; the arguments are called x and y"),
+        ("y + 1", GrammarError, "'f' is defined without its argument x"),
+        ("1 + 2", GrammarError, "'f' is defined without its argument x"),
+        ("sine(x)", GrammarError, "there is no operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"),
+        ("f(x)", GrammarError, "there is no operator 'f'; known: id, neg, abs"),
+        ("sin(x, y)", GrammarError, "the operator 'sin' takes one argument, 2 given"),
+        ("pow(x)", GrammarError, "the operator 'pow' takes two arguments, 1 given"),
+        (
+            "x +",
+            FormulaError,
+            "formula 'x +', character 4: expected a column, a number or an operator's name",
+        ),
+        ("", FormulaError, "formula '', character 1: expected a column, a number or an operator's name"),
+        (
+            "+".join(["x*x"] * 101),
+            GrammarError,
+            "'f' comes to 201 operators, one inside another; at most 200",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong(formula, error, message):
+    with pytest.raises(error) as caught:
+        define(formula)
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_definitions_that_double_one_another_are_refused_before_they_explode():
+    operators = dict(OPERATORS)
+    operators["f0"] = define("x + y*x", "f0")
+    for n in range(1, 7):
+        operators[f"f{n}"] = define_operator(f"f{n}", f"f{n - 1}(x, y) + f{n - 1}(y, x)", operators)
+    with pytest.raises(GrammarError) as caught:
+        define_operator("f7", "f6(x, y) + f6(y, x)", operators)
+    assert str(caught.value) == "'f7' comes to 383 operators, one inside another; at most 200"
+
+
+def test_the_largest_definition_is_computed():
+    formula = "x"
+    for _ in range(149):
+        formula = f"sin({formula})"
+    deep = define(formula, "deep")
+    deeper = define_operator("deeper", "deep(" + "cos(" * 51 + "x" + ")" * 52, {**OPERATORS, "deep": deep})
+    assert deeper.steps == 200
+    assert np.isfinite(numeric(deeper, [1.0])).all()
+    assert deeper.symbolic(sympy.Symbol("x")).free_symbols == {sympy.Symbol("x")}
+
+
+def test_looking_up_gives_the_operator_itself():
+    assert look_up("sin", 1, OPERATORS) is OPERATORS["sin"]
+
+
+def test_only_infinities_become_nan():
+    values = finite_or_nan(np.array([1.0, np.inf, -np.inf, np.nan, -0.0, 1e308]))
+    np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, np.nan, -0.0, 1e308])

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from symscreen.errors import GrammarError, OptionError
+from symscreen.grammar import Grammar, load_grammar
+
+
+def test_an_altered_grammar_keeps_everything_else():
+    basic = load_grammar("basic")
+    altered = basic.altered(unary=["tan", "sin"], max_complexity=5)
+    assert [operator.name for operator in altered.unary] == ["tan", "sin"]
+    assert altered.max_complexity == 5
+    for field in dataclasses.fields(Grammar):
+        if field.name not in {"unary", "max_complexity"}:
+            assert getattr(altered, field.name) is getattr(basic, field.name)
+
+
+def test_altering_nothing_changes_nothing():
+    physics = load_grammar("physics")
+    assert vars(physics.altered()) == vars(physics)
+
+
+def test_operators_keep_the_costs_of_the_grammar(tmp_path):
+    path = tmp_path / "costly.toml"
+    path.write_text('unary = ["sin"]\nbinary = ["add"]\n[costs]\ntan = 4\n')
+    assert load_grammar(path).altered(unary=["tan"]).unary[0].cost == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (
+            {"unary": ["sine"]},
+            GrammarError,
+            "--unary: there is no unary operator 'sine'; did you mean 'sin' or",
+        ),
+        ({"unary": ["add"]}, GrammarError, "--unary: 'add' is a binary operator; list it under binary"),
+        ({"binary": ["add", "add"]}, GrammarError, "--binary: 'add' is listed twice"),
+        ({"max_complexity": 0}, OptionError, "max_complexity is 0; a single column already has complexity 1"),
+    ],
+)
+def test_a_bad_change_is_refused(change, error, message):
+    with pytest.raises(error) as caught:
+        load_grammar("basic").altered(**change)
+    assert str(caught.value).startswith(message)
+
+
+def test_layers_are_the_grammars_unless_given():
+    strogatz = load_grammar("strogatz")
+    assert [layer.kind for layer in strogatz.parsed_layers()] == ["b", "u", "b"]
+    assert [str(layer) for layer in strogatz.parsed_layers("ub[add]")] == [
+        "u[sin,cos,square,cube,inv]",
+        "b[add]",
+    ]
+
+
+def test_altered_lists_are_what_the_letters_stand_for():
+    altered = load_grammar("basic").altered(unary=["tanh"], binary=["max"])
+    assert list(map(str, altered.parsed_layers())) == ["u[tanh]", "b[max]"]
+
+
+def test_no_operators_leave_a_letter_nothing_to_stand_for():
+    with pytest.raises(OptionError, match="no unary operators"):
+        load_grammar("basic").altered(unary=[]).parsed_layers()
+
+
+def test_a_grammar_cannot_be_changed_in_place():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        load_grammar("basic").layers = "u"

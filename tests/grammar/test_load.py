@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symscreen.errors import GrammarError
+from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+
+SHIPPED = Path(__file__).resolve().parents[2] / "operators"
+every_grammar = pytest.mark.parametrize("name", grammar_names())
+SIN = 'unary = ["sin"]\n'
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a grammar file of the given content."""
+
+    def load(content):
+        path = tmp_path / "g.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return load_grammar(path)
+
+    return load
+
+
+@pytest.fixture
+def refused(tmp_path, load):
+    """Load a grammar file that must be refused, and hand back the message without its folder."""
+
+    def message(content):
+        with pytest.raises(GrammarError) as caught:
+            load(content)
+        text = str(caught.value)
+        assert len(text.splitlines()) == 1
+        assert len(text) < 500 + len(str(tmp_path))
+        assert text.startswith(f"{tmp_path}/g.toml")
+        return text.removeprefix(f"{tmp_path}/")
+
+    return message
+
+
+def names(operators):
+    return [operator.name for operator in operators]
+
+
+def test_the_grammars_that_ship():
+    assert set(grammar_names()) == {path.stem for path in SHIPPED.iterdir() if path.suffix == ".toml"}
+    assert {"basic", "ablation", "strogatz", "physics"} <= set(grammar_names())
+
+
+@every_grammar
+def test_a_shipped_grammar_is_what_its_file_says(name):
+    content = tomllib.loads((SHIPPED / f"{name}.toml").read_text(encoding="utf-8"))
+    grammar = load_grammar(name)
+    assert grammar.name == name
+    assert grammar.description.endswith(".")
+    assert len(grammar.description.splitlines()) == 1
+    assert names(grammar.unary) == content["unary"]
+    assert names(grammar.binary) == content["binary"]
+    assert grammar.constants == tuple(content.get("constants", ()))
+    assert grammar.max_complexity == content.get("max_complexity")
+    assert "".join(layer.kind for layer in grammar.parsed_layers()) == content["layers"]
+    assert grammar.forbid == {outer: frozenset(inner) for outer, inner in content.get("forbid", {}).items()}
+    assert grammar.operators == OPERATORS
+
+
+@every_grammar
+def test_the_rules_of_a_shipped_grammar_are_about_its_own_operators(name):
+    grammar = load_grammar(name)
+    own = set(names(grammar.unary + grammar.binary))
+    for rules in (grammar.forbid, grammar.forbid_within):
+        assert rules.keys() <= own
+        assert frozenset().union(*rules.values()) <= own
+
+
+@every_grammar
+def test_a_shipped_grammar_is_loaded_by_name_and_by_path(name):
+    by_path = load_grammar(SHIPPED / f"{name}.toml")
+    assert by_path.name == str(SHIPPED / f"{name}.toml")
+    assert vars(by_path) | {"name": name} == vars(load_grammar(name))
+    assert load_grammar(str(SHIPPED / f"{name}.toml")).layers == by_path.layers
+
+
+def test_the_default_is_basic():
+    assert load_grammar().name == "basic"
+
+
+def test_a_grammar_with_every_key(load):
+    grammar = load("""
+        description = "All of it."
+        unary = ["sin", "gauss"]
+        binary = ["add", "harmonic"]
+        constants = [-1, 2]
+        layers = "u[gauss] b"
+        max_complexity = 9
+        [costs]
+        sin = 3
+        gauss = 2
+        [forbid]
+        sin = ["gauss"]
+        [forbid_within]
+        gauss = ["sin", "gauss"]
+        [columns]
+        sin = ["angle", "a column that these data lack"]
+        [define.gauss]
+        formula = "exp(-x**2)"
+        [define.harmonic]
+        formula = "2*x*y/(x + y)"
+        cost = 5
+        [define.wave]
+        formula = "sin(pi*gauss(x))"
+    """)
+    assert names(grammar.unary) == ["sin", "gauss"]
+    assert names(grammar.binary) == ["add", "harmonic"]
+    assert grammar.description == "All of it."
+    assert grammar.constants == (-1, 2)
+    assert list(map(str, grammar.parsed_layers())) == ["u[gauss]", "b[add,harmonic]"]
+    assert grammar.max_complexity == 9
+    assert grammar.forbid == {"sin": {"gauss"}}
+    assert grammar.forbid_within == {"gauss": {"sin", "gauss"}}
+    assert grammar.columns == {"sin": {"angle", "a column that these data lack"}}
+    assert [operator.cost for operator in grammar.unary + grammar.binary] == [3, 2, 1, 5]
+    assert grammar.operators["wave"].cost == 3 + 1 + 2  # what a definition calls costs what this grammar says
+    assert grammar.operators["harmonic"].commutative
+    assert grammar.operators["wave"].numeric(np.zeros(2)).round(12).tolist() == [0.0, 0.0]
+    assert OPERATORS["sin"].cost == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "layers"),
+    [('unary = ["sin"]', "u"), ('binary = ["add"]', "b"), ('unary = ["sin"]\nbinary = ["add"]', "ub")],
+)
+def test_what_a_file_leaves_out_has_a_default(load, content, layers):
+    grammar = load(content)
+    assert grammar.layers == layers
+    assert (grammar.description, grammar.constants, grammar.max_complexity) == ("", (), None)
+    assert grammar.forbid == grammar.forbid_within == grammar.columns == {}
+
+
+# fmt: off
+BAD_LISTS = [
+    ('', 'unary: the grammar lists no operator; give unary = […] or binary = […]'),
+    ('unary = []', 'unary: the grammar lists no operator; give unary = […] or binary = […]'),
+    ('unray = ["sin"]', "unray: this key has no meaning; did you mean 'unary'?"),
+    ('unary = "sin"', """unary: expected a list of names such as ["sin", "exp"], found 'sin'"""),
+    ('unary = [1]', 'unary: expected a list of names such as ["sin", "exp"], found [1]'),
+    ('unary = [["sin"]]', """unary: expected a list of names such as ["sin", "exp"], found [['sin']]"""),
+    (f'unary = {list(range(9999))}', 'unary: expected a list of names such as ["sin", "exp"], found [0, 1,'),
+    ('unary = ["sine"]', "unary: there is no unary operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"),
+    ('binary = ["mull"]', "binary: there is no binary operator 'mull'; did you mean 'mul'?"),
+    ('unary = ["add"]', "unary: 'add' is a binary operator; list it under binary"),
+    ('binary = ["sin"]', "binary: 'sin' is a unary operator; list it under unary"),
+    ('unary = ["sin", "exp", "sin"]', "unary: 'sin' is listed twice"),
+]
+BAD_KEYS = [
+    ('zzz = 1', 'zzz: this key has no meaning; known: description, unary, binary, constants, layers, '),
+    (r'"a\nb" = 1', r"'a\nb': this key has no meaning; known: description, "),
+    ('description = 1', 'description: expected a text, found 1'),
+    ('max_complexity = 0', 'max_complexity: expected a whole number from 1 to 1000, found 0'),
+    ('max_complexity = 2.0', 'max_complexity: expected a whole number from 1 to 1000, found 2.0'),
+    ('max_complexity = true', 'max_complexity: expected a whole number from 1 to 1000, found True'),
+    ('max_complexity = 1979-05-27', 'max_complexity: expected a whole number from 1 to 1000, found datetime'),
+    ('constants = 1', 'constants: expected a list of whole numbers such as [1, 2], found 1'),
+    ('constants = [1, 0.5]', 'constants: expected a list of whole numbers such as [1, 2], found [1, 0.5]'),
+    ('constants = [true]', 'constants: expected a list of whole numbers such as [1, 2], found [True]'),
+    ('constants = [1, 0]', 'constants: 0 is no useful constant; give whole numbers other than 0, below'),
+    ('constants = [-1000000000000000]', 'constants: -1000000000000000 is no useful constant; give whole'),
+    ('constants = [1, 2, 1]', 'constants: a number is listed twice'),
+    ('layers = 2', 'layers: expected a text, found 2'),
+    ('layers = "ux"', "layers: layers, character 2: expected u or b, as in 'ub' or 'u[sin,square]"),
+    ('layers = ""', 'layers: layers is empty; give for instance --layers ub'),
+    ('layers = "ub"', "layers: layer 2 is 'b' but there are no binary operators; give --binary"),
+    ('layers = "u[tann]"', "layers: layer 1 (u): there is no unary operator 'tann'; did you mean 'tan' or"),
+    ('[[costs]]\nsin = 1', "costs: expected a table, [costs], found [{'sin': 1}]"),
+    ('[costs]\nsine = 1', "costs.sine: there is no operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"),
+    ('[costs]\nsin = -1', 'costs.sin: expected a whole number from 0 to 1000, found -1'),
+    ('[costs]\nsin = 1001', 'costs.sin: expected a whole number from 0 to 1000, found 1001'),
+    ('[costs]\nsin = "1"', "costs.sin: expected a whole number from 0 to 1000, found '1'"),
+    ('forbid = 1', 'forbid: expected a table, [forbid], found 1'),
+    ('[forbid]\nsine = []', "forbid.sine: there is no operator 'sine'; did you mean 'sin' or"),
+    ('[forbid]\nsin = ["cosine"]', "forbid.sin: there is no operator 'cosine'; did you mean 'sin' or 'cos'"),
+    ('[forbid]\nsin = "sin"', """forbid.sin: expected a list of names such as ["sin", "exp"], found 'sin'"""),
+    ('[forbid_within]\nlogg = []', "forbid_within.logg: there is no operator 'logg'; did you mean 'log'?"),
+    ('[forbid_within]\nsin = ["expp"]', "forbid_within.sin: there is no operator 'expp'; did you mean"),
+    ('[columns]\nsine = ["angle"]', "columns.sine: there is no operator 'sine'; did you mean 'sin' or"),
+    ('[columns]\nsin = [1]', 'columns.sin: expected a list of names such as ["sin", "exp"], found [1]'),
+    ('define = "x"', "define: expected a table, [define], found 'x'"),
+    ('[define]\nf = "sin(x)"', "define.f: expected a table, [define.f], found 'sin(x)'"),
+    ('[define.f]', 'define.f.formula: missing; give for instance formula = "sin(pi*x)"'),
+    ('[define.f]\nformula = 1', 'define.f.formula: expected a text, found 1'),
+    ('[define.f]\nformla = "x"', "define.f.formla: this key has no meaning; did you mean 'formula'?"),
+    ('[define.f]\nformula = "x"\ncost = 1.5', 'define.f.cost: expected a whole number from 0 to 1000, found'),
+    ('[define.sin]\nformula = "x"', 'define.sin: this name is taken; choose another'),
+    ('[define."a b"]\nformula = "x"', "define.a b: an operator's name must be a plain identifier such as"),
+    ('[define.in]\nformula = "x"', "define.in: an operator's name must be a plain identifier such as sinpi"),
+    ('[define."a\\nb"]\nformula = "x"', r"'define.a\nb': an operator's name must be a plain identifier such"),
+    ('[define.f]\nformula = "x + z"', "define.f.formula: 'f' is defined with 'z'; the arguments are called"),
+    ('[define.f]\nformula = "x +"', "define.f.formula: formula 'x +', character 4: expected a column, a"),
+    ('[define.f]\nformula = "sine(x)"', "define.f.formula: there is no operator 'sine'; did you mean 'sin'"),
+    ('[define.f]\nformula = "f(x)"', "define.f.formula: there is no operator 'f'; known: id, neg, abs, "),
+    ('define = {f.formula = "g(x)", g.formula = "x"}', "define.f.formula: there is no operator 'g'; known:"),
+    (''.join(f'[define.f{n}]\n' for n in range(201)), 'define: 201 operators; at most 200 are read'),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), BAD_LISTS + [(SIN + bad, message) for bad, message in BAD_KEYS]
+)
+def test_a_bad_file_is_told_by_key_what_is_wrong_and_what_is_near(refused, content, message):
+    assert refused(content).startswith(f"g.toml, {message}")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("unary = [", "not valid TOML: Invalid value (at end of document)"),
+        ("unary = [sin]", "not valid TOML: Invalid value (at line 1, column 10)"),
+        ('unary = ["sin"]\nunary = ["cos"]', "not valid TOML: Cannot overwrite a value (at "),
+        (
+            "[define.f]\n[define.f]",
+            "not valid TOML: Cannot declare ('define', 'f') twice (at line 2, column 10)",
+        ),
+        ("a = " + "[" * 50_000, "not valid TOML: "),
+        (f"constants = [{'1' * 5000}]", "not valid TOML: "),
+        (b'unary = ["\xff"]', "not UTF-8 text"),
+        ('unary = ["sin"]'.encode("utf-16"), "not UTF-8 text"),
+        (b"\x00" * 50, "not valid TOML: Invalid statement (at line 1, column 1)"),
+        (b"#" * 100_001, "larger than 100000 bytes; this is no grammar"),
+        (".".join("a" * 400) + " = 1", "a line with more than 200 dots; this is no grammar"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_told_by_name(refused, content, message):
+    assert refused(content).startswith(f"g.toml: {message}")
+
+
+def test_the_largest_file_is_read(load):
+    assert names(load(SIN + "#" * (100_000 - len(SIN))).unary) == ["sin"]
+
+
+def test_a_file_from_windows_is_read(load):
+    assert names(load(b'\xef\xbb\xbfunary = ["sin"]\r\nbinary = ["add"]\r\n').binary) == ["add"]
+
+
+def test_names_in_a_grammar_may_be_in_any_script(load):
+    grammar = load(
+        'unary = ["волна"]\n[define."волна"]\nformula = "sin(x)"\n[columns]\n"волна" = ["угол", "`"]'
+    )
+    assert names(grammar.unary) == ["волна"]
+    assert grammar.columns == {"волна": {"угол", "`"}}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("basci", "there is no grammar 'basci'; did you mean 'basic'? (a file's name ends in .toml)"),
+        (
+            "zzzz",
+            "there is no grammar 'zzzz'; known: ablation, basic, physics, strogatz (a file's name ends",
+        ),
+        (
+            "",
+            "there is no grammar ''; known: ablation, basic, physics, strogatz (a file's name ends in .toml)",
+        ),
+        ("../operators/basic", "there is no grammar '../operators/basic'; "),
+        ("notes.txt", "there is no grammar 'notes.txt'; "),
+        ("absent.toml", "absent.toml: cannot be read (No such file or directory)"),
+        ("a\0.toml", "a\0.toml: cannot be read (embedded null"),
+    ],
+)
+def test_a_grammar_that_is_not_there_is_told(source, message):
+    with pytest.raises(GrammarError) as caught:
+        load_grammar(source)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_folder_is_no_grammar(tmp_path):
+    folder = tmp_path / "folder.toml"
+    folder.mkdir()
+    with pytest.raises(GrammarError) as caught:
+        load_grammar(folder)
+    assert str(caught.value) == f"{folder}: cannot be read (Is a directory)"
