@@ -1,0 +1,19 @@
+"""Expansion: grammar and columns to a numbered space of features."""
+
+from symscreen.expansion.chunks import Block, blocks_of
+from symscreen.expansion.fates import REASONS, Fate
+from symscreen.expansion.grow import PoolKind, expand
+from symscreen.expansion.prune import numeric_copies
+from symscreen.expansion.space import LayerCount, Space
+
+__all__ = [
+    "REASONS",
+    "Block",
+    "Fate",
+    "LayerCount",
+    "PoolKind",
+    "Space",
+    "blocks_of",
+    "expand",
+    "numeric_copies",
+]

@@ -1,0 +1,136 @@
+"""Which operator meets which features of the pool: numbered candidates, no arrays of values.
+
+A layer's candidates are numbered from 0, operator by operator. Pairs are numbered by the later of the two
+features, so that what an earlier layer with the same operator has tried already (a prefix of a cumulative
+pool) is a prefix of the numbers and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from symscreen.expansion.nodes import Structure
+    from symscreen.grammar import Layer, Operator
+
+__all__ = ["Candidates", "Segment", "candidates_of"]
+
+Pairs = Literal["one", "unordered", "ordered"]
+_Size = TypeVar("_Size", int, "NDArray[np.int64]")
+
+
+def _among(pairs: Pairs, size: _Size) -> _Size:
+    """Count the pairs among the first features; those whose later one comes next are numbered from there."""
+    if pairs == "one":
+        return size
+    return size * (size + 1) // 2 if pairs == "unordered" else size * size
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The candidates of one operator.
+
+    Parameters
+    ----------
+    code : int
+        The operator's place in the structure.
+    pairs : {"one", "unordered", "ordered"}
+        What it is applied to: each feature, each pair with repetition, each ordered pair.
+    start : int
+        The number of the first candidate.
+    count : int
+        How many there are.
+    tried : int
+        How many an earlier layer has tried; they are left out.
+    """
+
+    code: int
+    pairs: Pairs
+    start: int
+    count: int
+    tried: int
+
+    def decode(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Turn candidates' numbers into the places of their arguments in the pool."""
+        t = numbers - self.start + self.tried
+        if self.pairs == "one":
+            return t, t
+        later = np.sqrt(2 * t if self.pairs == "unordered" else t).astype(np.int64)
+        later -= _among(self.pairs, later) > t  # the root is at most one too large, and never too small
+        rest = t - _among(self.pairs, later)
+        if self.pairs == "unordered":
+            return rest, later
+        first = rest <= later
+        return np.where(first, rest, later), np.where(first, later, rest - later - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All candidates of a layer.
+
+    Parameters
+    ----------
+    segments : tuple of Segment
+        One for each operator, in the order of the layer.
+    total : int
+        How many candidates there are.
+    """
+
+    segments: tuple[Segment, ...]
+    total: int
+
+    def parts(self, start: int, stop: int) -> list[tuple[Segment, int, int]]:
+        """Split a range of numbers by operator."""
+        found = []
+        for segment in self.segments:
+            first, last = max(start, segment.start), min(stop, segment.start + segment.count)
+            if first < last:
+                found.append((segment, first, last))
+        return found
+
+    def locate(
+        self, numbers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return candidates' operator codes and the places of their arguments in the pool."""
+        codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
+        for segment in self.segments:
+            mine = (numbers >= segment.start) & (numbers < segment.start + segment.count)
+            codes[mine] = segment.code
+            left[mine], right[mine] = segment.decode(numbers[mine])
+        return codes, left, right
+
+
+def candidates_of(layer: Layer, structure: Structure, size: int, tried: Mapping[Operator, int]) -> Candidates:
+    """Give a layer's candidates their numbers.
+
+    Parameters
+    ----------
+    layer : Layer
+        The operators.
+    structure : Structure
+        Where their codes come from.
+    size : int
+        Features (and constants) in the pool.
+    tried : mapping of Operator to int
+        For operators used before, the size of the pool that they were applied to, a prefix of this one.
+
+    Returns
+    -------
+    Candidates
+    """
+    segments = []
+    start = 0
+    for operator in layer.operators:
+        pairs: Pairs = "one" if operator.arity == 1 else "unordered" if operator.commutative else "ordered"
+        before = _among(pairs, tried.get(operator, 0))
+        count = _among(pairs, size) - before
+        segments.append(Segment(structure.code(operator), pairs, start, count, before))
+        start += count
+    return Candidates(tuple(segments), start)

@@ -1,0 +1,99 @@
+"""Candidates to values: the layer in numbered chunks, each evaluated in blocks that fit the cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expansion.fates import Fate
+from symscreen.expansion.prune import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from symscreen.expansion.candidates import Candidates, Segment
+    from symscreen.expansion.pool import Pool
+    from symscreen.grammar import Operator
+
+__all__ = ["Block", "blocks_of", "rows_per_block"]
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some candidates with their values.
+
+    Parameters
+    ----------
+    numbers : int64 array, shape (m,)
+        The candidates.
+    values : float64 array, shape (m, n)
+        Finite and not constant.
+    lost : dict of Fate to int
+        How many candidates beside these turned out undefined or constant.
+    """
+
+    numbers: NDArray[np.int64]
+    values: NDArray[np.float64]
+    lost: dict[Fate, int]
+
+
+def rows_per_block(n: int) -> int:
+    """Return how many features of n rows are computed at a time: about a megabyte of values."""
+    return max(16, _BLOCK_BYTES // (8 * n))
+
+
+def blocks_of(
+    candidates: Candidates, pool: Pool, fates: NDArray[np.uint8], start: int, stop: int
+) -> Iterator[Block]:
+    """Evaluate the kept candidates of a range, block by block.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        The layer.
+    pool : Pool
+        The pool it is applied to, with values.
+    fates : uint8 array, shape (candidates.total,)
+        What `judge` decided.
+    start, stop : int
+        The range of numbers.
+
+    Yields
+    ------
+    Block
+        In the order of the numbers. A feature's values do not depend on the block it is in.
+    """
+    assert pool.values is not None  # noqa: S101  # the caller expands with values
+    rows = rows_per_block(pool.values.shape[1])
+    for segment, first, last in candidates.parts(start, stop):
+        numbers = first + np.flatnonzero(fates[first:last] == Fate.KEPT)
+        operator = pool.structure.operators[segment.code]
+        for place in range(0, len(numbers), rows):
+            yield _evaluate(operator, segment, pool, numbers[place : place + rows])
+
+
+def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Block:
+    assert pool.values is not None  # noqa: S101  # as above
+    left, right = segment.decode(numbers)
+    with np.errstate(all="ignore"):
+        if operator.arity == 1:
+            values = operator.numeric(pool.values[left])
+        else:
+            values = operator.numeric(pool.values[left], pool.values[right])
+        low, high = values.min(axis=1), values.max(axis=1)
+        scale = np.maximum(np.abs(low), np.abs(high))
+        if operator.cancels:
+            scale = np.maximum(scale, np.maximum(pool.scale[left], pool.scale[right]))
+        finite = np.isfinite(low) & np.isfinite(high)
+        still = finite & constant(low, high, scale)
+    good = finite & ~still
+    lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
+    if not good.all():
+        numbers, values = numbers[good], values[good]
+    return Block(numbers, values, lost)

@@ -1,0 +1,135 @@
+"""What values tell: features that are constant, undefined, or equal to one another up to rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["CONSTANT_TOLERANCE", "constant", "equal_to_rounding", "numeric_copies"]
+
+# a few operators leave a few units of rounding, 2.2e-16 of the largest value each; what varies less is noise
+CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
+_EQUAL_TO_LARGEST = 1e-13
+_EQUAL_TO_EACH = 1e-9
+_AT_A_TIME = 1 << 17  # values of features, or of pairs of them, looked at together
+
+
+def constant(
+    low: NDArray[np.float64], high: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Say which features are constant up to rounding.
+
+    Parameters
+    ----------
+    low, high : float64 arrays, shape (m,)
+        The smallest and largest value of each.
+    scale : float64 array, shape (m,)
+        The largest magnitude that went into each: of its values, or, for a difference, of what it was taken
+        between, for a − b where a and b are equal up to rounding is noise of that size.
+
+    Returns
+    -------
+    bool array, shape (m,)
+    """
+    return np.asarray(high - low <= CONSTANT_TOLERANCE * scale)
+
+
+def equal_to_rounding(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say of each pair of rows whether they are the same feature up to rounding.
+
+    Every difference must be below 1e-13 of the largest value, and below 1e-9 of the pair itself, so that a
+    feature of very wide range keeps its small values.
+
+    Parameters
+    ----------
+    a, b : float64 arrays, shape (m, n)
+
+    Returns
+    -------
+    bool array, shape (m,)
+
+    Examples
+    --------
+    >>> a = np.array([[1.0, 1e-6], [1.0, 2.0]])
+    >>> equal_to_rounding(a, np.array([[1.0, 1e-6 + 1e-14], [1.0, 2.0 + 1e-15]])).tolist()
+    [False, True]
+    """
+    size = np.maximum(np.abs(a), np.abs(b))
+    with np.errstate(over="ignore"):
+        gap = np.abs(a - b)
+    largest = size.max(axis=1, keepdims=True)
+    return np.asarray(((gap <= _EQUAL_TO_LARGEST * largest) & (gap <= _EQUAL_TO_EACH * size)).all(axis=1))
+
+
+def numeric_copies(values: NDArray[np.float64], preference: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find features that repeat another one up to rounding.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, n)
+        Features; finite.
+    preference : int64 array, shape (q,)
+        The lower, the sooner a feature is the one kept; all different.
+
+    Returns
+    -------
+    int64 array, shape (q,)
+        For each feature the place of the one that stands for it, its own where it is kept.
+    """
+    stands_for = np.arange(len(values))
+    for one, other in _near_pairs(values):
+        apart = np.flatnonzero(stands_for[one] != stands_for[other])
+        same = apart[equal_to_rounding(values[one[apart]], values[other[apart]])]
+        for a, b in zip(one[same].tolist(), other[same].tolist(), strict=True):
+            roots = _root(stands_for, a), _root(stands_for, b)
+            kept, lost = sorted(roots, key=lambda place: int(preference[place]))
+            stands_for[lost] = kept
+        while same.size and (stands_for != stands_for[stands_for]).any():
+            stands_for = stands_for[stands_for]
+    return stands_for
+
+
+def _root(stands_for: NDArray[np.int64], place: int) -> int:
+    while stands_for[place] != place:
+        place = int(stands_for[place])
+    return place
+
+
+def _near_pairs(values: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pair all features that may be equal to rounding, and few others, some pairs at a time.
+
+    Such features have signs in common, and logarithms within 1e-9 of each other, row by row. So have their
+    weighted means, whatever the range of the values is.
+    """
+    place = _projection(values)
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    near, lag = np.arange(len(order)), 1
+    while near.size:
+        near = near[near + lag < len(order)]
+        near = near[place[near + lag] - place[near] <= 2 * _EQUAL_TO_EACH]
+        for some in _in_parts(near, values.shape[1]):
+            yield order[some], order[some + lag]
+        lag += 1
+
+
+def _projection(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    q, n = values.shape
+    weights = (0.5 + np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]) / n
+    found = np.empty(q)
+    for some in _in_parts(np.arange(q), n):
+        size = np.abs(values[some])
+        size[size == 0] = 1.0
+        found[some] = ((np.log(size) + np.sign(values[some])) * weights).sum(axis=1)
+    return found
+
+
+def _in_parts(places: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:
+    step = max(1, _AT_A_TIME // n)
+    return (places[first : first + step] for first in range(0, len(places), step))

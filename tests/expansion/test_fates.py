@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from expansion.brute_force import problems
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symscreen.expansion import REASONS, Fate, expand, fates
+from symscreen.expansion.candidates import candidates_of
+from symscreen.expansion.nodes import structure_of
+from symscreen.expansion.pool import Pool, first_pool
+from symscreen.expression import key
+from symscreen.grammar import OPERATORS, load_grammar, parse_layers
+
+few = st.integers(0, 3)
+
+
+@given(st.lists(st.tuples(few, few, few), max_size=40))
+def test_copies_are_all_but_the_simplest_and_first_of_each_key(drawn):
+    first, second, complexity = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
+    keys = np.stack([first, second], axis=1).astype(np.uint64)
+    found, simplest = fates._copies(keys, complexity.astype(np.int32))
+    best = {}
+    for place, (a, b, cost) in enumerate(drawn):
+        best[a, b] = min(best.get((a, b), (cost, place)), (cost, place))
+    kept = {place for _, place in best.values()}
+    assert sorted(found.tolist()) == [place for place in range(len(drawn)) if place not in kept]
+    assert simplest.tolist() == [best[drawn[place][:2]][1] for place in found.tolist()]
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(1, 50), st.integers(1, 50))
+def test_bounded_passes_and_blocks_give_the_same_fates(problem, at_once, block):
+    for columns in (problem.columns, None):
+        arguments = replace(problem, columns=columns).arguments
+        whole = expand(*arguments, also=problem.also)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fates, "_PASS", at_once)
+            patch.setattr(fates, "_BLOCK", block)
+            bounded = expand(*arguments, also=problem.also)
+        assert (bounded.fates == whole.fates).all()
+        assert bounded.counts == whole.counts
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_what_is_kept_has_a_key_of_its_own_and_what_is_a_duplicate_has_not(problem):
+    space = expand(*problem.arguments, also=problem.also)
+    keys = [key(space.expression(number)) for number in range(space.total)]
+    kept = keys[: space.at_hand] + [
+        keys[space.at_hand + place] for place in np.flatnonzero(space.fates == Fate.KEPT)
+    ]
+    assert len(set(kept)) == len(kept)
+    for place in np.flatnonzero(space.fates == Fate.DUPLICATE):
+        assert keys[space.at_hand + place] in kept
+
+
+def judged(layer, names, values=None, *, known=True, **rules):
+    """Judge one layer over the inputs; return what becomes of each candidate, by its number."""
+    grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, **rules)
+    layers = parse_layers(layer, (), (), OPERATORS)
+    structure = structure_of(names, grammar, layers)
+    pool = first_pool(structure, grammar, None if values is None else np.array(values))
+    candidates = candidates_of(layers[0], structure, len(pool), {})
+    have = pool.features if known else pool.features[:0]
+    found, _ = fates.judge(
+        candidates,
+        structure,
+        pool.nodes,
+        grammar,
+        defined=pool.defined(layers[0].operators),
+        known=pool.nodes.keys[have],
+        simplicity=pool.nodes.complexity[have],
+    )
+    return [Fate(fate) for fate in found]
+
+
+class TestReasons:
+    def test_every_fate_but_kept_has_a_reason(self):
+        assert set(REASONS) == set(Fate) - {Fate.KEPT}
+        assert len(set(REASONS.values())) == len(REASONS)
+
+    def test_a_rule_comes_before_the_cap(self):
+        rules = {"columns": {"sin": frozenset({"x"})}, "max_complexity": 1}
+        assert judged("u[sin]", ["x", "y"], **rules) == [Fate.COMPLEX, Fate.FORBIDDEN]
+
+    def test_a_number_may_be_touched_by_every_operator(self):
+        rules = {"columns": {"mul": frozenset({"y"})}, "constants": (3,)}
+        # 3·3, 3·x, x·x, 3·y, x·y, y·y
+        expected = [Fate.CONSTANT, Fate.FORBIDDEN, Fate.FORBIDDEN, Fate.KEPT, Fate.FORBIDDEN, Fate.KEPT]
+        assert judged("b[mul]", ["x", "y"], **rules) == expected
+
+    def test_a_quotient_of_equals_is_constant_even_where_it_is_undefined(self):
+        assert judged("b[div]", ["x"]) == [Fate.CONSTANT]
+        assert judged("b[div]", ["x"], [[0.0, 1.0, 2.0]]) == [Fate.CONSTANT]
+
+    def test_domains_are_told_by_values_alone(self):
+        values = [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]]
+        assert judged("u[inv,log]", ["x", "y"]) == [Fate.KEPT] * 4
+        assert judged("u[inv,log]", ["x", "y"], values) == [Fate.UNDEFINED, Fate.KEPT] * 2
+
+    def test_what_is_undefined_does_not_stand_for_its_equal(self):
+        # x/1, had 1 been no divisor, would have left 1·x
+        everything = judged("b[div,mul]", ["x"], known=False, constants=(1,))
+        assert everything[3::2] == [Fate.KEPT, Fate.DUPLICATE]
+        barred = {"div": (np.ones(2, dtype=bool), np.zeros(2, dtype=bool))}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Pool, "defined", lambda *_: barred)
+            found = judged("b[div,mul]", ["x"], known=False, constants=(1,))
+        assert found[3::2] == [Fate.UNDEFINED, Fate.KEPT]
+
+    def test_what_the_pool_has_is_not_made_again(self):
+        # 1·1, 1·x, x·x
+        expected = [Fate.CONSTANT, Fate.DUPLICATE, Fate.KEPT]
+        assert judged("b[mul]", ["x"], constants=(1,)) == expected
+        assert judged("b[mul]", ["x"], constants=(1,), known=False)[1] is Fate.KEPT
+
+
+@pytest.mark.parametrize("layer", ["b[mul]", "b[div,sub]", "b[pow,add,absdiff]", "b[min,max,mul,add,sub]"])
+def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
+    monkeypatch.setattr(fates, "_BLOCK", 1 << 12)
+    names = [f"x{place}" for place in range(200)]
+    grammar = replace(load_grammar("basic"), max_complexity=9)
+    layers = parse_layers(layer, (), (), OPERATORS)
+    structure = structure_of(names, grammar, layers)
+    pool = first_pool(structure, grammar, None)
+    candidates = candidates_of(layers[0], structure, len(pool), {})
+    assert len(pool.nodes) == 200
+    tracemalloc.start()
+    try:
+        known = {"known": pool.nodes.keys, "simplicity": pool.nodes.complexity}
+        fates.judge(candidates, structure, pool.nodes, grammar, defined={}, **known)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # half as much again for what does not grow with the candidates
+    assert peak <= 1.5 * fates.judging_bytes(candidates.total)

@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from expansion.brute_force import expand_by_hand, problems
+from hypothesis import given, settings
+
+from symscreen.errors import OptionError, SpaceError, TableError
+from symscreen.expansion import Fate, expand, grow
+from symscreen.expression import Column, to_text
+from symscreen.grammar import OPERATORS, load_grammar
+from symscreen.grammar.define import define_operator
+from symscreen.table import read_table
+
+
+def expanded(problem, **options):
+    return expand(*problem.arguments, also=problem.also, **options)
+
+
+def described(space, numbers):
+    features = space.features(numbers)
+    keys = map(tuple, features.keys.tolist())
+    return dict(
+        zip(keys, zip(features.complexity.tolist(), features.layer.tolist(), strict=True), strict=True)
+    )
+
+
+def numbers_kept(space):
+    return np.concatenate(
+        (np.arange(space.at_hand), space.at_hand + np.flatnonzero(space.fates == Fate.KEPT))
+    )
+
+
+def streamed(space):
+    blocks = list(space.blocks(0, space.total))
+    lost = sum((Counter(block.lost) for block in blocks), Counter())
+    return np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]), lost
+
+
+@settings(max_examples=250)
+@given(problems())
+def test_a_run_has_the_features_and_counts_of_brute_force(problem):
+    space = expanded(problem)
+    items, counts = expand_by_hand(problem)
+    numbers, lost = streamed(space)
+    assert described(space, numbers) == {item.key: (item.complexity, item.layer) for item in items}
+    assert len(numbers) == len(items)
+    found = [(count.generated, count.pruned) for count in space.counts]
+    found[-1] = (found[-1][0], dict(Counter(found[-1][1]) + lost))
+    assert found == counts
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_a_count_without_values_is_that_of_brute_force(problem):
+    problem = replace(problem, columns=None)
+    space = expanded(problem)
+    items, counts = expand_by_hand(problem)
+    numbers = numbers_kept(space)
+    assert described(space, numbers) == {item.key: (item.complexity, item.layer) for item in items}
+    assert len(numbers) == len(items) == space.size
+    assert [(count.generated, count.pruned) for count in space.counts] == counts
+
+
+@given(problems())
+def test_a_count_without_values_bounds_the_run(problem):
+    run, counted = expanded(problem), expanded(replace(problem, columns=None))
+    assert set(described(run, streamed(run)[0])) <= set(described(counted, numbers_kept(counted)))
+    assert run.size <= counted.size
+
+
+@given(problems())
+def test_reasons_add_up_to_what_was_generated(problem):
+    for columns in (problem.columns, None):
+        space = expanded(replace(problem, columns=columns))
+        old = 0
+        for count in space.counts[:-1]:
+            left = count.generated - sum(count.pruned.values())
+            assert count.features == left + (old if problem.pool_kind == "cumulative" else 0)
+            assert all(number > 0 for number in count.pruned.values())
+            old = count.features
+        last = space.counts[-1]
+        left = last.generated - sum(last.pruned.values()) + len(space.given.expressions)
+        assert last.features == space.size == left + (old if problem.pool_kind == "cumulative" else 0)
+        assert last.generated == space.candidates.total
+        assert [count.layer for count in space.counts] == list(range(len(problem.layers) + 1))
+        assert "".join(count.kind for count in space.counts) == "inputs" + problem.layers
+
+
+@pytest.mark.parametrize(
+    ("layers", "inputs", "features", "without_x2"),
+    [("bu", 3, 24, 12), ("ub", 3, 42, 20), ("bu", 2, 12, None), ("ub", 2, 20, None)],
+)
+@pytest.mark.parametrize("with_values", [True, False])
+def test_counts_of_the_paper(layers, inputs, features, without_x2, with_values, rng):
+    grammar = load_grammar("ablation")
+    names = [f"x{place}" for place in range(1, inputs + 1)]
+    columns = rng.uniform(0.5, 2.0, (inputs, 20)) if with_values else None
+    space = expand(names, columns, grammar, grammar.parsed_layers(layers), "strict")
+    assert space.size == space.total == features
+    if without_x2 is not None:
+        found = [to_text(space.expression(number)) for number in range(space.total)]
+        assert sum("x2" not in formula for formula in found) == without_x2
+
+
+@given(problems(rules=False))
+def test_algebra_does_not_see_the_order_of_the_inputs(problem):
+    turned = replace(problem, columns=None, names=problem.names[::-1])
+    one, other = expanded(replace(problem, columns=None)), expanded(turned)
+    assert set(described(one, numbers_kept(one))) == set(described(other, numbers_kept(other)))
+    assert [count.generated for count in one.counts] == [count.generated for count in other.counts]
+
+
+def test_a_table_with_its_columns_in_another_order_gives_the_same_bytes(rng):
+    columns = {name: rng.uniform(0.5, 2.0, 30) for name in ("x1", "x2", "x3", "y")}
+    grammar = load_grammar("basic")
+    runs = []
+    for names in (["x1", "x2", "x3", "y"], ["y", "x3", "x1", "x2"]):
+        table = read_table({name: columns[name] for name in names}, target="y")
+        space = expand(table.names, table.columns, grammar, grammar.parsed_layers("ub"))
+        runs.append([block.values.tobytes() for block in space.blocks(0, space.total)])
+    assert runs[0] == runs[1]
+
+
+def grown(layers, columns=None, pool_kind="cumulative", operators=OPERATORS, names="xy"):
+    names = list(names) if columns is None else list(names[: len(columns)])
+    grammar = replace(load_grammar("basic"), operators=operators, forbid={}, forbid_within={})
+    return expand(names, columns, grammar, grammar.parsed_layers(layers), pool_kind)
+
+
+def formulas(space, numbers=None):
+    numbers = numbers_kept(space) if numbers is None else numbers
+    return [to_text(space.expression(number)) for number in numbers]
+
+
+def test_of_formulas_with_one_key_the_simplest_is_kept():
+    # in a strict pool x·y, of cost 5, and x/(1/y), of costs 1 and 1, meet in the same layer
+    dear = OPERATORS | {"mul": replace(OPERATORS["mul"], cost=5)}
+    assert "x*y" in formulas(grown("u[id,inv] b[mul,div]", pool_kind="strict"))
+    found = formulas(grown("u[id,inv] b[mul,div]", pool_kind="strict", operators=dear))
+    assert "x*y" not in found
+    assert "y/(1/x)" in found
+
+
+def test_of_equally_simple_formulas_the_first_is_kept():
+    assert formulas(grown("b[add] b[add]", names="x")) == ["x", "x + x", "x + (x + x)", "x + x + (x + x)"]
+    found = formulas(grown("b[add] b[add]", names="xyz"))
+    # x + y is the first of the sums of two
+    assert next(formula for formula in found if set("xyz") <= set(formula)) == "z + (x + y)"
+    assert not {"x + (y + z)", "y + (x + z)"} & set(found)
+
+
+def test_of_numeric_copies_in_one_layer_the_simplest_is_kept(rng):
+    operators = OPERATORS | {"root": define_operator("root", "sqrt(x**2)", OPERATORS)}
+    space = grown("u[root,abs] b[mul]", rng.normal(size=(1, 30)), operators=operators)
+    assert formulas(space, range(space.at_hand)) == ["x", "abs(x)"]
+    assert space.counts[1].pruned == {Fate.NUMERIC_DUPLICATE: 1}
+
+
+def test_a_simpler_copy_by_value_takes_an_older_features_place(rng):
+    space = grown("u[log] b[add,mul] u[log] b[add]", rng.uniform(0.5, 2.0, (2, 30)))
+    found = formulas(space, range(space.at_hand))
+    assert "log(x) + log(y)" not in found
+    assert "log(x*y)" in found
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_a_simpler_copy_by_algebra_takes_an_older_features_place(with_values, rng):
+    columns = rng.uniform(0.5, 2.0, (2, 30)) if with_values else None
+    space = grown("b[mul] u[square,inv] b[div]", columns)
+    found = formulas(space, range(space.at_hand))
+    assert "x**2" in found
+    assert "x*x" not in found
+    assert space.counts[2].pruned[Fate.DUPLICATE] == 2  # x*x and y*y
+    last = grown("b[mul] u[square]", columns)
+    found = formulas(last, numbers_kept(last))
+    assert "x**2" in found
+    assert "x*x" not in found
+    assert last.counts[2].features == len(found) == len(set(found))
+
+
+def test_a_simpler_copy_that_cannot_be_computed_takes_no_place():
+    # equal to x·x by algebra, but its fourth power overflows on the way
+    cheap = define_operator("cheap", "x**3*x/(x*x)", OPERATORS, cost=0)
+    space = grown(
+        "b[mul] u[cheap]", np.array([np.linspace(1e100, 2e100, 9)]), operators=OPERATORS | {"cheap": cheap}
+    )
+    found = formulas(space, numbers_kept(space))
+    assert "x*x" in found
+    assert "cheap(x)" not in found
+    assert space.counts[2].pruned == {Fate.UNDEFINED: 1}
+
+
+def test_old_features_stay_where_a_new_one_links_them():
+    # the mean of the inputs equals each of them up to rounding, but they are not equal to each other
+    x = np.linspace(1.0, 2.0, 10)
+    operators = OPERATORS | {"mean": define_operator("mean", "(x + y)/2", OPERATORS)}
+    space = grown("b[mean] u[square]", np.array([x, x * (1 + 1.8e-13)]), operators=operators)
+    assert formulas(space, range(space.at_hand)) == ["x", "y"]
+    assert space.counts[1].pruned[Fate.NUMERIC_DUPLICATE] == 1
+    assert (space.values(np.arange(2)) == [x, x * (1 + 1.8e-13)]).all()
+
+
+def test_inputs_that_are_constant_or_copies_are_left_out(rng):
+    x = rng.normal(size=20)
+    columns = np.array([x, np.full(20, 7.0), x * (1 + 2e-16), 7 + 1e-15 * x, x + 1])
+    grammar = load_grammar("ablation")
+    space = expand(list("abcde"), columns, grammar, grammar.parsed_layers("u"))
+    assert space.counts[0].pruned == {Fate.CONSTANT: 2, Fate.NUMERIC_DUPLICATE: 1}
+    assert (space.counts[0].generated, space.counts[0].features) == (5, 2)
+    assert [space.expression(place) for place in range(space.at_hand)] == [Column("a"), Column("e")]
+
+
+def test_large_constants_that_are_near_are_both_kept():
+    grammar = replace(load_grammar("ablation"), constants=(10**15 - 1, 10**15 - 2))
+    columns = np.linspace(1.0, 2.0, 8)[None]
+    space = expand(["x"], columns, grammar, grammar.parsed_layers("b"))
+    assert len(space.pool.constants) == 2
+
+
+def test_a_strict_pool_may_run_empty():
+    space = grown("u[log] b[add]", -np.linspace(1.0, 2.0, 8)[None], "strict")
+    assert (space.total, space.size) == (0, 0)
+    assert list(space.blocks(0, 0)) == space.chunks(10) == []
+
+
+class TestErrors:
+    grammar = load_grammar("ablation")
+    layers = grammar.parsed_layers("bb")
+
+    def test_every_input_constant(self):
+        with pytest.raises(
+            TableError, match=r"^every input is constant: there is nothing to grow features from$"
+        ):
+            expand(["a", "b"], np.ones((2, 9)), self.grammar, self.layers)
+
+    def test_unknown_pool(self):
+        with pytest.raises(OptionError, match=r"^pool is 'loose'; it must be 'cumulative' or 'strict'$"):
+            expand(["a"], None, self.grammar, self.layers, "loose")
+
+    def refused(self, *arguments, max_bytes):
+        tracemalloc.start()
+        try:
+            with pytest.raises(SpaceError) as caught:
+                expand(*arguments, max_bytes=max_bytes)
+            return str(caught.value), tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def test_too_many_candidates(self):
+        names = [f"x{place}" for place in range(4000)]
+        message, peak = self.refused(names, None, self.grammar, self.layers, max_bytes=50_000_000)
+        assert message == (
+            "a layer of 16,004,000 candidates would take 515.1 MB, 50.0 MB are allowed: "
+            "use fewer operators or inputs, cap the formulas with --max-complexity, or raise --max-ram"
+        )
+        assert peak < 50_000_000
+
+    def test_too_large_a_pool(self, rng):
+        names, columns = [f"x{place}" for place in range(100)], rng.normal(size=(100, 500))
+        message, peak = self.refused(names, columns, self.grammar, self.layers, max_bytes=20_000_000)
+        assert message.startswith(
+            "a pool of 10,200 features after layer 1 would take 84.6 MB, 20.0 MB are allowed"
+        )
+        assert peak < 20_000_000
+
+    def test_large_amounts_are_told_in_gigabytes(self):
+        names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
+        message, _ = self.refused(names, None, grammar, grammar.parsed_layers("b"), max_bytes=1_000_000_000)
+        assert message.startswith("a layer of 1,200,020,000 candidates would take 1.7 GB, 1.0 GB are allowed")
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_growing_takes_no_more_memory_than_predicted(with_values, rng, monkeypatch):
+    predicted = []
+    monkeypatch.setattr(grow, "_require", lambda needed, *_: predicted.append(needed))
+    names, grammar = [f"x{place}" for place in range(12)], load_grammar("ablation")
+    columns = rng.normal(size=(12, 100)) if with_values else None
+    tracemalloc.start()
+    try:
+        expand(names, columns, grammar, grammar.parsed_layers("bbu"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert max(predicted) / 3 <= peak <= max(predicted)
