@@ -1,0 +1,55 @@
+"""The default backend: threads of this process. The kernels release the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Threads", "available_cores"]
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads.
+
+    Parameters
+    ----------
+    jobs : int
+        How many; 1 runs in the calling thread.
+    """
+
+    jobs: int
+    name: str = "threads"
+
+    def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Yield the outcomes in the order of the tasks, at most two a thread under way."""
+        if self.jobs == 1:
+            yield from map(function, tasks)
+            return
+        queue = iter(tasks)
+        with ThreadPoolExecutor(self.jobs, thread_name_prefix="symscreen") as executor:
+            try:
+                running = deque(executor.submit(function, task) for task in islice(queue, 2 * self.jobs))
+                while running:
+                    outcome = running.popleft().result()
+                    running.extend(executor.submit(function, task) for task in islice(queue, 1))
+                    yield outcome
+            finally:
+                executor.shutdown(wait=True, cancel_futures=True)

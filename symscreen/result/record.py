@@ -1,0 +1,95 @@
+"""The run's record: everything needed to tell how a result was made and to make it again."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.expansion import REASONS, Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symscreen.expansion import LayerCount, Space
+    from symscreen.table import Table
+
+__all__ = ["count_record", "run_record"]
+
+_FORMAT = 1
+
+
+def count_record(count: LayerCount) -> dict[str, Any]:
+    """Write a layer's counts with the reasons in words.
+
+    Parameters
+    ----------
+    count : LayerCount
+        A layer's counts.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "layer": count.layer,
+        "kind": count.kind,
+        "generated": count.generated,
+        "pruned": {REASONS[fate]: number for fate, number in count.pruned.items()},
+        "features": count.features,
+    }
+
+
+def run_record(
+    table: Table,
+    space: Space,
+    options: Mapping[str, Any],
+    *,
+    scored: int,
+    shown: int,
+    lost: Mapping[Fate, int],
+) -> dict[str, Any]:
+    """Collect the record of a run.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    space : Space
+        The space that was scored.
+    options : mapping
+        The options as given, defaults included.
+    scored, shown : int
+        How many features were scored and how many entries are in the ranking.
+    lost : mapping of Fate to int
+        What the values of the last layer's candidates told.
+
+    Returns
+    -------
+    dict
+        Of plain values, ready for JSON. It holds no time and no place, so that equal runs have equal records.
+    """
+    layers = [count_record(count) for count in space.counts]
+    pruned = layers[-1]["pruned"]
+    for fate, number in lost.items():
+        if number:
+            pruned[REASONS[fate]] = pruned.get(REASONS[fate], 0) + number
+    layers[-1]["features"] = scored
+    return {
+        "format": _FORMAT,
+        "symscreen": metadata.version("symscreen"),
+        "numpy": np.__version__,
+        "options": dict(options),
+        "data": {
+            "digest": table.digest,
+            "rows": table.response.n,
+            "rows_dropped": table.dropped,
+            "target": table.response.name,
+            "inputs": list(table.names),
+        },
+        "layers": layers,
+        "scored": scored,
+        "shown": shown,
+        "notices": list(table.notices),
+    }

@@ -1,0 +1,91 @@
+"""What a screener is: a record that says how features are scored, ordered, and which it cannot tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+    from symscreen.statistics.order import Ordered
+
+    Scores = NDArray[np.float64]
+
+__all__ = ["Screener", "Sign", "by_magnitude", "by_sign"]
+
+Sign = Literal["free", "positive"]
+
+
+def _as_they_are(statistics: Scores, response: Response) -> Scores:
+    del response
+    return statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Screener:
+    """A rule that gives every feature a score.
+
+    Parameters
+    ----------
+    name : str
+        As users type it, and the name of its column.
+    sees : {"column", "joint"}
+        Whether it sees one feature at a time or many together.
+    statistic : callable
+        (features in order, response) to a number for each feature, shape (m,): a pure function of that
+        feature alone, and for a rank statistic exactly the negative, or the same, for mirrored ranks.
+    loss : callable
+        (statistics, response, sign) to what features are ordered by, ascending: 0 the best there can be,
+        about 1 under independence.
+    direction : callable
+        Statistics to +1 where the feature rises with the response, −1 where it falls, 0 where the statistic
+        does not say; int8, shape (m,).
+    blind_to : {"ranks", "affine"}
+        What it cannot tell apart: features with the same ranks, or affine copies.
+    summary, assumes, fails, cost, source : str
+        One line each, for people.
+    score : callable
+        (statistics, response) to the scores that are shown; by default the statistics themselves.
+    """
+
+    name: str
+    sees: Literal["column", "joint"]
+    statistic: Callable[[Ordered, Response], Scores]
+    loss: Callable[[Scores, Response, Sign], Scores]
+    direction: Callable[[Scores], NDArray[np.int8]]
+    blind_to: Literal["ranks", "affine"]
+    summary: str
+    assumes: str
+    fails: str
+    cost: str
+    source: str
+    score: Callable[[Scores, Response], Scores] = _as_they_are
+
+
+def by_sign(statistics: Scores) -> NDArray[np.int8]:
+    """Read a direction off a coefficient's sign; zero counts as rising.
+
+    Examples
+    --------
+    >>> by_sign(np.array([-0.9, 0.5])).tolist()
+    [-1, 1]
+    """
+    return np.where(statistics >= 0, 1, -1).astype(np.int8)
+
+
+def by_magnitude(statistics: Scores, response: Response, sign: Sign) -> Scores:
+    """Turn a coefficient in [−1, 1] into a loss: 1 − |r| where the sign is free, else 1 − r.
+
+    Examples
+    --------
+    >>> by_magnitude(np.array([-0.9, 0.5]), None, "free").round(6).tolist()
+    [0.1, 0.5]
+    """
+    del response  # a coefficient needs no scale
+    return 1.0 - (np.abs(statistics) if sign == "free" else statistics)

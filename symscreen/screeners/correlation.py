@@ -1,0 +1,50 @@
+"""The correlation screeners: Kendall, Spearman, Pearson."""
+
+from __future__ import annotations
+
+from symscreen.screeners.base import Screener, by_magnitude, by_sign
+from symscreen.statistics.correlation import pearson_of, spearman_of
+from symscreen.statistics.kendall import kendall_of
+
+__all__ = ["KENDALL", "PEARSON", "SPEARMAN"]
+
+
+KENDALL = Screener(
+    name="kendall",
+    sees="column",
+    statistic=kendall_of,
+    loss=by_magnitude,
+    direction=by_sign,
+    blind_to="ranks",
+    summary="Kendall's τ-b in [−1, 1], corrected for ties in both",
+    assumes="the response rises or falls with the feature",
+    fails="where the relation turns; it counts pairs and does not weigh how far they lie apart",
+    cost="O(n log n) a feature, five times T0",
+    source="Kendall 1945, Biometrika 33, 239-251; Knight 1966",
+)
+SPEARMAN = Screener(
+    name="spearman",
+    sees="column",
+    statistic=spearman_of,
+    loss=by_magnitude,
+    direction=by_sign,
+    blind_to="ranks",
+    summary="Spearman's ρ in [−1, 1], Pearson's correlation of the mid-ranks",
+    assumes="the response rises or falls with the feature",
+    fails="where the relation turns",
+    cost="O(n log n) a feature",
+    source="Spearman 1904, Am. J. Psychol. 15, 72-101",
+)
+PEARSON = Screener(
+    name="pearson",
+    sees="column",
+    statistic=pearson_of,
+    loss=by_magnitude,
+    direction=by_sign,
+    blind_to="affine",
+    summary="Pearson's correlation in [−1, 1]",
+    assumes="the response is linear in the feature",
+    fails="with outliers, and where the feature is right only up to a curve",
+    cost="O(n) a feature",
+    source="Pearson 1895, Proc. R. Soc. 58, 240-242",
+)

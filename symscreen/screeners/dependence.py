@@ -1,0 +1,42 @@
+"""The ξ screener: dependence of any shape (Chatterjee 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.screeners.base import Screener
+from symscreen.statistics.xi import xi_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+    from symscreen.screeners.base import Sign
+
+__all__ = ["XI"]
+
+
+def _loss(xi: NDArray[np.float64], response: Response, sign: Sign) -> NDArray[np.float64]:
+    del response, sign  # ξ has no sign
+    return 1.0 - xi
+
+
+def _direction(xi: NDArray[np.float64]) -> NDArray[np.int8]:
+    return np.zeros(len(xi), dtype=np.int8)
+
+
+XI = Screener(
+    name="xi",
+    sees="column",
+    statistic=xi_of,
+    loss=_loss,
+    direction=_direction,
+    blind_to="ranks",
+    summary="Chatterjee's ξ, near 1 where the response is a function of the feature, near 0 if independent",
+    assumes="the response is a function of the feature, of any shape, plus noise",
+    fails="under noise it has less power than T0 for rising or falling relations; ties in θ are averaged",
+    cost="O(n log n) a feature",
+    source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
+)

@@ -1,0 +1,44 @@
+"""The T0 screener: concordant divergence (Luo and Li 2024)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.screeners.base import Screener, by_sign
+from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+    from symscreen.screeners.base import Sign
+
+__all__ = ["T0"]
+
+
+def _loss(metric: NDArray[np.float64], response: Response, sign: Sign) -> NDArray[np.float64]:
+    # T0 = Δ − metric in [0, 2Δ], in units of Δ; a free sign takes min(T0, 2Δ − T0)
+    scaled = metric / gini_mean_difference(response)
+    return 1.0 - (np.abs(scaled) if sign == "free" else scaled)
+
+
+def _score(metric: NDArray[np.float64], response: Response) -> NDArray[np.float64]:
+    return gini_mean_difference(response) - metric
+
+
+T0 = Screener(
+    name="t0",
+    sees="column",
+    statistic=ranking_metric,
+    score=_score,
+    loss=_loss,
+    direction=by_sign,
+    blind_to="ranks",
+    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence",
+    assumes="the response rises or falls with the feature",
+    fails="where the relation turns, as |x| does about 0; use xi there",
+    cost="O(n log n) a feature",
+    source="Luo and Li 2024, eq. 18",
+)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscreen.result.kept import Kept, best_classes, every_feature, joined, merged_when_due, none_kept
+
+
+def _features(losses_of_classes, members):
+    """Features of which each is (class, |pearson|, complexity, direction); a class has one loss."""
+    classes, pearson, complexity, direction = (np.array(column) for column in zip(*members, strict=True))
+    k = len(members)
+    return Kept(
+        number=np.arange(k),
+        loss=np.array(losses_of_classes, dtype=float)[classes],
+        signature=classes.astype(np.uint64) * np.uint64(7919),
+        pearson=pearson.astype(float),
+        complexity=complexity.astype(np.int32),
+        direction=direction.astype(np.int8),
+        keys=np.stack([np.arange(k)[::-1], np.zeros(k)], axis=1).astype(np.uint64),
+        class_size=np.ones(k, dtype=np.int64),
+        scores=np.arange(k)[:, None] * 1.0,
+    )
+
+
+member = st.tuples(st.integers(0, 9), st.integers(0, 2), st.integers(1, 3), st.sampled_from([-1, 1]))
+spaces = st.tuples(
+    st.lists(st.integers(0, 5), min_size=10, max_size=10), st.lists(member, min_size=1, max_size=60)
+)
+
+
+def _same(a: Kept, b: Kept) -> bool:
+    return a.number.tolist() == b.number.tolist() and a.class_size.tolist() == b.class_size.tolist()
+
+
+@given(spaces, st.integers(1, 12), st.integers(1, 25), st.randoms())
+def test_merging_part_by_part_in_any_order_equals_merging_at_once(space, limit, size, random):
+    whole = _features(*space)
+    at_once = best_classes(whole, limit).first(limit)
+    places = list(range(len(whole)))
+    random.shuffle(places)
+    streamed = none_kept(1)
+    for start in range(0, len(places), size):
+        part = best_classes(whole.take(np.array(places[start : start + size])), limit)
+        streamed = best_classes(joined([streamed, part]), limit)
+    assert _same(streamed.first(limit), at_once)
+
+
+@given(spaces, st.integers(1, 12))
+def test_best_classes_are_those_of_a_plain_sort(space, limit):
+    whole = _features(*space)
+
+    def order(k):
+        return (whole.loss[k], -whole.pearson[k], whole.complexity[k], -whole.direction[k], whole.keys[k, 0])
+
+    best = {}
+    for k in sorted(range(len(whole)), key=order):
+        best.setdefault(int(whole.signature[k]), k)
+    expected = sorted(best.values(), key=order)[:limit]
+    merged = best_classes(whole, limit).first(limit)
+    assert merged.number.tolist() == expected
+    sizes = [int((whole.signature == whole.signature[k]).sum()) for k in expected]
+    assert merged.class_size.tolist() == sizes
+
+
+def test_more_ties_than_fit_still_merge_to_one_answer_in_any_order(monkeypatch, rng):
+    monkeypatch.setattr("symscreen.result.kept._MOST_TIES", 5)
+    members = [
+        (int(c), int(p), 1, 1) for c, p in zip(rng.permutation(np.arange(60) % 10), range(60), strict=True)
+    ]
+    whole = _features([0] * 10, members)
+    answers = set()
+    for _ in range(20):
+        places = rng.permutation(60)
+        streamed = none_kept(1)
+        for start in range(0, 60, 7):
+            streamed = best_classes(joined([streamed, whole.take(places[start : start + 7])]), 3)
+        answers.add((tuple(streamed.number.tolist()), tuple(streamed.class_size.tolist())))
+    assert len(answers) == 1
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 5))
+def test_merging_only_when_due_changes_nothing(sizes, limit):
+    parts = [none_kept(1)]
+    every = []
+    for place, size in enumerate(sizes):
+        part = _features(
+            [k % 4 for k in range(10)],
+            [((place + k) % 10, k % 3, 1, 1) for k in range(size)] or [(0, 0, 1, 1)],
+        )
+        every.append(part)
+        parts = merged_when_due([*parts, part], limit)
+        assert sum(map(len, parts)) <= 3 * (len(parts[0]) + 2 * limit) + 40
+    lazily = best_classes(joined(parts), limit).first(limit)
+    assert lazily.class_size.tolist() == best_classes(joined(every), limit).first(limit).class_size.tolist()
+
+
+@given(spaces)
+def test_every_feature_keeps_all_and_classes_together(space):
+    whole = _features(*space)
+    ordered = every_feature(whole)
+    assert sorted(ordered.number.tolist()) == list(range(len(whole)))
+    signatures = ordered.signature.tolist()
+    runs = 1 + sum(a != b for a, b in itertools.pairwise(signatures))
+    assert runs == len(set(signatures))
+    leaders = [k for k in range(len(whole)) if k == 0 or signatures[k] != signatures[k - 1]]
+    assert ordered.number[leaders].tolist() == best_classes(whole, len(whole)).number.tolist()
+
+
+def test_a_last_bit_never_decides():
+    kept = _features([0.1, 0.1 + 1e-16], [(0, 0, 9, 1), (1, 0, 1, 1)])
+    assert best_classes(kept, 2).number.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_merging_nothing_gives_nothing(limit):
+    assert len(best_classes(none_kept(2), limit)) == 0

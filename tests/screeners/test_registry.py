@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.errors import OptionError
+from symscreen.response import Response
+from symscreen.screeners import SCREENERS, screeners_named
+from symscreen.statistics.order import order_features
+
+every_screener = pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
+
+
+def _block(rng, rows=40, features=30):
+    values = rng.normal(size=(features, rows))
+    values[::3] = np.round(values[::3])
+    return values, Response(np.sort(rng.normal(size=rows)))
+
+
+def test_names_are_those_that_stay():
+    assert list(SCREENERS) == ["t0", "xi", "kendall", "spearman", "pearson"]
+
+
+@every_screener
+def test_a_record_says_everything(screener):
+    assert SCREENERS[screener.name] is screener
+    for text in (screener.summary, screener.assumes, screener.fails, screener.cost, screener.source):
+        assert text
+        assert "\n" not in text
+
+
+@every_screener
+def test_a_score_depends_on_its_own_feature_alone(screener, rng):
+    values, response = _block(rng)
+    together = screener.statistic(order_features(values), response)
+    alone = [screener.statistic(order_features(row[None]), response)[0] for row in values]
+    assert together.tolist() == alone
+
+
+@every_screener
+@pytest.mark.parametrize("sign", ["free", "positive"])
+def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
+    values, response = _block(rng)
+    values[7] = response.values
+    scores = screener.statistic(order_features(values), response)
+    loss = screener.loss(scores, response, sign)
+    assert np.argmin(loss) == 7
+    assert loss.min() < 0.1
+
+
+@every_screener
+def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
+    values, response = _block(rng)
+    values[7] = -response.values
+    scores = screener.statistic(order_features(values), response)
+    assert np.argmin(screener.loss(scores, response, "free")) == 7
+    if screener.name != "xi":  # ξ has no sign
+        assert np.argmax(screener.loss(scores, response, "positive")) == 7
+        assert screener.direction(scores)[7] == -1
+
+
+@every_screener
+def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
+    values, response = _block(rng)
+    copy = np.exp(values) if screener.blind_to == "ranks" else 3.0 * values - 2.0
+    losses = [
+        screener.loss(screener.statistic(order_features(block), response), response, "free")
+        for block in (values, copy, -copy)
+    ]
+    if screener.blind_to == "ranks":
+        assert np.array_equal(losses[0], losses[1])
+        assert np.array_equal(losses[0], losses[2])
+    else:
+        assert np.allclose(losses[0], losses[1], atol=1e-13)
+        assert np.allclose(losses[0], losses[2], atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([], "no screener is named"),
+        (["t00"], "no screener 't00'; did you mean 't0'"),
+        (["t0", "xi", "t0"], "'t0' is named twice"),
+    ],
+)
+def test_bad_names_are_told(names, message):
+    with pytest.raises(OptionError, match=message):
+        screeners_named(names)
