@@ -1,0 +1,55 @@
+"""symscreen: grow a space of formulas from a table, score every one, keep the few worth modelling.
+
+Names are loaded when they are first used, so that importing the package stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from symscreen import datasets
+    from symscreen.errors import SymscreenError
+    from symscreen.grammar.load import load_grammar
+    from symscreen.pipeline import plan, screen
+    from symscreen.result.screen_result import ScreenResult
+    from symscreen.statistics.columns import t0, xi
+
+__all__ = [
+    "ScreenResult",
+    "SymscreenError",
+    "__version__",
+    "datasets",
+    "load_grammar",
+    "plan",
+    "screen",
+    "t0",
+    "xi",
+]
+
+_HOMES = {
+    "ScreenResult": "symscreen.result.screen_result",
+    "SymscreenError": "symscreen.errors",
+    "load_grammar": "symscreen.grammar.load",
+    "plan": "symscreen.pipeline",
+    "screen": "symscreen.pipeline",
+    "t0": "symscreen.statistics.columns",
+    "xi": "symscreen.statistics.columns",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return metadata.version("symscreen")
+    if name == "datasets":
+        return import_module("symscreen.datasets")
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'symscreen' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

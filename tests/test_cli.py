@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen import cli
+
+SCREEN = [sys.executable, "-m", "symscreen"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line in this process; give status, standard output and standard error."""
+
+    def run(*arguments):
+        status = cli._run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_the_main_job(run):
+    glider = symscreen.shipped.shipped_folder("data") / "strogatz" / "glider2.csv"
+    status, out, err = run(
+        "screen", glider, "--layers", "ubb", "--unary", "cos,id", "--binary", "sub,div", "--top", 5
+    )
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    first = next(line for line in out.splitlines() if line.lstrip().startswith("1 "))
+    assert "x1 - cos(x2)/x1" in first
+    assert " + " in first.split("cos(x2)/x1")[1]
+
+
+@pytest.mark.parametrize("verb", ["screen", "plan", "operators", "screeners"])
+def test_each_verb_has_an_example_in_its_help(run, verb):
+    status, out, _ = run(verb, "--help")
+    assert status == 0
+    assert f"symscreen {verb}" in out.split("Example", 1)[1]
+
+
+def test_the_version(run):
+    assert run("--version")[1] == f"symscreen {symscreen.__version__}\n"
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_out_writes_the_ranking_and_refuses_to_overwrite(run, data, tmp_path, ending):
+    out = tmp_path / f"r.{ending}"
+    status, _, err = run("screen", data, "--layers", "u", "--out", out)
+    assert status == 0
+    assert f"written: {out}" in err
+    before = out.read_bytes()
+    status, stdout, err = run("screen", data, "--layers", "u", "--out", out)
+    assert (status, stdout) == (2, "")
+    assert err == f"symscreen: {out} exists and is not overwritten; give another name or --force\n"
+    assert run("screen", data, "--layers", "u", "--out", out, "--force", "--quiet")[0] == 0
+    assert out.read_bytes() == before
+
+
+def test_the_ranking_file_is_the_same_for_any_jobs_and_chunks(run, data, tmp_path):
+    files = []
+    for name, options in {
+        "a": ["--jobs", 1],
+        "b": ["--jobs", 2],
+        "c": ["--chunk-size", 5],
+        "d": ["--chunk-size", 99],
+    }.items():
+        run("screen", data, "--layers", "ub", "--top", 100, "--out", tmp_path / f"{name}.csv", *options)
+        files.append((tmp_path / f"{name}.csv").read_bytes())
+    assert len(set(files)) == 1
+
+
+def test_standard_input_and_output(data):
+    done = subprocess.run(
+        [*SCREEN, "screen", "-", "--layers", "u", "--out", "-"],
+        input=data.read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    table = pd.read_csv(io.BytesIO(done.stdout))
+    assert table["rank"].tolist() == list(range(1, len(table) + 1))
+    assert done.stderr == b""
+
+
+def test_a_reader_that_goes_away_is_no_fault(data):
+    command = f"{sys.executable} -m symscreen screen {data} --layers ub --top all --out - | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)  # noqa: S607
+    assert done.stdout.startswith(b"rank,")
+    assert done.stderr == b""
+    assert done.returncode == 0
+
+
+def test_the_progress_bar_is_for_terminals_only(data):
+    leader, follower = pty.openpty()
+    quiet_leader, quiet_follower = pty.openpty()
+    arguments = [*SCREEN, "screen", str(data), "--layers", "ub", "--chunk-size", "10"]
+    environment = {**os.environ, "TERM": "xterm"}
+    subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=follower, env=environment, check=True)
+    subprocess.run(
+        [*arguments, "--quiet"], stdout=subprocess.DEVNULL, stderr=quiet_follower, env=environment, check=True
+    )
+    os.write(follower, b"END")
+    os.write(quiet_follower, b"END")
+    assert b"scoring" in os.read(leader, 1 << 16)
+    assert os.read(quiet_leader, 1 << 16) == b"END"
+
+
+def test_notices_go_to_standard_error(run, frame, tmp_path):
+    frame.assign(species="oak").to_csv(tmp_path / "t.csv", index=False)
+    status, out, err = run("screen", tmp_path / "t.csv", "--layers", "u", "--target", "target")
+    assert status == 0
+    assert err == "symscreen: left out: 'species' (text)\n"
+    assert "species" not in out
+    assert run("screen", tmp_path / "t.csv", "--layers", "u", "--target", "target", "--quiet")[2] == ""
+
+
+def test_names_with_commas_stand_in_backticks(run, frame, tmp_path):
+    frame = frame.rename(columns={"x1": "a,b", "x2": "c`d"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    status, out, _ = run(
+        "screen", tmp_path / "t.csv", "--inputs", "`a,b`, `c``d`", "--layers", "b", "--binary", "mul"
+    )
+    assert status == 0
+    assert "`a,b`*`c``d`" in out
+    status, _, err = run("screen", tmp_path / "t.csv", "--inputs", "`a,b", "--layers", "b")
+    assert (status, "cannot split" in err) == (2, True)
+
+
+def test_plan_runs_nothing_and_counts(run, data):
+    status, out, err = run("plan", data, "--operators", "ablation", "--pool", "strict", "--layers", "ub")
+    assert (status, err) == (0, "")
+    assert "at most 42 features" in out
+
+
+def test_operators_lists_and_checks(run, tmp_path):
+    assert "absdiff" in run("operators")[1]
+    assert "never directly in log: exp" in run("operators", "basic")[1]
+    bad = tmp_path / "bad.toml"
+    bad.write_text('unary = ["sine"]')
+    status, _, err = run("operators", bad)
+    assert status == 2
+    problem = "there is no unary operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"
+    assert err == f"symscreen: {bad}, unary: {problem}\n"
+
+
+def test_screeners_says_when_each_fails(run):
+    out = run("screeners")[1]
+    assert "fails where the relation turns" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scren", "x.csv"], "there is no verb 'scren'; did you mean 'screen'"),
+        (["screen"], "Missing argument 'DATA'"),
+        (["screen", "no.csv"], "no.csv"),
+        (["screen", "DATA", "--layer", "u"], "--layers"),
+        (["screen", "DATA", "--top", "-1"], "--top is '-1'; give a whole number"),
+        (["screen", "DATA", "--pool", "deep"], "'deep' is not one of 'cumulative', 'strict'"),
+        (["screen", "DATA", "--jobs", "two"], "'two' is not a valid integer"),
+        (["screen", "DATA", "--screener", "t0,foo"], "there is no screener 'foo'"),
+        (["screen", "DATA", "--target", "targt"], "did you mean 'target'"),
+        (["screen", "DATA", "--out", "r.xls"], "use one of .csv, .parquet, .json"),
+        (["screen", "DATA", "--also", "x1 ^ 2"], "write a power as x**2"),
+    ],
+)
+def test_every_complaint_is_one_line_and_status_2(run, data, arguments, message):
+    status, out, err = run(*(data if argument == "DATA" else argument for argument in arguments))
+    assert (status, out) == (2, "")
+    assert err.startswith("symscreen: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_fault_of_ours_is_called_so(run, data, monkeypatch):
+    monkeypatch.setattr("symscreen.pipeline.screen", lambda *_, **__: 1 / 0)
+    status, _, err = run("screen", data)
+    assert status == 1
+    assert "ZeroDivisionError" in err
+    assert "a fault of symscreen's own" in err
+
+
+def test_interrupting_ends_in_order(run, data, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("symscreen.pipeline.screen", interrupt)
+    status, out, err = run("screen", data)
+    assert (status, out, err) == (130, "", "\nsymscreen: interrupted\n")
+
+
+def test_the_record_repeats_the_run(run, data, tmp_path):
+    run(
+        "screen", data, "--layers", "u[log,sin] b", "--binary", "mul", "--top", 7, "--out", tmp_path / "r.csv"
+    )
+    record = json.loads((tmp_path / "r.csv.json").read_text())
+    options = {
+        key: record["options"][key]
+        for key in ("layers", "operators", "pool", "screener", "sign", "top", "target")
+    }
+    again = symscreen.screen(data, **options)
+    assert symscreen.report.ranking_as_csv(again) == (tmp_path / "r.csv").read_text()

@@ -1,0 +1,84 @@
+"""Grammars and data reach an installed wheel, and work in an editable install too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PROBE = (
+    "import symscreen; from symscreen.grammar import grammar_names; "
+    "from symscreen.shipped import shipped_folder; "
+    "print(symscreen.load_grammar('strogatz').constants, *grammar_names()); "
+    "print(len(symscreen.datasets.strogatz('vdp2').frame), shipped_folder('operators'))"
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, folder], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return folder / done.stdout.splitlines()[-1]
+
+
+def test_the_wheel_carries_every_grammar_and_table(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for source, inside in (("operators", "_operators"), ("data", "_data")):
+        for file in (ROOT / source).rglob("*.*"):
+            if "__pycache__" not in file.parts:
+                assert f"symscreen/{inside}/{file.relative_to(ROOT / source).as_posix()}" in names
+    assert "symscreen/py.typed" in names
+    assert not any("test" in name.split("/")[0] for name in names)
+
+
+def test_an_installed_wheel_finds_them(wheel, tmp_path):
+    # the wheel unpacked is what an installer lays down; dependencies come from this environment
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    lines = _probe(tmp_path, str(tmp_path / "site"))
+    assert lines[0] == "(1, 2) ablation basic physics strogatz"
+    assert lines[1] == f"400 {tmp_path / 'site' / 'symscreen' / '_operators'}"
+
+
+def test_an_editable_install_finds_them(tmp_path):
+    build = "from hatchling.build import build_editable; import sys; print(build_editable(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, tmp_path], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    find = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = Path(
+        subprocess.run([python, "-c", find], capture_output=True, text=True, check=True).stdout.strip()
+    )
+    zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]).extractall(site)
+    (site / "dependencies.pth").write_text(
+        "\n".join(path for path in sys.path if path.endswith("site-packages"))
+    )
+    lines = _probe(tmp_path, "", python)
+    assert lines[1] == f"400 {ROOT / 'operators'}"
+
+
+def _probe(folder: Path, path: str, python: str | Path = sys.executable) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(
+        [python, "-c", PROBE], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_the_version_is_that_of_the_project():
+    import symscreen
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert symscreen.__version__ == project["version"]
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.errors import FormulaError, GrammarError, OptionError, SpaceError, TableError
+from symscreen.expression import evaluate, key, parse
+from symscreen.pipeline import parse_bytes
+from symscreen.report import ranking_as_csv
+from symscreen.screeners import SCREENERS
+from symscreen.statistics.t0 import gini_mean_difference
+
+GLIDER = {"layers": "ubb", "unary": "cos,id", "binary": "sub,div"}
+
+
+@pytest.fixture(scope="module")
+def glider():
+    return symscreen.datasets.strogatz("glider2").frame
+
+
+def _ranking(*args, **options) -> bytes:
+    return ranking_as_csv(symscreen.screen(*args, **options)).encode()
+
+
+def test_glider2_is_named_by_its_true_formula(glider):
+    result = symscreen.screen(glider, top=5, **GLIDER)
+    first = result.table.iloc[0]
+    truth = {"+": key(parse("x1 - cos(x2)/x1")), "-": key(parse("cos(x2)/x1 - x1"))}
+    assert key(result.expressions[0]) == truth[first.direction]
+    delta = result.scale
+    assert min(first.t0, 2 * delta - first.t0) <= 1e-12 * delta
+
+
+@pytest.mark.parametrize(
+    "options", [{"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"chunk_size": 100}, {"chunk_size": 10**6}]
+)
+@pytest.mark.parametrize("screener", ["t0,xi", "xi", "pearson,spearman", "kendall"])
+def test_jobs_and_chunks_do_not_change_a_byte(glider, options, screener):
+    assert _ranking(glider, screener=screener, **GLIDER, **options) == _ranking(
+        glider, screener=screener, **GLIDER
+    )
+
+
+@pytest.mark.parametrize("top", [20, "all"])
+@pytest.mark.parametrize("screener", ["t0,xi,kendall,spearman,pearson", "pearson"])
+def test_the_order_of_rows_and_columns_does_not_change_a_byte(frame, screener, top, rng):
+    frame = pd.concat([frame, frame.iloc[:10]])  # duplicated rows as well
+    options = {"screener": screener, "top": top, "layers": "ub", "target": "target"}
+    expected = _ranking(frame, **options)
+    for _ in range(3):
+        shuffled = frame.sample(frac=1, random_state=int(rng.integers(1 << 30)))
+        assert _ranking(shuffled[list(rng.permutation(frame.columns))], **options) == expected
+
+
+@pytest.mark.parametrize("sign", ["free", "positive"])
+def test_the_streamed_top_equals_that_of_the_whole_matrix(glider, sign):
+    options = GLIDER | {"sign": sign, "screener": "t0"}
+    streamed = symscreen.screen(glider, top=100, chunk_size=50, **options).table
+    every = symscreen.screen(glider, top="all", **options)
+    # class and order computed anew from the matrix of all features
+    columns = {name: glider[name].to_numpy() for name in ("x1", "x2")}
+    y = glider["target"].to_numpy()
+    matrix = np.column_stack([evaluate(expression, columns) for expression in every.expressions])
+    scores = symscreen.t0(matrix, y)
+    delta = symscreen.t0(-y, y) / 2
+    loss = np.round(np.minimum(scores, 2 * delta - scores) / delta if sign == "free" else scores / delta, 11)
+    ranks = pd.DataFrame(matrix).rank().to_numpy()
+    mirror = len(y) + 1 - ranks
+    classes = {}
+    for k in np.argsort(loss, kind="stable"):
+        own = ranks[:, k].tobytes()
+        name = min(own, mirror[:, k].tobytes()) if sign == "free" else own
+        classes.setdefault(name, []).append(k)
+    assert len(streamed) == min(100, len(classes))
+    best = sorted(classes.values(), key=lambda members: loss[members[0]])[: len(streamed)]
+    assert np.allclose(streamed.t0.map(lambda t: min(t, 2 * delta - t)) if sign == "free" else streamed.t0,
+                       [loss[members[0]] * delta for members in best], atol=1e-9)  # fmt: skip
+    shown = {min(ranks[:, k].tobytes(), mirror[:, k].tobytes()) if sign == "free" else ranks[:, k].tobytes():
+             every.table.expression[k] for members in best for k in members}  # fmt: skip
+    sizes = {every.table.expression[k]: len(members) for members in best for k in members}
+    assert len(shown) == len(best)
+    assert streamed.class_size.tolist() == [sizes[text] for text in streamed.expression]
+
+
+def test_every_feature_is_kept_unmerged_on_request(glider):
+    result = symscreen.screen(glider, top="all", **GLIDER)
+    assert len(result) == result.scored == result.record["layers"][-1]["features"]
+    merged = symscreen.screen(glider, top=10**6, **GLIDER)
+    assert merged.table.class_size.sum() == result.scored
+    leaders = result.table.expression[result.table.class_size == 1]
+    assert set(leaders) <= set(merged.table.expression)
+
+
+def test_a_noise_free_response_is_named_by_its_exact_form(rng):
+    x = rng.uniform(1, 2, 80)
+    frame = pd.DataFrame({"x": x, "z": rng.uniform(1, 2, 80), "y": np.exp(x)})
+    result = symscreen.screen(frame, layers="u", unary="exp,square,log,inv,cube", top=2)
+    assert result.table.expression[0] == "exp(x)"
+    assert result.table.class_size[0] == 6  # x and five monotone transforms, 1/x mirrored
+
+
+def test_rising_is_shown_before_falling_among_twins(glider):
+    result = symscreen.screen(glider, top=20, **GLIDER)
+    assert result.table.direction[0] == "+"
+
+
+def test_positive_sign_asks_for_the_order_itself(rng):
+    x = rng.uniform(1, 2, 50)
+    frame = pd.DataFrame({"x": x, "z": rng.normal(size=50), "y": -x})
+    assert (
+        symscreen.screen(frame, layers="u", unary="neg", sign="positive", top=1).table.expression[0] == "(-x)"
+    )
+    free = symscreen.screen(frame, layers="u", unary="neg", sign="free", top=1).table
+    assert (free.expression[0], free.direction[0]) == ("x", "-")
+
+
+@pytest.mark.parametrize("screener", list(SCREENERS))
+def test_each_screener_can_rank(frame, screener):
+    table = symscreen.screen(frame, screener=screener, layers="ub", top=10).table
+    assert list(table.columns) == [
+        "rank",
+        "expression",
+        "complexity",
+        "layer",
+        "direction",
+        screener,
+        "class_size",
+    ]
+    strength = (
+        table[screener]
+        if screener == "xi"
+        else (table[screener] if screener == "t0" else table[screener].abs())
+    )
+    if screener == "t0":
+        delta = symscreen.screen(frame, layers="u", top=1).scale
+        strength = -np.minimum(strength, 2 * delta - strength)
+    assert (np.diff(strength) <= 1e-12).all()
+
+
+def test_affine_copies_are_one_class_for_pearson(rng):
+    x = rng.uniform(1, 2, 60)
+    frame = pd.DataFrame({"x": x, "y": x**2 + rng.normal(0, 0.1, 60)})
+    table = symscreen.screen(
+        frame, screener="pearson", layers="ub", unary="square,neg", binary="add", top=50
+    ).table
+    sizes = dict(zip(table.expression, table.class_size, strict=True))
+    assert sizes["x"] >= 3  # x, −x, x + x
+    assert sizes["x**2"] >= 2
+
+
+def test_formulas_of_the_user_join_the_space(frame):
+    plain = symscreen.screen(frame, layers="u", unary="log", top="all")
+    also = ["x1**2 + x2/x3", "log(x1)", "sin(x1)*2", "x1"]
+    result = symscreen.screen(frame, layers="u", unary="log", also=also, top="all")
+    assert result.scored == plain.scored + 2  # log(x1) and x1 were there already
+    assert result.table.expression[0] == "x1**2 + x2/x3"
+    assert result.table.layer[0] == 0
+
+
+def test_transform_computes_the_features_of_new_rows(frame):
+    result = symscreen.screen(frame, layers="ub", top=5)
+    new = frame.sample(frac=1, random_state=1)[["x3", "x2", "x1"]]
+    features = result.transform(new)
+    assert features.shape == (60, 5)
+    for text, expression in zip(features.columns, result.expressions, strict=True):
+        columns = {name: new[name].to_numpy() for name in ("x1", "x2", "x3")}
+        assert np.array_equal(features[text], evaluate(expression, columns))
+
+
+def test_transform_warns_with_counts_outside_the_domain(rng):
+    frame = pd.DataFrame({"x": rng.uniform(1, 2, 30)})
+    frame["y"] = np.log(frame.x)
+    result = symscreen.screen(frame, layers="u", unary="log", top=1)
+    with pytest.warns(
+        UserWarning, match=r"1 of 1 features are undefined in some of the 3 rows .* 'log\(x\)' in 2"
+    ):
+        values = result.transform(pd.DataFrame({"x": [-1.0, 0.0, 1.0]}))
+    assert np.isnan(values["log(x)"][:2]).all()
+    with pytest.raises(TableError, match="'x'"):
+        result.transform(pd.DataFrame({"q": [1.0]}))
+
+
+def test_odd_column_names_come_back_as_they_went_in(rng):
+    names = ["a b", "N", "E", "I", "lambda", "λ", "sin", "pi", "x`y", "=1+1", "", "target?"]
+    frame = pd.DataFrame({name: rng.uniform(1, 2, 40) for name in names})
+    frame["target"] = rng.normal(size=40)
+    result = symscreen.screen(frame, layers="b", binary="mul", top="all")
+    found = {
+        name for expression in result.expressions for name in symscreen.expression.columns_of(expression)
+    }
+    assert found == set(names)
+    for text, expression in zip(result.table.expression, result.expressions, strict=True):
+        assert parse(text, names=names) == expression
+
+
+def test_the_record_says_how_it_was_made(frame):
+    result = symscreen.screen(frame, layers="ub", top=3)
+    record = result.record
+    assert record["symscreen"] == symscreen.__version__
+    assert record["data"]["rows"] == 60
+    assert re.fullmatch("[0-9a-f]{64}", record["data"]["digest"])
+    assert record["options"]["layers"].startswith("u[square,sqrt")
+    assert record["scored"] == result.scored
+    for layer in record["layers"]:
+        assert layer["generated"] >= sum(layer["pruned"].values())
+    last = record["layers"][-1]
+    older = record["layers"][-2]["features"]
+    assert last["features"] == older + last["generated"] - sum(last["pruned"].values())
+
+
+def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
+    monkeypatch.setattr("symscreen.pipeline._BYTES_A_FEATURE", 10**9)
+    with pytest.raises(SpaceError, match=r"keeping all \d+ features would take .* ask for fewer with --top"):
+        symscreen.screen(frame, layers="b", top="all", max_ram="2GB")
+
+
+def test_a_column_rule_that_fits_no_column_is_told(frame, tmp_path):
+    (tmp_path / "g.toml").write_text('unary = ["log", "sin"]\n[columns]\nlog = ["x11"]\nsin = ["x2", "x9"]')
+    result = symscreen.screen(frame, operators=tmp_path / "g.toml", top=1)
+    expected = "the grammar lets log touch only columns that the table lacks; did you mean 'x1'?"
+    assert result.notices == (expected,)
+
+
+def test_equal_data_have_equal_digests(frame):
+    digest = symscreen.screen(frame, layers="u").record["data"]["digest"]
+    assert symscreen.screen(frame.iloc[::-1], layers="u").record["data"]["digest"] == digest
+    frame.loc[0, "x1"] += 1e-9
+    assert symscreen.screen(frame, layers="u").record["data"]["digest"] != digest
+
+
+def test_arrays_and_dicts_are_tables_too(frame):
+    expected = _ranking(frame, layers="ub")
+    x, y = frame[["x1", "x2", "x3"]].to_numpy(), frame["target"].to_numpy()
+    assert _ranking(x, y, layers="ub") == expected
+    assert _ranking({name: frame[name].to_list() for name in frame}, layers="ub") == expected
+
+
+@pytest.mark.parametrize(
+    ("layers", "d", "count"), [("bu", 3, 24), ("ub", 3, 42), ("bu", 2, 12), ("ub", 2, 20)]
+)
+def test_counts_of_the_ablation_grammar(layers, d, count, rng):
+    x, y = rng.uniform(size=(30, d)), rng.normal(size=30)
+    options = {"operators": "ablation", "pool": "strict", "layers": layers}
+    assert symscreen.plan(x, y, **options).features == count
+    assert symscreen.screen(x, y, **options).scored == count
+
+
+def test_a_plan_bounds_what_a_screen_finds(frame):
+    planned = symscreen.plan(frame, layers="ubb", unary="log,sqrt", binary="sub,div")
+    result = symscreen.screen(frame, layers="ubb", unary="log,sqrt", binary="sub,div", top=1)
+    assert result.scored <= planned.features
+    assert [layer.kind for layer in planned.layers] == ["inputs", "u", "b", "b"]
+
+
+def test_scale_is_gini_mean_difference(frame):
+    result = symscreen.screen(frame, layers="u", top=1)
+    table = symscreen.table.read_table(frame)
+    assert result.scale == gini_mean_difference(table.response)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"top": 0}, OptionError, "top is 0; give a whole number"),
+        ({"top": "some"}, OptionError, "top is 'some'"),
+        ({"sign": "both"}, OptionError, "sign is 'both'"),
+        ({"jobs": 0}, OptionError, "jobs is 0"),
+        ({"chunk_size": -1}, OptionError, "chunk_size is -1"),
+        ({"pool": "deep"}, OptionError, "pool is 'deep'"),
+        ({"screener": "t1"}, OptionError, "there is no screener 't1'; known: t0, xi"),
+        ({"layers": "ua"}, OptionError, "character 2: expected u or b"),
+        ({"layers": " "}, OptionError, "layers is empty"),
+        ({"unary": "sine"}, GrammarError, "--unary: there is no unary operator 'sine'; did you mean 'sin'"),
+        ({"binary": "sin"}, GrammarError, "'sin' is a unary operator"),
+        ({"operators": "basics"}, GrammarError, "no grammar 'basics'; did you mean 'basic'"),
+        ({"max_complexity": 0}, OptionError, "max_complexity is 0"),
+        ({"max_ram": "much"}, OptionError, "max_ram is 'much'; give an amount such as 2GB"),
+        ({"max_ram": "10kB", "layers": "ubb"}, SpaceError, "--max-complexity, or raise --max-ram"),
+        ({"also": "x1 +"}, FormulaError, "expected a column"),
+        ({"also": "x9"}, FormulaError, "no column 'x9'; known: x1, x2, x3"),
+        ({"also": "log(x1 - 100)"}, FormulaError, "undefined in 60 of 60 rows"),
+        ({"also": "x1 - x1"}, FormulaError, "constant on these data"),
+        ({"target": "y9"}, TableError, "y9"),
+    ],
+)  # fmt: skip
+def test_bad_options_are_told(frame, options, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        symscreen.screen(frame, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5g", 1_500_000_000), (4096, 4096), ("64KiB", 64000)],
+)
+def test_amounts_of_memory(text, size):
+    assert parse_bytes(text) == size

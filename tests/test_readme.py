@@ -1,0 +1,70 @@
+"""What the README and the how-to pages show is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symscreen import cli
+from symscreen.grammar import grammar_names, load_grammar
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for name, block in fenced if name == language]
+
+
+def test_the_table_shown_is_what_the_demo_prints(capsys, monkeypatch):
+    recipe = re.search(r"^demo:.*?\n\t(.*?)\n\n", (ROOT / "Makefile").read_text(), re.DOTALL | re.MULTILINE)
+    command = shlex.split(recipe[1].replace("\\\n", " "))
+    assert command[0].endswith("/symscreen")
+    monkeypatch.chdir(ROOT)
+    assert cli._run(command[1:]) == 0
+    assert capsys.readouterr().out == _blocks(README, "")[0]
+
+
+def test_the_python_example_runs(tmp_path):
+    (tmp_path / "example.py").write_text("\n".join(_blocks(README, "python")))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "x1**3" in done.stdout
+
+
+@pytest.mark.parametrize("line", re.findall(r"^symscreen .*", "".join(_blocks(README, "sh")), re.MULTILINE))
+def test_each_command_of_the_readme_runs(line, frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame.assign(**{"yield": frame.target}).to_csv("data.csv", index=False)
+    assert cli._run(shlex.split(line, comments=True)[1:]) == 0
+    assert capsys.readouterr().out
+
+
+def test_every_link_leads_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
+        for link in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_every_shipped_grammar_is_named():
+    for name in grammar_names():
+        assert f"`{name}`" in README
+
+
+def test_the_grammar_of_the_how_to_page_is_a_good_one(tmp_path):
+    (tmp_path / "waves.toml").write_text(_blocks((ROOT / "docs" / "grammars.md").read_text(), "toml")[0])
+    grammar = load_grammar(tmp_path / "waves.toml")
+    assert grammar.operators["sinpi"].summary == "sin(pi*x)"
+    assert grammar.max_complexity == 9
+    assert len(grammar.parsed_layers()) == 3

@@ -1,0 +1,41 @@
+"""What must not be imported before it is used: start-up stays fast because of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("sympy", "sklearn", "scipy", "numba", "pandas", "pyarrow", "rich")
+
+
+def _loaded(code: str) -> set[str]:
+    report = f"{code}\nimport sys\nprint(*(n for n in {HEAVY!r} if n in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()) if done.stdout.strip() else set()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert _loaded("import symscreen; symscreen.__version__; dir(symscreen)") == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["screen", "--help"], ["--version"]])
+def test_help_loads_nothing_heavy(arguments):
+    assert _loaded(f"from symscreen import cli; cli._run({arguments!r})") == set()
+
+
+def test_a_screen_needs_no_sympy():
+    code = "import symscreen\ndata = symscreen.datasets.strogatz('vdp1')\n"
+    code += "symscreen.screen(data.frame, layers='ub', top=2)"
+    assert _loaded(code).isdisjoint({"sympy", "sklearn"})
+
+
+def test_every_public_name_resolves():
+    import symscreen
+
+    for name in symscreen.__all__:
+        assert getattr(symscreen, name) is not None
+        assert name in dir(symscreen)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = symscreen.nonsense
