@@ -42,6 +42,8 @@ def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each w
         return _complain(error.format_message(), 2)
     except InputError as error:
         return _complain(str(error), 2)
+    except SystemExit:
+        return 0  # how click ends when whoever read our output has gone
     except BrokenPipeError:
         # whoever read our output has gone; say nothing, and keep the interpreter from trying again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
