@@ -12,6 +12,8 @@ import pytest
 
 import symscreen
 from symscreen import cli
+from symscreen.report import ranking_as_csv
+from symscreen.shipped import shipped_folder
 
 SCREEN = [sys.executable, "-m", "symscreen"]
 
@@ -36,7 +38,7 @@ def data(frame, tmp_path):
 
 
 def test_the_main_job(run):
-    glider = symscreen.shipped.shipped_folder("data") / "strogatz" / "glider2.csv"
+    glider = shipped_folder("data") / "strogatz" / "glider2.csv"
     status, out, err = run(
         "screen", glider, "--layers", "ubb", "--unary", "cos,id", "--binary", "sub,div", "--top", 5
     )
@@ -215,4 +217,4 @@ def test_the_record_repeats_the_run(run, data, tmp_path):
         for key in ("layers", "operators", "pool", "screener", "sign", "top", "target")
     }
     again = symscreen.screen(data, **options)
-    assert symscreen.report.ranking_as_csv(again) == (tmp_path / "r.csv").read_text()
+    assert ranking_as_csv(again) == (tmp_path / "r.csv").read_text()

@@ -8,11 +8,12 @@ import pytest
 
 import symscreen
 from symscreen.errors import FormulaError, GrammarError, OptionError, SpaceError, TableError
-from symscreen.expression import evaluate, key, parse
+from symscreen.expression import columns_of, evaluate, key, parse
 from symscreen.pipeline import parse_bytes
 from symscreen.report import ranking_as_csv
 from symscreen.screeners import SCREENERS
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.table import read_table
 
 GLIDER = {"layers": "ubb", "unary": "cos,id", "binary": "sub,div"}
 
@@ -190,7 +191,7 @@ def test_odd_column_names_come_back_as_they_went_in(rng):
     frame["target"] = rng.normal(size=40)
     result = symscreen.screen(frame, layers="b", binary="mul", top="all")
     found = {
-        name for expression in result.expressions for name in symscreen.expression.columns_of(expression)
+        name for expression in result.expressions for name in columns_of(expression)
     }
     assert found == set(names)
     for text, expression in zip(result.table.expression, result.expressions, strict=True):
@@ -258,7 +259,7 @@ def test_a_plan_bounds_what_a_screen_finds(frame):
 
 def test_scale_is_gini_mean_difference(frame):
     result = symscreen.screen(frame, layers="u", top=1)
-    table = symscreen.table.read_table(frame)
+    table = read_table(frame)
     assert result.scale == gini_mean_difference(table.response)
 
 
