@@ -130,34 +130,23 @@ def screen(
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')
     """
-    chosen = screeners_named(_names(screener))
-    limit = _limit(top)
+    chosen, limit = screeners_named(_names(screener)), _limit(top)
     _check_options(sign=sign, jobs=jobs, chunk_size=chunk_size)
     max_bytes = _memory(max_ram)
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
     grammar, parsed = _grammar(operators, layers, unary, binary, max_complexity)
-    space = expand(
-        table.names,
-        table.columns,
-        grammar,
-        parsed,
-        pool,
-        also=[parse(text, grammar.operators, table.names) for text in _formulas(also)],
-        max_bytes=max_bytes,
-    )
-    if limit is None and max_bytes is not None and space.size * _BYTES_A_FEATURE > max_bytes:
-        raise SpaceError(
-            f"keeping all {space.size:,} features would take {space.size * _BYTES_A_FEATURE / 1e9:.1f} GB, "
-            f"{max_bytes / 1e9:.1f} GB are allowed: ask for fewer with --top, or raise --max-ram"
-        )
+    table = replace(table, notices=(*table.notices, *_idle_rules(grammar, parsed, table.names)))
+    formulas = [parse(text, grammar.operators, table.names) for text in _formulas(also)]
+    space = expand(table.names, table.columns, grammar, parsed, pool, also=formulas, max_bytes=max_bytes)
+    if limit is None:
+        _require_room(space.size, max_bytes)
     chunk_size = chunk_size or max(256, min(1 << 14, _CHUNK_VALUES // table.response.n))
     scorer = Scorer(space, table.response, chosen, sign, None if limit is None else _with_margin(limit))
     kept, scored, lost = _stream(scorer, Threads(jobs or available_cores()), chunk_size, progress)
     kept = _final(kept, space, limit)
-    table = replace(table, notices=(*table.notices, *_idle_rules(grammar, parsed, table.names)))
     options = {
         "target": table.response.name,
-        "inputs": list(inputs) if inputs is not None else None,
+        "inputs": None if inputs is None else list(inputs),
         "exclude": list(exclude),
         "missing": missing,
         "layers": " ".join(map(str, parsed)),
@@ -174,6 +163,15 @@ def screen(
     }
     record = run_record(table, space, options, scored=scored, shown=len(kept), lost=lost)
     return ranking(table, space, kept, chosen, record)
+
+
+def _require_room(features: int, max_bytes: int | None) -> None:
+    needed = features * _BYTES_A_FEATURE
+    if max_bytes is not None and needed > max_bytes:
+        raise SpaceError(
+            f"keeping all {features:,} features would take {needed / 1e9:.1f} GB, {max_bytes / 1e9:.1f} GB "
+            "are allowed: ask for fewer with --top, or raise --max-ram"
+        )
 
 
 def _with_margin(limit: int) -> int:

@@ -104,7 +104,7 @@ class TestReasons:
         assert judged("u[inv,log]", ["x", "y"], values) == [Fate.UNDEFINED, Fate.KEPT] * 2
 
     def test_what_is_undefined_does_not_stand_for_its_equal(self):
-        # x/1, had 1 been no divisor, would have left 1·x
+        # x/1 is listed before 1·x and stands for it, unless 1 may not be divided by
         everything = judged("b[div,mul]", ["x"], known=False, constants=(1,))
         assert everything[3::2] == [Fate.KEPT, Fate.DUPLICATE]
         barred = {"div": (np.ones(2, dtype=bool), np.zeros(2, dtype=bool))}
@@ -128,12 +128,11 @@ def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
     layers = parse_layers(layer, (), (), OPERATORS)
     structure = structure_of(names, grammar, layers)
     pool = first_pool(structure, grammar, None)
-    candidates = candidates_of(layers[0], structure, len(pool), {})
-    assert len(pool.nodes) == 200
+    candidates, nodes = candidates_of(layers[0], structure, len(pool), {}), pool.nodes
     tracemalloc.start()
     try:
-        known = {"known": pool.nodes.keys, "simplicity": pool.nodes.complexity}
-        fates.judge(candidates, structure, pool.nodes, grammar, defined={}, **known)
+        known = {"known": nodes.keys, "simplicity": nodes.complexity}
+        fates.judge(candidates, structure, nodes, grammar, defined={}, **known)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from expansion.brute_force import expand_by_hand, problems
+from expansion.brute_force import Problem, expand_by_hand, problems
 from hypothesis import given, settings
 
 from symscreen.errors import OptionError, SpaceError, TableError
 from symscreen.expansion import Fate, expand, grow
 from symscreen.expression import Column, to_text
-from symscreen.grammar import OPERATORS, load_grammar
+from symscreen.grammar import OPERATORS, Grammar, load_grammar
 from symscreen.grammar.define import define_operator
 from symscreen.table import read_table
 
@@ -41,7 +41,7 @@ def streamed(space):
     return np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]), lost
 
 
-@settings(max_examples=250)
+@settings(max_examples=200)
 @given(problems())
 def test_a_run_has_the_features_and_counts_of_brute_force(problem):
     space = expanded(problem)
@@ -54,7 +54,7 @@ def test_a_run_has_the_features_and_counts_of_brute_force(problem):
     assert found == counts
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problems())
 def test_a_count_without_values_is_that_of_brute_force(problem):
     problem = replace(problem, columns=None)
@@ -181,6 +181,19 @@ def test_a_simpler_copy_by_algebra_takes_an_older_features_place(with_values, rn
     assert "x**2" in found
     assert "x*x" not in found
     assert last.counts[2].features == len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_what_was_tried_is_known_after_an_older_feature_has_left(with_values, rng):
+    operators = OPERATORS | {"mul": replace(OPERATORS["mul"], cost=5)}
+    grammar = Grammar("dear", operators, (), ())
+    columns = rng.uniform(0.5, 2.0, (1, 6)) if with_values else None
+    # x/(1/x) takes the place of x·x, which mul has been applied to
+    problem = Problem(grammar, "b[mul] u[inv] b[mul,div] b[mul]", "cumulative", ("x",), columns)
+    space, (items, counts) = expanded(problem), expand_by_hand(problem)
+    assert "x*x" not in formulas(space)
+    assert {formula.expression for formula in items} == {space.expression(n) for n in numbers_kept(space)}
+    assert [count.generated for count in space.counts] == [generated for generated, _ in counts]
 
 
 def test_a_simpler_copy_that_cannot_be_computed_takes_no_place():

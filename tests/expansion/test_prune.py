@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -150,6 +152,14 @@ def test_numeric_copies_are_those_of_all_pairs(drawn, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prune, "_AT_A_TIME", at_a_time)
         assert numeric_copies(values, preference).tolist() == copies_by_hand(values, preference)
+
+
+@pytest.mark.parametrize("preference", list(permutations(range(4))))
+def test_a_chain_of_copies_is_one_whoever_is_preferred(preference):
+    # each is a copy of the next, none of the one after
+    values = np.array([[1.0], [1 + 7e-14], [1 + 14e-14], [1 + 21e-14]])
+    assert not equal_to_rounding(values[:2], values[2:]).any()
+    assert numeric_copies(values, np.array(preference)).tolist() == [preference.index(0)] * 4
 
 
 def test_copies_are_found_beside_features_of_other_sizes():
