@@ -32,7 +32,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
     try:
-        command.main(args=arguments, prog_name="symscreen", standalone_mode=False)
+        command.main(args=arguments or ["--help"], prog_name="symscreen", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -48,6 +48,8 @@ def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each w
         # whoever read our output has gone; say nothing, and keep the interpreter from trying again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _complain(f"cannot write the output ({error.strerror})", 2)
     except Exception:  # noqa: BLE001  # the last line of defence, which tells whose fault it is
         traceback.print_exc()
         return _complain("this is a fault of symscreen's own; please report it with the lines above", 1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, SpaceError, nearest
@@ -131,15 +132,14 @@ def screen(
     ('x1 - cos(x2)/x1', '+')
     """
     chosen, limit = screeners_named(_names(screener)), _limit(top)
-    _check_options(sign=sign, jobs=jobs, chunk_size=chunk_size)
+    _check_options(sign=sign, jobs=jobs, chunk_size=chunk_size, max_complexity=max_complexity)
     max_bytes = _memory(max_ram)
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
     grammar, parsed = _grammar(operators, layers, unary, binary, max_complexity)
     table = replace(table, notices=(*table.notices, *_idle_rules(grammar, parsed, table.names)))
     formulas = [parse(text, grammar.operators, table.names) for text in _formulas(also)]
     space = expand(table.names, table.columns, grammar, parsed, pool, also=formulas, max_bytes=max_bytes)
-    if limit is None:
-        _require_room(space.size, max_bytes)
+    _require_room(space.size, limit, table.response.n, max_bytes)
     chunk_size = chunk_size or max(256, min(1 << 14, _CHUNK_VALUES // table.response.n))
     scorer = Scorer(space, table.response, chosen, sign, None if limit is None else _with_margin(limit))
     kept, scored, lost = _stream(scorer, Threads(jobs or available_cores()), chunk_size, progress)
@@ -155,7 +155,7 @@ def screen(
         "pool": pool,
         "screener": [one.name for one in chosen],
         "sign": sign,
-        "top": top,
+        "top": "all" if limit is None else limit,
         "max_complexity": grammar.max_complexity,
         "also": list(_formulas(also)),
         "jobs": jobs,
@@ -165,12 +165,14 @@ def screen(
     return ranking(table, space, kept, chosen, record)
 
 
-def _require_room(features: int, max_bytes: int | None) -> None:
-    needed = features * _BYTES_A_FEATURE
+def _require_room(features: int, limit: int | None, rows: int, max_bytes: int | None) -> None:
+    """Refuse a ranking that would not fit: its own rows and, to compare them, its features' values."""
+    shown = features if limit is None else min(features, _with_margin(limit))
+    needed = shown * (_BYTES_A_FEATURE + (0 if limit is None else 4 * 8 * rows))
     if max_bytes is not None and needed > max_bytes:
         raise SpaceError(
-            f"keeping all {features:,} features would take {needed / 1e9:.1f} GB, {max_bytes / 1e9:.1f} GB "
-            "are allowed: ask for fewer with --top, or raise --max-ram"
+            f"keeping {shown:,} features would take {needed / 1e9:.1f} GB, {max_bytes / 1e9:.1f} GB are "
+            "allowed: ask for fewer with --top, or raise --max-ram"
         )
 
 
@@ -307,19 +309,23 @@ def _formulas(also: Names) -> tuple[str, ...]:
 
 
 def _limit(top: int | str) -> int | None:
-    if top == "all":
-        return None
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise OptionError(f"top is {top!r}; give a whole number of at least 1, or 'all'")
-    return top
+    return None if top == "all" else _at_least_1("top", top, ", or 'all'")
 
 
-def _check_options(*, sign: str, jobs: int | None, chunk_size: int | None) -> None:
+def _at_least_1(name: str, value: object, other: str = "") -> int:
+    """Take any kind of whole number, numpy's included."""
+    whole = index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else 0
+    if whole < 1:
+        raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{other}")
+    return whole
+
+
+def _check_options(*, sign: str, **numbers: int | None) -> None:
     if sign not in {"free", "positive"}:
         raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")
-    for name, value in (("jobs", jobs), ("chunk_size", chunk_size)):
-        if value is not None and value < 1:
-            raise OptionError(f"{name} is {value}; at least 1 is needed")
+    for name, value in numbers.items():
+        if value is not None:
+            _at_least_1(name, value)
 
 
 def _grammar(

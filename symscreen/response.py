@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Response"]
 
 
+_LARGEST = 4e307  # T0 reaches 2Δ, four times the largest magnitude
+
+
 @dataclass(frozen=True, eq=False)
 class Response:
     """A numeric response with its rows in ascending order.
@@ -54,6 +57,11 @@ class Response:
             )
         if not np.isfinite(values).all():
             raise TableError(f"the response {self.name!r} holds NaN or infinity: drop or correct these rows")
+        if np.abs(values).max() > _LARGEST:
+            raise TableError(
+                f"the response {self.name!r} reaches {np.abs(values).max():g}: differences would overflow; "
+                "scale it down"
+            )
         if (np.diff(values) < 0).any():
             raise TableError(f"the rows are not in ascending order of the response {self.name!r}")
         if values[0] == values[-1]:

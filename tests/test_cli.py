@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -105,6 +106,18 @@ def test_a_reader_that_goes_away_is_no_fault(data):
     assert done.stdout.startswith(b"rank,")
     assert done.stderr == b""
     assert done.returncode == 0
+
+
+def test_no_verb_shows_the_help(run):
+    assert run() == run("--help")
+
+
+def test_an_output_that_cannot_take_it_is_told(data):
+    with Path("/dev/full").open("wb") as full:
+        arguments = [*SCREEN, "screen", str(data), "--layers", "ub", "--top", "all", "--out", "-"]
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("symscreen: cannot write the output (No space left on device)")
 
 
 def test_the_progress_bar_is_for_terminals_only(data):

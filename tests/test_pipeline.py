@@ -190,9 +190,7 @@ def test_odd_column_names_come_back_as_they_went_in(rng):
     frame = pd.DataFrame({name: rng.uniform(1, 2, 40) for name in names})
     frame["target"] = rng.normal(size=40)
     result = symscreen.screen(frame, layers="b", binary="mul", top="all")
-    found = {
-        name for expression in result.expressions for name in columns_of(expression)
-    }
+    found = {name for expression in result.expressions for name in columns_of(expression)}
     assert found == set(names)
     for text, expression in zip(result.table.expression, result.expressions, strict=True):
         assert parse(text, names=names) == expression
@@ -215,7 +213,7 @@ def test_the_record_says_how_it_was_made(frame):
 
 def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
     monkeypatch.setattr("symscreen.pipeline._BYTES_A_FEATURE", 10**9)
-    with pytest.raises(SpaceError, match=r"keeping all \d+ features would take .* ask for fewer with --top"):
+    with pytest.raises(SpaceError, match=r"keeping \d+ features would take .* ask for fewer with --top"):
         symscreen.screen(frame, layers="b", top="all", max_ram="2GB")
 
 
@@ -269,8 +267,12 @@ def test_scale_is_gini_mean_difference(frame):
         ({"top": 0}, OptionError, "top is 0; give a whole number"),
         ({"top": "some"}, OptionError, "top is 'some'"),
         ({"sign": "both"}, OptionError, "sign is 'both'"),
-        ({"jobs": 0}, OptionError, "jobs is 0"),
+        ({"jobs": 0}, OptionError, "jobs is 0; give a whole number of at least 1"),
         ({"chunk_size": -1}, OptionError, "chunk_size is -1"),
+        ({"jobs": "2"}, OptionError, "jobs is '2'"),
+        ({"chunk_size": 1.5}, OptionError, "chunk_size is 1.5"),
+        ({"max_complexity": "3"}, OptionError, "max_complexity is '3'"),
+        ({"layers": "u" * 51}, OptionError, "51 layers; at most 50"),
         ({"pool": "deep"}, OptionError, "pool is 'deep'"),
         ({"screener": "t1"}, OptionError, "there is no screener 't1'; known: t0, xi"),
         ({"layers": "ua"}, OptionError, "character 2: expected u or b"),

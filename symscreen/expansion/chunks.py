@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expansion.fates import Fate
-from symscreen.expansion.prune import constant
+from symscreen.expansion.prune import constant, only_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,11 +87,14 @@ def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray
         else:
             values = operator.numeric(pool.values[left], pool.values[right])
         low, high = values.min(axis=1), values.max(axis=1)
-        scale = np.maximum(np.abs(low), np.abs(high))
-        if operator.cancels:
-            scale = np.maximum(scale, np.maximum(pool.scale[left], pool.scale[right]))
         finite = np.isfinite(low) & np.isfinite(high)
-        still = finite & constant(low, high, scale)
+        still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
+        if operator.cancels:
+            suspect = np.flatnonzero(
+                finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
+            )
+            a, b = pool.values[left[suspect]], pool.values[right[suspect]]
+            still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
     good = finite & ~still
     lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
     if not good.all():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.nodes import bits_of
+from symscreen.expansion.rules import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from symscreen.expansion.candidates import Candidates, Segment
     from symscreen.expansion.nodes import Nodes, Structure
+    from symscreen.expansion.rules import Rules
     from symscreen.grammar import Grammar, Operator
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["REASONS", "Fate", "judge", "judging_bytes"]
+__all__ = ["REASONS", "Fate", "burden", "judge", "judging_bytes"]
 
 _BLOCK = 1 << 18  # candidates judged at a time
 _PASS = 1 << 22  # keys held at a time while duplicates are found
@@ -49,6 +50,23 @@ REASONS: dict[Fate, str] = {
 }
 
 
+def burden(complexity: NDArray[np.int32], barred: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+    """Return what decides between equal features, the lower the better.
+
+    Parameters
+    ----------
+    complexity : int32 array, shape (m,)
+        Decides first.
+    barred : int32 array, shape (m,), optional
+        How many operators, at most 64, rules keep from each; decides between equally simple ones.
+
+    Returns
+    -------
+    int32 array, shape (m,)
+    """
+    return complexity * np.int32(65) + (0 if barred is None else barred)
+
+
 def judging_bytes(total: int) -> int:
     """Predict the memory that judging so many candidates takes, in bytes."""
     return total + 100 * min(total, _PASS) + 300 * min(total, _BLOCK)
@@ -64,6 +82,8 @@ class _Case:
     barred: Flags
     right_keys: NDArray[np.uint64]
     cap: int | None
+    rules: Rules
+    grows: bool
     defined: tuple[Flags, Flags] | None
 
     def keys(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -76,6 +96,15 @@ class _Case:
         if self.operator.arity == 2:
             inner = inner + self.pool.complexity[right]
         return inner + np.int32(self.operator.cost)
+
+    def burden(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return what decides between equal features: complexity, then how many operators rules bar."""
+        complexity = self.complexity(left, right)
+        if not self.grows:
+            return burden(complexity)
+        inside = self.pool.inside[left] | self.pool.inside[right] | np.uint64(1 << self.segment.code)
+        allowed = self.pool.allowed[left] & self.pool.allowed[right]
+        return burden(complexity, self.rules.count(inside, allowed, np.full(len(left), self.segment.code)))
 
     def by_rule(self, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
         left, right = self.segment.decode(numbers)
@@ -101,7 +130,8 @@ def judge(
     *,
     defined: Mapping[str, tuple[Flags, Flags]],
     known: NDArray[np.uint64],
-    simplicity: NDArray[np.int32],
+    burdens: NDArray[np.int32],
+    grows: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Decide by structure, and by the domains of the pool's features, which candidates are worth computing.
 
@@ -119,18 +149,25 @@ def judge(
         For each operator with a domain, which features of the pool may be its left and right argument.
     known : uint64 array, shape (k, 2)
         Keys of features that the space already has.
-    simplicity : int32 array, shape (k,)
-        Their complexities; −1 for one that nothing shall replace.
+    burdens : int32 array, shape (k,)
+        What `burden` says of them; −1 for one that nothing shall replace.
+    grows : bool
+        Whether another layer follows, so that it matters what rules will bar.
 
     Returns
     -------
     fates : uint8 array, shape (candidates.total,)
-        A `Fate` for each. Of several with one key the simplest is kept, the first where equally simple.
+        A `Fate` for each. Of several with one key the simplest is kept; of equally simple ones the one from
+        which rules bar the fewest operators, where another layer follows; then the first.
     replaced_by : int64 array, shape (k,)
         For each known feature the number of the simpler candidate that is equal to it; −1 where it stays.
     """
     fates = np.zeros(candidates.total, dtype=np.uint8)
-    cases = [_case(segment, structure, pool, grammar, defined) for segment in candidates.segments]
+    rules = rules_of(grammar, structure)
+    cases = [
+        _case(segment, structure, pool, grammar, rules, grows=grows, defined=defined)
+        for segment in candidates.segments
+    ]
     for case, numbers in _blocks(cases):
         fates[numbers] = case.by_rule(numbers)
     # equal keys are found in passes, each over one part of the keys, so that memory stays bounded
@@ -138,12 +175,10 @@ def judge(
     replaced_by = np.full(len(known), -1)
     for part in range(passes):
         here = np.flatnonzero(known[:, 0] % np.uint64(passes) == part)
-        numbers, keys, complexity = _with_keys_in(cases, fates, passes, part)
+        numbers, keys, own = _with_keys_in(cases, fates, passes, part)
         # known features come first, with negative numbers −1, −2, …
         numbers = np.concatenate((-1 - here, numbers))
-        copies, simplest = _copies(
-            np.concatenate((known[here], keys)), np.concatenate((simplicity[here], complexity))
-        )
+        copies, simplest = _copies(np.concatenate((known[here], keys)), np.concatenate((burdens[here], own)))
         copies, simplest = numbers[copies], numbers[simplest]
         fates[copies[copies >= 0]] = Fate.DUPLICATE
         replaced_by[-1 - copies[copies < 0]] = simplest[copies < 0]
@@ -155,24 +190,25 @@ def _case(
     structure: Structure,
     pool: Nodes,
     grammar: Grammar,
+    rules: Rules,
+    *,
+    grows: bool,
     defined: Mapping[str, tuple[Flags, Flags]],
 ) -> _Case:
     operator = structure.operators[segment.code]
     right_keys = pool.keys if operator.prepare_right is None else operator.prepare_right(pool.keys)
-    barred = _barred_arguments(operator, structure, pool, grammar)
-    cap = grammar.max_complexity
-    return _Case(segment, operator, pool, barred, right_keys, cap, defined.get(operator.name))
-
-
-def _barred_arguments(operator: Operator, structure: Structure, pool: Nodes, grammar: Grammar) -> Flags:
-    """Say of each feature of the pool whether a rule keeps the operator from it."""
-    own = np.uint64(1 << structure.code(operator))
-    within = bits_of(grammar.forbid_within.get(operator.name, frozenset()), structure)
-    direct = bits_of(grammar.forbid.get(operator.name, frozenset()), structure)
-    leaf = pool.operator < 0
-    outermost = np.where(leaf, 0, pool.operator).astype(np.uint64)
-    directly = ~leaf & ((direct >> outermost) & np.uint64(1)).astype(np.bool_)
-    return np.asarray(((pool.allowed & own) == 0) | ((pool.inside & within) != 0) | directly)
+    barred = rules.barred(segment.code, pool.inside, pool.allowed, pool.operator)
+    return _Case(
+        segment=segment,
+        operator=operator,
+        pool=pool,
+        barred=barred,
+        right_keys=right_keys,
+        cap=grammar.max_complexity,
+        rules=rules,
+        grows=grows,
+        defined=defined.get(operator.name),
+    )
 
 
 def _blocks(cases: Sequence[_Case]) -> Iterator[tuple[_Case, NDArray[np.int64]]]:
@@ -185,9 +221,9 @@ def _blocks(cases: Sequence[_Case]) -> Iterator[tuple[_Case, NDArray[np.int64]]]
 def _with_keys_in(
     cases: Sequence[_Case], fates: NDArray[np.uint8], passes: int, part: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int32]]:
-    """Collect the numbers, keys and complexities of the candidates whose keys are in one part."""
+    """Collect the numbers, keys and burdens of the candidates whose keys are in one part."""
     numbers, keys = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 2), dtype=np.uint64)]
-    complexity = [np.zeros(0, dtype=np.int32)]
+    burdens = [np.zeros(0, dtype=np.int32)]
     for case, block in _blocks(cases):
         alive = block[fates[block] == Fate.KEPT]
         left, right = case.segment.decode(alive)
@@ -195,14 +231,14 @@ def _with_keys_in(
         chosen = found[:, 0] % np.uint64(passes) == part
         numbers.append(alive[chosen])
         keys.append(found[chosen])
-        complexity.append(case.complexity(left[chosen], right[chosen]))
-    return np.concatenate(numbers), np.concatenate(keys), np.concatenate(complexity)
+        burdens.append(case.burden(left[chosen], right[chosen]))
+    return np.concatenate(numbers), np.concatenate(keys), np.concatenate(burdens)
 
 
 def _copies(
-    keys: NDArray[np.uint64], complexity: NDArray[np.int32]
+    keys: NDArray[np.uint64], burdens: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of all but the simplest, first, of each set of equal keys, and that one's place."""
+    """Return the places of all but the least burdened, first, of equal keys, and that one's for each."""
     order = np.argsort(keys[:, 0])
     first = keys[order, 0]
     repeated = first[1:] == first[:-1]
@@ -210,7 +246,7 @@ def _copies(
     suspect[1:] = repeated
     suspect[:-1] |= repeated
     suspects = order[suspect]
-    suspects = suspects[np.lexsort((suspects, complexity[suspects], keys[suspects, 1], keys[suspects, 0]))]
+    suspects = suspects[np.lexsort((suspects, burdens[suspects], keys[suspects, 1], keys[suspects, 0]))]
     again = np.zeros(len(suspects), dtype=np.bool_)
     again[1:] = (keys[suspects[1:]] == keys[suspects[:-1]]).all(axis=1)
     simplest = suspects[~again][np.cumsum(~again) - 1]

@@ -11,11 +11,12 @@ import numpy as np
 from symscreen.errors import OptionError, SpaceError, TableError
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.chunks import blocks_of
-from symscreen.expansion.fates import Fate, judge, judging_bytes
+from symscreen.expansion.fates import Fate, burden, judge, judging_bytes
 from symscreen.expansion.given import given_formulas
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import first_pool
 from symscreen.expansion.prune import constant, numeric_copies
+from symscreen.expansion.rules import rules_of
 from symscreen.expansion.space import LayerCount, Space
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def expand(
     counts = [count]
     for number, layer in enumerate(layers[:-1], start=1):
         stay = _staying(pool, pool_kind)
-        candidates, fates, left = _judged(pool, layer, grammar, stay, max_bytes=max_bytes)
+        candidates, fates, left = _judged(pool, layer, grammar, stay, grows=True, max_bytes=max_bytes)
         replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
         _require(pool.bytes_with(size), max_bytes, f"a pool of {size:,} features after layer {number}")
         new, values, lost, left = _made(pool, left, candidates, fates, number)
@@ -106,7 +107,9 @@ def expand(
     stay = _staying(pool, pool_kind)
     by_name = None if columns is None else dict(zip(names, columns, strict=True))
     given = given_formulas(also, by_name, pool.nodes.keys[np.intersect1d(stay, pool.features)])
-    candidates, fates, left = _judged(pool, layers[-1], grammar, stay, given=given, max_bytes=max_bytes)
+    candidates, fates, left = _judged(
+        pool, layers[-1], grammar, stay, grows=False, given=given, max_bytes=max_bytes
+    )
     space = Space(pool, np.intersect1d(left, pool.features), given, candidates, fates, ())
     pruned = _tally(fates, Counter({Fate.DUPLICATE: len(stay) - len(left)}))
     last = LayerCount(len(layers), layers[-1].kind, candidates.total, pruned, space.size)
@@ -126,11 +129,12 @@ def _inputs(pool: Pool) -> tuple[Pool, LayerCount]:
     values = pool.values
     still = constant(values.min(axis=1), values.max(axis=1), pool.scale)
     if still[pool.features].all():
-        raise TableError("every input is constant: there is nothing to grow features from")
+        raise TableError(
+            "every input is constant: there is nothing to grow features from; choose others with --inputs"
+        )
     still[pool.constants] = False
     kept = np.flatnonzero(~still)
-    complexity = pool.nodes.complexity[kept]
-    distinct = _distinct(values[kept], complexity[: len(pool.constants)], complexity[len(pool.constants) :])
+    distinct = _distinct(values[kept], pool.nodes.take(kept), len(pool.constants))
     pruned = Counter({Fate.CONSTANT: int(still.sum()), Fate.NUMERIC_DUPLICATE: int((~distinct).sum())})
     kept = kept[distinct]
     pool = replace(pool, members=pool.members[kept], values=values[kept])
@@ -143,6 +147,7 @@ def _judged(
     grammar: Grammar,
     stay: NDArray[np.int64],
     *,
+    grows: bool,
     given: Given | None = None,
     max_bytes: int | None,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
@@ -162,8 +167,13 @@ def _judged(
     _require(needed, max_bytes, f"a layer of {candidates.total:,} candidates")
     keys = pool.nodes.keys[:0] if given is None else given.features.keys
     known = np.concatenate((pool.nodes.keys[stay], keys))
+    nodes = pool.nodes.take(stay)
+    rules = rules_of(grammar, pool.structure)
+    own = burden(
+        nodes.complexity, rules.count(nodes.inside, nodes.allowed, nodes.operator) if grows else None
+    )
     # what the user gave stays as it was written
-    simplicity = np.concatenate((pool.nodes.complexity[stay], np.full(len(keys), -1, dtype=np.int32)))
+    burdens = np.concatenate((own, np.full(len(keys), -1, dtype=np.int32)))
     fates, replaced_by = judge(
         candidates,
         pool.structure,
@@ -171,7 +181,8 @@ def _judged(
         grammar,
         defined=pool.defined(layer.operators),
         known=known,
-        simplicity=simplicity,
+        burdens=burdens,
+        grows=grows,
     )
     simpler = replaced_by[: len(stay)]
     if pool.values is not None:
@@ -219,35 +230,38 @@ def _made(
         values[start:end] = block.values
         lost.update(block.lost)
     new = pool.applied(*candidates.locate(np.concatenate(found)), number)
-    distinct = _distinct(values[:end], pool.nodes.complexity[stay], new.complexity)
+    distinct = _distinct(values[:end], pool.nodes.take(stay).joined(new), len(stay))
     lost[Fate.NUMERIC_DUPLICATE] = int((~distinct).sum())
     old, fresh = distinct[: len(stay)], distinct[len(stay) :]
     return new.take(np.flatnonzero(fresh)), values[:end][distinct], lost, stay[old]
 
 
-def _distinct(
-    values: NDArray[np.float64], old: NDArray[np.int32], new: NDArray[np.int32]
-) -> NDArray[np.bool_]:
+def _distinct(values: NDArray[np.float64], nodes: Nodes, old: int) -> NDArray[np.bool_]:
     """Say which features to keep: of equal ones the simplest, and of equally simple ones the first.
 
     Parameters
     ----------
-    values : float64 array, shape (len(old) + len(new), n)
+    values : float64 array, shape (q, n)
         Old features and, behind them, new ones.
-    old, new : int32 arrays
-        Their complexities.
+    nodes : Nodes
+        Their nodes. Features that column rules open to different operators are not compared.
+    old : int
+        How many are old.
 
     Returns
     -------
-    bool array, shape (len(old) + len(new),)
+    bool array, shape (q,)
         Only a new feature makes an old one leave, for old ones have been compared before.
     """
-    preference = np.empty(len(values), dtype=np.int64)
-    preference[np.argsort(np.concatenate((old, new)), kind="stable")] = np.arange(len(values))
-    stands_for = numeric_copies(values, preference)
-    distinct = stands_for == np.arange(len(values))
-    distinct[: len(old)] |= stands_for[: len(old)] < len(old)
-    return np.asarray(distinct)
+    distinct = np.ones(len(values), dtype=np.bool_)
+    for allowed in np.unique(nodes.allowed):
+        places = np.flatnonzero(nodes.allowed == allowed)
+        preference = np.empty(len(places), dtype=np.int64)
+        preference[np.argsort(nodes.complexity[places], kind="stable")] = np.arange(len(places))
+        alike = values if len(places) == len(values) else values[places]
+        stands_for = places[numeric_copies(alike, preference)]
+        distinct[places] = (stands_for == places) | ((places < old) & (stands_for < old))
+    return distinct
 
 
 def _tally(fates: NDArray[np.uint8], lost: Counter[Fate] | None = None) -> dict[Fate, int]:
@@ -266,4 +280,7 @@ def _require(needed: int, max_bytes: int | None, what: str) -> None:
 
 
 def _amount(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 10**9 else f"{size / 1e6:.1f} MB"
+    for unit, name in ((1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size / 1e3:.1f} kB"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CONSTANT_TOLERANCE", "constant", "equal_to_rounding", "numeric_copies"]
+__all__ = ["CONSTANT_TOLERANCE", "constant", "equal_to_rounding", "numeric_copies", "only_rounding"]
 
 # a few operators leave a few units of rounding, 2.2e-16 of the largest value each; what varies less is noise
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
@@ -30,14 +30,39 @@ def constant(
     low, high : float64 arrays, shape (m,)
         The smallest and largest value of each.
     scale : float64 array, shape (m,)
-        The largest magnitude that went into each: of its values, or, for a difference, of what it was taken
-        between, for a − b where a and b are equal up to rounding is noise of that size.
+        The largest magnitude that went into each.
 
     Returns
     -------
     bool array, shape (m,)
     """
     return np.asarray(high - low <= CONSTANT_TOLERANCE * scale)
+
+
+def only_rounding(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say which sums and differences are a constant and, row by row, the rounding of what they were taken of.
+
+    Parameters
+    ----------
+    values : float64 array, shape (m, n)
+        The sums or differences.
+    scale : float64 array, shape (m, n)
+        The larger magnitude of the two terms in each row.
+
+    Returns
+    -------
+    bool array, shape (m,)
+        A single row of huge terms does not make the others noise.
+
+    Examples
+    --------
+    >>> values = np.array([[1e-16, 0.0, -1e-16], [0.5, 0.0, -0.25]])
+    >>> only_rounding(values, np.array([[1.0, 2.0, 1.0], [1.0, 1e20, 1.0]])).tolist()
+    [True, False]
+    """
+    surest = np.take_along_axis(values, scale.argmin(axis=1)[:, None], axis=1)
+    noise = CONSTANT_TOLERANCE * (scale + np.abs(surest))
+    return np.asarray((np.abs(values - surest) <= noise).all(axis=1))
 
 
 def equal_to_rounding(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:

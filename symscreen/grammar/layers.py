@@ -17,6 +17,7 @@ __all__ = ["Layer", "named_operators", "parse_layers"]
 
 _LAYER = re.compile(r"([ub])(?:\s*\[([^\[\]]*)\])?[\s,]*")
 _WORD = {1: "unary", 2: "binary"}
+_MAX_LAYERS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,8 @@ def parse_layers(
             )
         layers.append(Layer(kind, chosen))
         place = match.end()
+    if len(layers) > _MAX_LAYERS:
+        raise OptionError(f"layers asks for {len(layers)} layers; at most {_MAX_LAYERS} are grown")
     if not layers:
         raise OptionError("layers is empty; give for instance --layers ub")
     return tuple(layers)

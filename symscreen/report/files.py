@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import OutputError
 
@@ -95,7 +96,10 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
 
 def ranking_as_csv(result: ScreenResult) -> str:
     """Return the ranking as CSV text; floats are written so that they read back exactly."""
-    return str(result.table.to_csv(index=False, lineterminator="\n"))
+    # a bare carriage return ends a line for most readers, but Python's writer does not quote it
+    returns = any("\r" in text for text in result.table["expression"])
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    return str(result.table.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def _parquet(result: ScreenResult) -> bytes:

@@ -91,5 +91,4 @@ def run_record(
         "layers": layers,
         "scored": scored,
         "shown": shown,
-        "notices": list(table.notices),
     }

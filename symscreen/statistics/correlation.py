@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["correlations", "pearson_of", "spearman_of"]
 
 
+_EXACT_ROWS = 2_000_000
+
+
 def spearman_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     """Compute Spearman's ρ: Pearson's correlation of the mid-ranks.
 
@@ -31,9 +34,10 @@ def spearman_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
         In [−1, 1]; exactly the negative for mirrored ranks, since its sums are whole numbers.
     """
     n = response.n
-    theirs = ordered.doubled_ranks.astype(np.int64) - (n + 1)
-    ours = response.doubled_ranks - (n + 1)
-    # centred doubled ranks lie within ±n: the sums stay below n³ and are exact up to n = 2·10⁶
+    # sums of whole numbers within ±n³: exact up to two million rows, beyond them in floats
+    number = np.int64 if n <= _EXACT_ROWS else np.float64
+    theirs = (ordered.doubled_ranks.astype(np.int64) - (n + 1)).astype(number)
+    ours = (response.doubled_ranks - (n + 1)).astype(number)
     covariance = (theirs * ours).sum(axis=1).astype(np.float64)
     spread = np.sqrt((theirs * theirs).sum(axis=1).astype(np.float64)) * np.sqrt(float((ours * ours).sum()))
     return np.asarray(np.clip(covariance / spread, -1.0, 1.0))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from symscreen.statistics.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def kendall_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _kernel(order: Rows, doubled_ranks: Rows, group: Whole, tied_y: int, out: Values) -> None:
     m, n = order.shape
     y = np.empty(n, dtype=np.int64)
@@ -72,7 +73,7 @@ def _kernel(order: Rows, doubled_ranks: Rows, group: Whole, tied_y: int, out: Va
         out[f] = difference / np.sqrt(float(pairs - tied_feature)) / np.sqrt(float(pairs - tied_y))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _inversions(y: Whole, spare: Whole) -> int:
     """Count the pairs out of order while merge-sorting y from the bottom up."""
     n = y.size

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from symscreen.statistics.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def order_features(values: NDArray[np.float64]) -> Ordered:
     return Ordered(values, order, doubled_ranks, tied)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _pack(values: Values, bits: np.uint64, keys: Keys) -> None:
     m, n = values.shape
     top = np.uint64(1) << np.uint64(63)
@@ -95,7 +96,7 @@ def _pack(values: Values, bits: np.uint64, keys: Keys) -> None:
             keys[f, i] = (u & mask) | np.uint64(i)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _read(keys: Keys, values: Values, bits: np.uint64, order: Rows, doubled_ranks: Rows, tied: Flags) -> None:
     m, n = keys.shape
     low = (np.uint64(1) << bits) - np.uint64(1)
@@ -113,7 +114,7 @@ def _read(keys: Keys, values: Values, bits: np.uint64, order: Rows, doubled_rank
         tied[f] = _rank(rows, z, doubled_ranks[f])
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _rank(rows: Rows, z: Values, doubled: Rows) -> bool:
     n = rows.size
     any_tied = False
@@ -127,7 +128,7 @@ def _rank(rows: Rows, z: Values, doubled: Rows) -> bool:
     return any_tied
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _sort_run(rows: Rows, z: Values, start: int, stop: int, spare: Rows) -> None:
     """Put rows[start:stop], which ascend by row number, in stable order of their values."""
     k = start + 1

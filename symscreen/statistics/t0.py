@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from symscreen.statistics.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +98,7 @@ def _metric(doubled_ranks: NDArray[np.int32], response: Response) -> NDArray[np.
     return np.asarray(np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent))
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _kernel(doubled_ranks: Rows, group: Whole, untied: bool, centred: Values, out: Values) -> None:
     m, n = doubled_ranks.shape
     weights = np.empty(centred.size)
@@ -113,7 +114,7 @@ def _kernel(doubled_ranks: Rows, group: Whole, untied: bool, centred: Values, ou
         out[f] = _dot(centred, weights)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _dot(a: Values, b: Values) -> float:
     total = 0.0
     for start in range(0, a.size, _BLOCK):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
+
+from symscreen.statistics.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,13 +46,14 @@ def xi_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     float64 array, shape (m,)
         At most 1; near 0 under independence, near 1 where y is a function of θ.
     """
-    scale = 2.0 * float(np.sum(response.at_least * (response.n - response.at_least)))
+    at_least = response.at_least.astype(np.float64)  # whole numbers would overflow beyond three million rows
+    scale = 2.0 * float(np.sum(at_least * (response.n - at_least)))
     out = np.empty(len(ordered.order))
     _kernel(ordered.order, ordered.doubled_ranks, ordered.tied, response.at_most, scale, out)
     return out
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _kernel(order: Rows, doubled_ranks: Rows, tied: Flags, at_most: Whole, scale: float, out: Values) -> None:
     m, n = order.shape
     r = np.empty(n, dtype=np.int64)
@@ -68,7 +70,7 @@ def _kernel(order: Rows, doubled_ranks: Rows, tied: Flags, at_most: Whole, scale
         out[f] = 1.0 - n * total / scale
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _expected(r: Whole, rows: Rows, doubled: Rows) -> float:
     """Expect Σ|r_{i+1} − r_i| over all orders of the tied rows.
 
@@ -95,20 +97,20 @@ def _expected(r: Whole, rows: Rows, doubled: Rows) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _inside(r: Whole, start: int, stop: int) -> float:
     """Expect the m − 1 steps inside a group of m: (2/m) Σ_{a<b} |r_a − r_b|."""
     m = stop - start
-    pairs = 0
+    pairs = 0.0
     for k in range(m):
-        pairs += (2 * k - m + 1) * r[start + k]
+        pairs += float(2 * k - m + 1) * float(r[start + k])
     return 2.0 * pairs / m
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _between(r: Whole, start: int, middle: int, stop: int) -> float:
     """Expect the one step from a group to the next: the mean of |r_a − r_b|."""
-    pairs = 0
+    pairs = 0.0
     below = 0  # how many of the next group are at most r_a, and their sum
     sum_below = 0
     sum_all = 0
@@ -120,6 +122,6 @@ def _between(r: Whole, start: int, middle: int, stop: int) -> float:
             sum_below += r[j]
             below += 1
             j += 1
-        pairs += r[i] * below - sum_below
-        pairs += (sum_all - sum_below) - r[i] * (stop - middle - below)
-    return pairs / ((middle - start) * (stop - middle))
+        pairs += float(r[i] * below - sum_below)
+        pairs += float((sum_all - sum_below) - r[i] * (stop - middle - below))
+    return pairs / (float(middle - start) * float(stop - middle))

@@ -181,11 +181,37 @@ def _argument_lists(operator, pool):
     return pairs
 
 
-def _distinct(old, new):
+def _all_operators(problem):
+    layers = problem.grammar.parsed_layers(problem.layers)
+    return list(dict.fromkeys(operator for layer in layers for operator in layer.operators))
+
+
+def _burden(item, problem, *, is_last):
+    """Return what decides between equal items: complexity, then how many operators rules keep from them."""
+    barred = [
+        operator
+        for operator in _all_operators(problem)
+        if _is_forbidden(operator, [item.expression] * operator.arity, problem.grammar)
+    ]
+    return item.complexity, 0 if is_last else len(barred)
+
+
+def _open_to(item, problem):
+    """Name the operators that column rules let touch an item."""
+    touched = columns_of(item.expression)
+    return {
+        operator.name
+        for operator in _all_operators(problem)
+        if touched <= problem.grammar.columns.get(operator.name, touched)
+    }
+
+
+def _distinct(old, new, problem):
     """Of items that are equal to rounding keep the simplest; only a new one makes an old one leave."""
     kept = []
     for item in sorted([*old, *new], key=lambda item: item.complexity):  # stable
         equal = [other for other in kept if _equal(item, other)]
+        equal = [other for other in equal if _open_to(item, problem) == _open_to(other, problem)]
         if not equal or (item in old and not any(other in new for other in equal)):
             kept.append(item)
     return [item for item in old if item in kept], [item for item in new if item in kept]
@@ -195,7 +221,8 @@ def expand_by_hand(problem):
     """Return the space's items and each layer's candidates, counted, and those left out, by reason."""
     by_name = None if problem.columns is None else problem.by_name
     numbers = [_Item(Constant(value), 0, by_name) for value in problem.grammar.constants]
-    _, inputs, count = _of_use([], [_Item(Column(name), 0, by_name) for name in problem.names], copies=True)
+    inputs = [_Item(Column(name), 0, by_name) for name in problem.names]
+    _, inputs, count = _of_use([], inputs, problem, copies=True)
     pool, counts, tried = numbers + inputs, [(len(problem.names), dict(+count))], set()
     layers = problem.grammar.parsed_layers(problem.layers)
     for number, layer in enumerate(layers, start=1):
@@ -208,14 +235,17 @@ def expand_by_hand(problem):
             old = old + [item for key, item in given.items() if key not in {item.key for item in old}]
         else:
             given = {}
-        known = {item.key: -1 if item.key in given else item.complexity for item in old}
+        known = {
+            item.key: (-1, 0) if item.key in given else _burden(item, problem, is_last=is_last)
+            for item in old
+        }
         made, lost, generated = _candidates(problem, layer, number, pool, known, tried)
         if problem.pool_kind == "strict":
             tried = set()
         simpler = {item.key for item in made if _by_values(item) is None} & set(known)
         lost[Fate.DUPLICATE] += len(simpler)
         old = [item for item in old if item.key not in simpler]
-        old, made, count = _of_use(old, made, copies=not is_last)
+        old, made, count = _of_use(old, made, problem, copies=not is_last)
         pool = old + made
         counts.append((generated, dict(+(lost + count))))
     return [item for item in pool if not item.is_number], counts
@@ -234,11 +264,18 @@ def _candidates(problem, layer, number, pool, known, tried):
             made_by = arguments[0].layer if operator.name == "id" else number
             item = _Item(apply(operator, *trees), made_by, pool[0].by_name)
             fate = _fate(item, operator, trees, problem.grammar)
-            if fate is None and item.key in known and item.complexity >= known[item.key]:
+            burden = _burden(
+                item, problem, is_last=number == len(problem.grammar.parsed_layers(problem.layers))
+            )
+            if fate is None and item.key in known and burden >= known[item.key]:
                 fate = Fate.DUPLICATE
             elif fate is None and item.key in made:
                 fate = Fate.DUPLICATE
-                if item.complexity < made[item.key].complexity:
+                if burden < _burden(
+                    made[item.key],
+                    problem,
+                    is_last=number == len(problem.grammar.parsed_layers(problem.layers)),
+                ):
                     del made[item.key]  # the simpler one has its own place in the order
                     made[item.key] = item
             elif fate is None:
@@ -248,13 +285,13 @@ def _candidates(problem, layer, number, pool, known, tried):
     return list(made.values()), lost, generated
 
 
-def _of_use(old, items, *, copies):
+def _of_use(old, items, problem, *, copies):
     """Leave out items that are undefined, constant or, if asked, copies; count them."""
     lost = Counter(map(_by_values, items))
     items = [item for item in items if _by_values(item) is None]
     if copies and items and items[0].values is not None:
         before = len(old) + len(items)
-        old, items = _distinct(old, items)
+        old, items = _distinct(old, items, problem)
         lost[Fate.NUMERIC_DUPLICATE] = before - len(old) - len(items)
     del lost[None]
     return old, items, lost

@@ -74,7 +74,8 @@ def judged(layer, names, values=None, *, known=True, **rules):
         grammar,
         defined=pool.defined(layers[0].operators),
         known=pool.nodes.keys[have],
-        simplicity=pool.nodes.complexity[have],
+        burdens=fates.burden(pool.nodes.complexity[have]),
+        grows=False,
     )
     return [Fate(fate) for fate in found]
 
@@ -131,7 +132,7 @@ def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
     candidates, nodes = candidates_of(layers[0], structure, len(pool), {}), pool.nodes
     tracemalloc.start()
     try:
-        known = {"known": nodes.keys, "simplicity": nodes.complexity}
+        known = {"known": nodes.keys, "burdens": fates.burden(nodes.complexity), "grows": True}
         fates.judge(candidates, structure, nodes, grammar, defined={}, **known)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import re
 
@@ -75,6 +76,23 @@ def test_a_failed_write_leaves_nothing_behind(result, tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
         write_ranking(result, tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_carriage_return_in_a_name_neither_breaks_the_file_nor_runs(tmp_path, rng):
+    frame = pd.DataFrame({"x\r=1+1": rng.uniform(1, 2, 30), "y": rng.normal(size=30)})
+    result = symscreen.screen(frame, layers="u", unary="log")
+    write_ranking(result, tmp_path / "r.csv")
+    assert pd.read_csv(tmp_path / "r.csv").expression.tolist() == result.table.expression.tolist()
+    with (tmp_path / "r.csv").open(newline="") as file:
+        assert [row[1] for row in csv.reader(file)][1:] == result.table.expression.tolist()
+
+
+def test_the_record_is_the_same_for_any_order_of_rows_and_columns(frame):
+    frame = frame.assign(b="text", a="text")
+    frame.loc[3, "x1"] = float("nan")
+    options = {"target": "target", "missing": "drop", "layers": "u"}
+    first = symscreen.screen(frame, **options).record
+    assert symscreen.screen(frame.iloc[::-1, ::-1], **options).record == first
 
 
 def test_no_cell_begins_with_what_a_spreadsheet_would_run(tmp_path, rng):

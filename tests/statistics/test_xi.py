@@ -52,3 +52,10 @@ def test_null_mean_and_variance_are_those_of_the_limit(rng):
     scores = np.sqrt(n) * xi_of(order_features(rng.normal(size=(4000, n))), Response(np.arange(n) * 1.0))
     assert abs(scores.mean()) < 0.1
     assert abs(scores.var() - 0.4) < 0.04
+
+
+def test_many_rows_do_not_overflow(rng):
+    n = 4_200_000
+    y = np.arange(n, dtype=float)
+    assert abs(symscreen.xi(rng.permutation(n).astype(float), y)) < 0.01
+    assert abs(symscreen.xi(rng.integers(0, 2, n).astype(float), y)) < 0.01

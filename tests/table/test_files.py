@@ -85,7 +85,7 @@ def names_and_values():
     name = st.sampled_from(AWKWARD) | st.text(
         st.characters(exclude_categories=["Cs"], exclude_characters="\0")
     )
-    value = st.floats(allow_nan=False, allow_infinity=False)
+    value = st.floats(-4e307, 4e307)
 
     def columns(names):
         return st.fixed_dictionaries({each: st.lists(value, min_size=5, max_size=5) for each in names})
