@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROWS = 400
-OPTIONS = {"layers": "ubb", "unary": "square,sqrt,log,sin,exp", "binary": "mul,sub"}
+OPTIONS = {"layers": "ubb", "unary": "square,sqrt,log,sin,exp,cos", "binary": "mul,sub"}
 
 
 def table(inputs: int) -> tuple[np.ndarray, np.ndarray]:

@@ -196,6 +196,8 @@ def _operators(reader: _Reader) -> dict[str, Operator]:
         raise reader.wrong("define", f"{len(definitions.content)} operators; at most {_MAX_DEFINED} are read")
     for name in costs.content:
         costs.known(name, [name], OPERATORS | definitions.content)
+        if name == "id":
+            raise costs.wrong(name, "id leaves a formula as it is and costs nothing")
     operators = {name: _costing(operator, costs) for name, operator in OPERATORS.items()}
     for name in definitions.content:
         operators[name] = _costing(_defined(name, definitions, operators), costs)

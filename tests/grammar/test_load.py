@@ -283,3 +283,9 @@ def test_a_folder_is_no_grammar(tmp_path):
     with pytest.raises(GrammarError) as caught:
         load_grammar(folder)
     assert str(caught.value) == f"{folder}: cannot be read (Is a directory)"
+
+
+def test_the_identity_costs_nothing(tmp_path):
+    (tmp_path / "g.toml").write_text('unary = ["id"]\n[costs]\nid = 2')
+    with pytest.raises(GrammarError, match=r"g\.toml, costs\.id: id leaves a formula as it is"):
+        load_grammar(tmp_path / "g.toml")
