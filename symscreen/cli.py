@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_ROWS_BESIDE_A_FILE = 20
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 
 
@@ -27,6 +29,9 @@ def main() -> None:
     Exit status 0: done; 2: the user's input is at fault, told in one line; 130: interrupted; 1: a fault of
     symscreen's own.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a pipe may not know every letter
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -204,7 +209,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
     if out is not None:
         written = " and ".join(map(str, write_ranking(result, out, force=force)))
         _notify((f"written: {written}",), quiet=quiet)
-    print_table(show_result(result), sys.stdout)
+    print_table(show_result(result, rows=None if out is None else _ROWS_BESIDE_A_FILE), sys.stdout)
 
 
 @command.command()

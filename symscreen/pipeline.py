@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen.backends import Backend
     from symscreen.expansion import Fate, PoolKind, Space
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Kept, Plan
@@ -140,9 +141,9 @@ def screen(
     formulas = [parse(text, grammar.operators, table.names) for text in _formulas(also)]
     space = expand(table.names, table.columns, grammar, parsed, pool, also=formulas, max_bytes=max_bytes)
     _require_room(space.size, limit, table.response.n, max_bytes)
-    chunk_size = chunk_size or max(256, min(1 << 14, _CHUNK_VALUES // table.response.n))
+    size = chunk_size or max(16, min(1 << 14, _CHUNK_VALUES // table.response.n))
     scorer = Scorer(space, table.response, chosen, sign, None if limit is None else _with_margin(limit))
-    kept, scored, lost = _stream(scorer, Threads(jobs or available_cores()), chunk_size, progress)
+    kept, scored, lost = _stream(scorer, Threads(jobs or available_cores()), size, progress)
     kept = _final(kept, space, limit)
     options = {
         "target": table.response.name,
@@ -151,17 +152,16 @@ def screen(
         "missing": missing,
         "layers": " ".join(map(str, parsed)),
         "operators": str(operators),
-        "constants": list(grammar.constants),
         "pool": pool,
         "screener": [one.name for one in chosen],
         "sign": sign,
         "top": "all" if limit is None else limit,
-        "max_complexity": grammar.max_complexity,
+        "max_complexity": max_complexity,
         "also": list(_formulas(also)),
         "jobs": jobs,
         "chunk_size": chunk_size,
     }
-    record = run_record(table, space, options, scored=scored, shown=len(kept), lost=lost)
+    record = run_record(table, space, grammar, options, scored=scored, shown=len(kept), lost=lost)
     return ranking(table, space, kept, chosen, record)
 
 
@@ -192,7 +192,7 @@ def _idle_rules(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str])
 
 
 def _stream(
-    scorer: Scorer, backend: Threads, chunk_size: int, progress: Progress | None
+    scorer: Scorer, backend: Backend, chunk_size: int, progress: Progress | None
 ) -> tuple[Kept, int, dict[Fate, int]]:
     """Score all chunks and merge what they keep."""
     chunks = scorer.space.chunks(chunk_size)
@@ -270,7 +270,7 @@ def parse_bytes(text: str | int) -> int:
     Parameters
     ----------
     text : str or int
-        ``"2GB"``, ``"500 MB"``, or bytes.
+        ``"2GB"``, ``"500 MB"``, or bytes; steps of 1000, whether an ``i`` is written or not.
 
     Returns
     -------
@@ -305,7 +305,7 @@ def _names(names: Names) -> list[str]:
 
 
 def _formulas(also: Names) -> tuple[str, ...]:
-    return (also,) if isinstance(also, str) else tuple(also)
+    return (also,) if isinstance(also, str) else tuple(also or ())
 
 
 def _limit(top: int | str) -> int | None:

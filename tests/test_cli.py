@@ -4,8 +4,10 @@ import io
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -118,6 +120,32 @@ def test_an_output_that_cannot_take_it_is_told(data):
         done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 2
     assert done.stderr.decode().startswith("symscreen: cannot write the output (No space left on device)")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_pipe_that_does_not_know_every_letter_gets_them_escaped(encoding):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run([*SCREEN, "screeners"], env=environment, capture_output=True, check=True)
+    assert rb"\u0394" in done.stdout
+    assert done.stderr == b""
+
+
+def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
+    columns = {f"x{place}": rng.uniform(1, 2, 20_000) for place in range(12)}
+    pd.DataFrame(columns | {"y": rng.normal(size=20_000)}).to_parquet(tmp_path / "long.parquet")
+    run = [*SCREEN, "screen", str(tmp_path / "long.parquet"), "--layers", "ubb", "--binary", "mul,add"]
+    process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode().strip() == "symscreen: interrupted"
+
+
+def test_with_a_file_the_terminal_shows_no_more_than_twenty(run, data, tmp_path):
+    out = run("screen", data, "--layers", "ub", "--top", "all", "--out", tmp_path / "r.csv")[1]
+    assert "the best 20 features:" in " ".join(out.split())
+    assert len(pd.read_csv(tmp_path / "r.csv")) > 20
 
 
 def test_the_progress_bar_is_for_terminals_only(data):

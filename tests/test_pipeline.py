@@ -113,7 +113,7 @@ def test_positive_sign_asks_for_the_order_itself(rng):
     x = rng.uniform(1, 2, 50)
     frame = pd.DataFrame({"x": x, "z": rng.normal(size=50), "y": -x})
     assert (
-        symscreen.screen(frame, layers="u", unary="neg", sign="positive", top=1).table.expression[0] == "(-x)"
+        symscreen.screen(frame, layers="u", unary="neg", sign="positive", top=1).table.expression[0] == "-x"
     )
     free = symscreen.screen(frame, layers="u", unary="neg", sign="free", top=1).table
     assert (free.expression[0], free.direction[0]) == ("x", "-")
@@ -167,6 +167,8 @@ def test_transform_computes_the_features_of_new_rows(frame):
     new = frame.sample(frac=1, random_state=1)[["x3", "x2", "x1"]]
     features = result.transform(new)
     assert features.shape == (60, 5)
+    assert features.index.equals(new.index)
+    assert features.columns.tolist() == result.table.expression.tolist()
     for text, expression in zip(features.columns, result.expressions, strict=True):
         columns = {name: new[name].to_numpy() for name in ("x1", "x2", "x3")}
         assert np.array_equal(features[text], evaluate(expression, columns))
@@ -222,6 +224,20 @@ def test_a_column_rule_that_fits_no_column_is_told(frame, tmp_path):
     result = symscreen.screen(frame, operators=tmp_path / "g.toml", top=1)
     expected = "the grammar lets log touch only columns that the table lacks; did you mean 'x1'?"
     assert result.notices == (expected,)
+
+
+def test_the_record_holds_the_rules_of_a_grammar_file(frame, tmp_path):
+    rules = (
+        'unary = ["wave"]\nbinary = ["add"]\nconstants = [2]\n[costs]\nadd = 3\n'
+        '[forbid]\nwave = ["add"]\n[define.wave]\nformula = "sin(pi*x)"'
+    )
+    (tmp_path / "g.toml").write_text(rules)
+    record = symscreen.screen(frame, operators=tmp_path / "g.toml", top=1).record["grammar"]
+    assert record["unary"] == ["wave"]
+    assert record["define"] == {"wave": "sin(pi*x)"}
+    assert record["costs"] == {"add": 3, "wave": 2}
+    assert record["forbid"] == {"wave": ["add"]}
+    assert record["constants"] == [2]
 
 
 def test_equal_data_have_equal_digests(frame):
@@ -282,7 +298,7 @@ def test_scale_is_gini_mean_difference(frame):
         ({"operators": "basics"}, GrammarError, "no grammar 'basics'; did you mean 'basic'"),
         ({"max_complexity": 0}, OptionError, "max_complexity is 0"),
         ({"max_ram": "much"}, OptionError, "max_ram is 'much'; give an amount such as 2GB"),
-        ({"max_ram": "10kB", "layers": "ubb"}, SpaceError, "--max-complexity, or raise --max-ram"),
+        ({"max_ram": "10kB", "layers": "ubb"}, SpaceError, "inputs or layers, or raise --max-ram"),
         ({"also": "x1 +"}, FormulaError, "expected a column"),
         ({"also": "x9"}, FormulaError, "no column 'x9'; known: x1, x2, x3"),
         ({"also": "log(x1 - 100)"}, FormulaError, "undefined in 60 of 60 rows"),

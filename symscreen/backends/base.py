@@ -16,7 +16,10 @@ Outcome = TypeVar("Outcome")
 class Backend(Protocol):
     """Run tasks somewhere."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the record calls it."""
+        ...
 
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the tasks, holding only a few at a time."""

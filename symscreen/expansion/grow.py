@@ -98,6 +98,12 @@ def expand(
         candidates, fates, left = _judged(pool, layer, grammar, stay, grows=True, max_bytes=max_bytes)
         replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
         _require(pool.bytes_with(size), max_bytes, f"a pool of {size:,} features after layer {number}")
+        if pool.values is None:
+            # counting is exact, so a layer too large to be judged is known before this one is made
+            following = candidates_of(
+                layers[number], pool.structure, size, _tried(pool, layer, left, pool_kind)
+            )
+            _require(judging_bytes(following.total), max_bytes, f"a layer of {following.total:,} candidates")
         new, values, lost, left = _made(pool, left, candidates, fates, number)
         lost[Fate.DUPLICATE] += replaced
         pool = pool.grown(left, new, values, _tried(pool, layer, left, pool_kind))
@@ -274,8 +280,8 @@ def _tally(fates: NDArray[np.uint8], lost: Counter[Fate] | None = None) -> dict[
 def _require(needed: int, max_bytes: int | None, what: str) -> None:
     if max_bytes is not None and needed > max_bytes:
         raise SpaceError(
-            f"{what} would take {_amount(needed)}, {_amount(max_bytes)} are allowed: use fewer operators or "
-            "inputs, cap the formulas with --max-complexity, or raise --max-ram"
+            f"{what} would take {_amount(needed)}, {_amount(max_bytes)} are allowed: use fewer operators, "
+            "inputs or layers, or raise --max-ram"
         )
 
 

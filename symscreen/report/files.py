@@ -95,11 +95,16 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
 
 
 def ranking_as_csv(result: ScreenResult) -> str:
-    """Return the ranking as CSV text; floats are written so that they read back exactly."""
+    """Return the ranking as CSV text; floats are written so that they read back exactly.
+
+    A spreadsheet would run a cell that begins with a minus sign, so such a formula stands in parentheses.
+    """
+    expressions = [f"({text})" if text.startswith("-") else text for text in result.table["expression"]]
+    table = result.table.assign(expression=expressions)
     # a bare carriage return ends a line for most readers, but Python's writer does not quote it
-    returns = any("\r" in text for text in result.table["expression"])
+    returns = any("\r" in text for text in expressions)
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    return str(result.table.to_csv(index=False, lineterminator="\n", quoting=quoting))
+    return str(table.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def _parquet(result: ScreenResult) -> bytes:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from symscreen.errors import printable
+from symscreen.expansion import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,9 +38,9 @@ def print_table(content: RenderableType, file: TextIO) -> None:
     file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
-def _table(*columns: tuple[str, str]) -> Table:
+def _table(*columns: tuple[str, str], gap: int = 2) -> Table:
     """Make a table; a column is a heading and ``left``, ``right`` or ``fold``."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for heading, kind in columns:
         if kind == "fold":
             table.add_column(heading, overflow="fold", ratio=1, min_width=len(heading))
@@ -52,13 +53,15 @@ def _row(table: Table, cells: Iterable[object]) -> None:
     table.add_row(*(Text(printable(str(cell))) for cell in cells))
 
 
-def show_result(result: ScreenResult) -> RenderableType:
+def show_result(result: ScreenResult, rows: int | None = None) -> RenderableType:
     """Lay out a ranking with a line on what was scored and one on how to read it.
 
     Parameters
     ----------
     result : ScreenResult
         What `symscreen.screen` returned.
+    rows : int, optional
+        How many entries to show at most.
 
     Returns
     -------
@@ -74,9 +77,10 @@ def show_result(result: ScreenResult) -> RenderableType:
         ("dir.", "left"),
         *((name, "right") for name in screeners),
         ("class", "right"),
+        gap=2 if len(screeners) < 3 else 1,
     )
     digits = 5 if len(screeners) < 3 else 3
-    for row in frame.to_dict("records"):
+    for row in frame.head(rows if rows is not None else len(frame)).to_dict("records"):
         scores = (f"{row[name]:.{digits}g}" for name in screeners)
         first = (row["rank"], row["expression"], row["complexity"], row["direction"])
         _row(table, (*first, *scores, f"{row['class_size']:,}"))
@@ -88,7 +92,9 @@ def show_result(result: ScreenResult) -> RenderableType:
     if not len(result):
         return Text("\n".join([f"{head}no feature is left.", "", *_left_out(result)]))
     every = record["options"]["top"] == "all"
-    head += "all of them:" if every else f"the best {_count(len(result), 'class', 'classes')}:"
+    thing = ("feature", "features") if every else ("class", "classes")
+    shown = len(result) if rows is None else min(rows, len(result))
+    head += "all of them:" if every and shown == len(result) else f"the best {_count(shown, *thing)}:"
     return Group(Text(head), Text(""), table, Text(""), Text("\n".join(_reading(result))))
 
 
@@ -100,7 +106,9 @@ def _reading(result: ScreenResult) -> list[str]:
     lines = [legend]
     if "t0" in result.record["options"]["screener"]:
         delta = result.scale
-        lines.append(f"t0: 0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} none.")
+        free = "; either end is good" if result.record["options"]["sign"] == "free" else ""
+        scale = f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} none"
+        lines.append(f"t0: {scale}{free}.")
     return lines + _left_out(result)
 
 
@@ -109,7 +117,8 @@ def _left_out(result: ScreenResult) -> list[str]:
     for layer in result.record["layers"]:
         for reason, count in layer["pruned"].items():
             pruned[reason] = pruned.get(reason, 0) + count
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in pruned.items())
+    order = [reason for reason in REASONS.values() if reason in pruned]
+    reasons = ", ".join(f"{pruned[reason]:,} {reason}" for reason in order)
     return [f"left out: {reasons}."] if pruned else []
 
 

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expansion import REASONS, Fate
+from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from symscreen.expansion import LayerCount, Space
+    from symscreen.grammar import Grammar
     from symscreen.table import Table
 
-__all__ = ["count_record", "run_record"]
+__all__ = ["count_record", "grammar_record", "run_record"]
 
 _FORMAT = 1
 
@@ -41,9 +43,39 @@ def count_record(count: LayerCount) -> dict[str, Any]:
     }
 
 
+def grammar_record(grammar: Grammar) -> dict[str, Any]:
+    """Write out what a grammar adds to the shipped operators.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        A grammar.
+
+    Returns
+    -------
+    dict
+        With the keys of a grammar file.
+    """
+    shipped = {name: operator.cost for name, operator in OPERATORS.items()}
+    costs = {name: operator.cost for name, operator in grammar.operators.items()}
+    return {
+        "unary": [operator.name for operator in grammar.unary],
+        "binary": [operator.name for operator in grammar.binary],
+        "constants": list(grammar.constants),
+        "max_complexity": grammar.max_complexity,
+        "costs": {name: cost for name, cost in costs.items() if shipped.get(name) != cost},
+        "define": {name: grammar.operators[name].summary for name in costs if name not in shipped},
+        **{
+            rule: {name: sorted(others) for name, others in getattr(grammar, rule).items()}
+            for rule in ("forbid", "forbid_within", "columns")
+        },
+    }
+
+
 def run_record(
     table: Table,
     space: Space,
+    grammar: Grammar,
     options: Mapping[str, Any],
     *,
     scored: int,
@@ -58,8 +90,10 @@ def run_record(
         The data.
     space : Space
         The space that was scored.
+    grammar : Grammar
+        The rules, which are written out: a grammar's file may change.
     options : mapping
-        The options as given, defaults included.
+        The options as given.
     scored, shown : int
         How many features were scored and how many entries are in the ranking.
     lost : mapping of Fate to int
@@ -68,7 +102,7 @@ def run_record(
     Returns
     -------
     dict
-        Of plain values, ready for JSON. It holds no time and no place, so that equal runs have equal records.
+        Of plain values, ready for JSON. It holds no time, so that equal runs have equal records.
     """
     layers = [count_record(count) for count in space.counts]
     pruned = layers[-1]["pruned"]
@@ -81,6 +115,7 @@ def run_record(
         "symscreen": metadata.version("symscreen"),
         "numpy": np.__version__,
         "options": dict(options),
+        "grammar": grammar_record(grammar),
         "data": {
             "digest": table.digest,
             "rows": table.response.n,

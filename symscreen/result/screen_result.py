@@ -58,7 +58,7 @@ class ScreenResult:
 
     def __repr__(self) -> str:
         head = f"<ScreenResult: {len(self)} shown of {self.scored} features scored>"
-        return f"{head}\n{self.table.to_string(index=False)}"
+        return "\n".join([head, *self.notices, self.table.to_string(index=False)])
 
     def _repr_html_(self) -> str:
         return str(self.table.to_html(index=False))
@@ -74,7 +74,8 @@ class ScreenResult:
         Returns
         -------
         pandas.DataFrame, shape (m, k)
-            One column a feature, named by its expression; NaN in rows outside a feature's domain.
+            One column a feature, named by its expression, with the index of `rows` if that is a frame; NaN
+            in rows outside a feature's domain.
 
         Raises
         ------
@@ -99,7 +100,8 @@ class ScreenResult:
         names = sorted(frozenset().union(*map(columns_of, self.expressions)))
         columns = frame_columns(rows, names)
         computed = {to_text(expression): evaluate(expression, columns) for expression in self.expressions}
-        frame = pd.DataFrame(computed)
+        index = rows.index if isinstance(rows, pd.DataFrame) else None
+        frame = pd.DataFrame(computed, index=index)
         undefined = {name: int(np.isnan(values).sum()) for name, values in computed.items()}
         if any(undefined.values()):
             worst = max(undefined, key=lambda name: undefined[name])
@@ -139,7 +141,7 @@ def ranking(
     expressions = tuple(space.expression(int(number)) for number in kept.number)
     columns: dict[str, Any] = {
         "rank": range(1, len(kept) + 1),
-        "expression": [_cell(to_text(expression)) for expression in expressions],
+        "expression": [to_text(expression) for expression in expressions],
         "complexity": kept.complexity,
         "layer": space.features(kept.number).layer,
         "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction],
@@ -148,8 +150,3 @@ def ranking(
     columns["class_size"] = kept.class_size
     scale = gini_mean_difference(table.response)
     return ScreenResult(pd.DataFrame(columns), expressions, record["scored"], scale, record, table.notices)
-
-
-def _cell(text: str) -> str:
-    # a spreadsheet runs a cell that begins with a minus sign
-    return f"({text})" if text.startswith("-") else text

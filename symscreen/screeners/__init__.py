@@ -1,4 +1,4 @@
-"""Screeners: one file for each, and a registry."""
+"""Screeners: what one is, those there are, and a registry."""
 
 from symscreen.screeners.base import Screener, Sign
 from symscreen.screeners.registry import SCREENERS, screeners_named

@@ -270,7 +270,7 @@ class TestErrors:
         message, peak = self.refused(names, None, self.grammar, self.layers, max_bytes=50_000_000)
         assert message == (
             "a layer of 16,004,000 candidates would take 515.1 MB, 50.0 MB are allowed: "
-            "use fewer operators or inputs, cap the formulas with --max-complexity, or raise --max-ram"
+            "use fewer operators, inputs or layers, or raise --max-ram"
         )
         assert peak < 50_000_000
 

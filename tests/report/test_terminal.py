@@ -30,8 +30,11 @@ def test_a_ranking_fits_80_columns_and_says_what_was_scored(frame):
     assert max(map(len, text.splitlines())) <= 80
     assert f"{result.scored:,} features of 3 inputs scored against target (60 rows)" in text
     assert "the best 5" in text
-    for name in ("rank", "expression", "t0", "pearson", "class"):
-        assert name in text
+    lines = text.splitlines()
+    header = next(line for line in lines if line.startswith("rank"))
+    assert header.split()[-6:] == ["t0", "xi", "kendall", "spearman", "pearson", "class"]
+    entries = [line.split() for line in lines if line[:4].strip().isdecimal()]
+    assert [int(entry[-1]) for entry in entries] == result.table.class_size.tolist()
     assert f"{2 * result.scale:.5g} the reverse" in " ".join(text.split())
 
 
