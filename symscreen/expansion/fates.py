@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["REASONS", "Fate", "burden", "judge", "judging_bytes"]
+__all__ = ["REASONS", "Fate", "Judgement", "burden", "judge", "judging_bytes"]
 
 _BLOCK = 1 << 18  # candidates judged at a time
 _PASS = 1 << 22  # keys held at a time while duplicates are found
@@ -122,6 +122,27 @@ class _Case:
         return fates
 
 
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What `judge` decides.
+
+    Parameters
+    ----------
+    fates : uint8 array, shape (candidates.total,)
+        A `Fate` for each candidate. Of several with one key the simplest is kept; of equally simple ones the
+        one from which rules bar the fewest operators, where another layer follows; then the first.
+    replaced_by : int64 array, shape (k,)
+        For each known feature the number of the simpler candidate that is equal to it; −1 where it stays.
+    winners : int64 array
+        The candidates that stand for others, in order. That these be left out for good, the winners must
+        prove computable.
+    """
+
+    fates: NDArray[np.uint8]
+    replaced_by: NDArray[np.int64]
+    winners: NDArray[np.int64]
+
+
 def judge(
     candidates: Candidates,
     structure: Structure,
@@ -132,7 +153,8 @@ def judge(
     known: NDArray[np.uint64],
     burdens: NDArray[np.int32],
     grows: bool,
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    banned: Mapping[int, Fate],
+) -> Judgement:
     """Decide by structure, and by the domains of the pool's features, which candidates are worth computing.
 
     Parameters
@@ -153,14 +175,12 @@ def judge(
         What `burden` says of them; −1 for one that nothing shall replace.
     grows : bool
         Whether another layer follows, so that it matters what rules will bar.
+    banned : mapping of int to Fate
+        Candidates whose values are known to be of no use; they stand for nobody.
 
     Returns
     -------
-    fates : uint8 array, shape (candidates.total,)
-        A `Fate` for each. Of several with one key the simplest is kept; of equally simple ones the one from
-        which rules bar the fewest operators, where another layer follows; then the first.
-    replaced_by : int64 array, shape (k,)
-        For each known feature the number of the simpler candidate that is equal to it; −1 where it stays.
+    Judgement
     """
     fates = np.zeros(candidates.total, dtype=np.uint8)
     rules = rules_of(grammar, structure)
@@ -170,9 +190,10 @@ def judge(
     ]
     for case, numbers in _blocks(cases):
         fates[numbers] = case.by_rule(numbers)
+    fates[list(banned)] = list(banned.values())
     # equal keys are found in passes, each over one part of the keys, so that memory stays bounded
     passes = max(1, -(-candidates.total // _PASS))
-    replaced_by = np.full(len(known), -1)
+    replaced_by, winners = np.full(len(known), -1), [np.zeros(0, dtype=np.int64)]
     for part in range(passes):
         here = np.flatnonzero(known[:, 0] % np.uint64(passes) == part)
         numbers, keys, own = _with_keys_in(cases, fates, passes, part)
@@ -182,7 +203,8 @@ def judge(
         copies, simplest = numbers[copies], numbers[simplest]
         fates[copies[copies >= 0]] = Fate.DUPLICATE
         replaced_by[-1 - copies[copies < 0]] = simplest[copies < 0]
-    return fates, replaced_by
+        winners.append(np.unique(simplest[simplest >= 0]))
+    return Judgement(fates, replaced_by, np.sort(np.concatenate(winners)))
 
 
 def _case(

@@ -180,24 +180,40 @@ def _judged(
     )
     # what the user gave stays as it was written
     burdens = np.concatenate((own, np.full(len(keys), -1, dtype=np.int32)))
-    fates, replaced_by = judge(
-        candidates,
-        pool.structure,
-        pool.nodes,
-        grammar,
-        defined=pool.defined(layer.operators),
-        known=known,
-        burdens=burdens,
-        grows=grows,
-    )
-    simpler = replaced_by[: len(stay)]
-    if pool.values is not None:
-        for place in np.flatnonzero(simpler >= 0):
-            # equal by algebra is not yet computable: the old feature goes only if the new one can be had
-            number = int(simpler[place])
-            if not len(next(blocks_of(candidates, pool, fates, number, number + 1)).numbers):
-                fates[number], simpler[place] = Fate.UNDEFINED, -1
-    return candidates, fates, stay[simpler < 0]
+    banned: dict[int, Fate] = {}
+    proved = np.zeros(0, dtype=np.int64)
+    while True:
+        judgement = judge(
+            candidates,
+            pool.structure,
+            pool.nodes,
+            grammar,
+            defined=pool.defined(layer.operators),
+            known=known,
+            burdens=burdens,
+            grows=grows,
+            banned=banned,
+        )
+        # equal by algebra is not yet computable: who stands for others must have values of use
+        useless = _useless(pool, candidates, np.setdiff1d(judgement.winners, proved))
+        if not useless:
+            return candidates, judgement.fates, stay[judgement.replaced_by[: len(stay)] < 0]
+        proved = np.setdiff1d(np.union1d(proved, judgement.winners), list(useless))
+        banned |= useless
+
+
+def _useless(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> dict[int, Fate]:
+    """Find candidates that are undefined or constant by their values."""
+    if pool.values is None or not len(numbers):
+        return {}
+    chosen = np.full(candidates.total, Fate.DUPLICATE, dtype=np.uint8)
+    chosen[numbers] = Fate.KEPT
+    good = [block.numbers for block in blocks_of(candidates, pool, chosen, 0, candidates.total)]
+    useless = {}
+    for number in np.setdiff1d(numbers, np.concatenate(good)).tolist():
+        lost = next(blocks_of(candidates, pool, chosen, number, number + 1)).lost
+        useless[number] = Fate.UNDEFINED if lost[Fate.UNDEFINED] else Fate.CONSTANT
+    return useless
 
 
 def _tried(pool: Pool, layer: Layer, stay: NDArray[np.int64], pool_kind: PoolKind) -> dict[Operator, int]:

@@ -130,6 +130,7 @@ class _Item:
         self.expression, self.layer, self.by_name = expression, layer, by_name
         self.key, self.complexity = key(expression), complexity(expression)
         self.values = None if by_name is None else evaluate(expression, by_name)
+        self.place = 0  # among the candidates of its layer
 
     @property
     def is_number(self):
@@ -253,7 +254,8 @@ def expand_by_hand(problem):
 
 def _candidates(problem, layer, number, pool, known, tried):
     """Apply a layer; return what rules, algebra and domains leave, and count the rest."""
-    made, lost, generated = {}, Counter(), 0
+    is_last = number == len(problem.grammar.parsed_layers(problem.layers))
+    equal, lost, generated = {}, Counter(), 0
     for operator in layer.operators:
         for arguments in _argument_lists(operator, pool):
             if (operator.name, arguments) in tried:
@@ -264,25 +266,31 @@ def _candidates(problem, layer, number, pool, known, tried):
             made_by = arguments[0].layer if operator.name == "id" else number
             item = _Item(apply(operator, *trees), made_by, pool[0].by_name)
             fate = _fate(item, operator, trees, problem.grammar)
-            burden = _burden(
-                item, problem, is_last=number == len(problem.grammar.parsed_layers(problem.layers))
-            )
-            if fate is None and item.key in known and burden >= known[item.key]:
-                fate = Fate.DUPLICATE
-            elif fate is None and item.key in made:
-                fate = Fate.DUPLICATE
-                if burden < _burden(
-                    made[item.key],
-                    problem,
-                    is_last=number == len(problem.grammar.parsed_layers(problem.layers)),
-                ):
-                    del made[item.key]  # the simpler one has its own place in the order
-                    made[item.key] = item
-            elif fate is None:
-                made[item.key] = item
+            if fate is None:
+                item.place = generated
+                equal.setdefault(item.key, []).append((_burden(item, problem, is_last=is_last), item))
             lost[fate] += 1
     del lost[None]
-    return list(made.values()), lost, generated
+    made = []
+    for own_key, twins in equal.items():
+        best, beaten = _best_of_use(twins, known.get(own_key))
+        lost.update(beaten)
+        made += best
+    return sorted(made, key=lambda item: item.place), lost, generated
+
+
+def _best_of_use(twins, known):
+    """Of equal candidates return the best whose values are of use, and count the others."""
+    twins = sorted(twins, key=lambda twin: twin[0])  # stable
+    for place, (burden, item) in enumerate(twins):
+        if known is not None and burden >= known:
+            return [], Counter(map(_by_values, (twin for _, twin in twins[:place]))) + Counter(
+                {Fate.DUPLICATE: len(twins) - place}
+            )
+        if _by_values(item) is None:
+            useless = Counter(_by_values(twin) for _, twin in twins[:place])
+            return [item], useless + Counter({Fate.DUPLICATE: len(twins) - place - 1})
+    return [], Counter(_by_values(twin) for _, twin in twins)
 
 
 def _of_use(old, items, problem, *, copies):

@@ -67,7 +67,7 @@ def judged(layer, names, values=None, *, known=True, **rules):
     pool = first_pool(structure, grammar, None if values is None else np.array(values))
     candidates = candidates_of(layers[0], structure, len(pool), {})
     have = pool.features if known else pool.features[:0]
-    found, _ = fates.judge(
+    found = fates.judge(
         candidates,
         structure,
         pool.nodes,
@@ -76,7 +76,8 @@ def judged(layer, names, values=None, *, known=True, **rules):
         known=pool.nodes.keys[have],
         burdens=fates.burden(pool.nodes.complexity[have]),
         grows=False,
-    )
+        banned={},
+    ).fates
     return [Fate(fate) for fate in found]
 
 
@@ -132,7 +133,7 @@ def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
     candidates, nodes = candidates_of(layers[0], structure, len(pool), {}), pool.nodes
     tracemalloc.start()
     try:
-        known = {"known": nodes.keys, "burdens": fates.burden(nodes.complexity), "grows": True}
+        known = {"known": nodes.keys, "burdens": fates.burden(nodes.complexity), "grows": True, "banned": {}}
         fates.judge(candidates, structure, nodes, grammar, defined={}, **known)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -326,3 +326,14 @@ def test_one_row_of_huge_terms_does_not_make_a_difference_constant(rng):
     x[4] = y[4] = 1e20
     space = grown("b[sub]", np.array([x, y]))
     assert "x - y" in formulas(space, streamed(space)[0])
+
+
+@pytest.mark.parametrize("layers", ["b[prod,mul]", "b[prod,mul] u[neg]", "b[prod,mul] b[prod,mul]"])
+def test_a_candidate_without_values_stands_for_no_twin(layers, rng):
+    # y/(1/x) is x·y by algebra and cheaper, but undefined where x is 0
+    operators = OPERATORS | {"prod": define_operator("prod", "y/(1/x)", OPERATORS, cost=0)}
+    x, y = rng.uniform(0.5, 2.0, (2, 30))
+    x[3] = 0.0
+    space = grown(layers, np.array([x, y]), operators=operators)
+    assert "x*y" in formulas(space, streamed(space)[0])
+    assert space.counts[1].pruned[Fate.UNDEFINED] >= 1
