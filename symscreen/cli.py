@@ -89,7 +89,7 @@ def command() -> None:
     \b
     Example:
       symscreen screen data.csv --layers ub
-    """  # noqa: D301  # \b is click's mark for lines that are not to be wrapped
+    """
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
@@ -193,7 +193,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       cat data.csv | symscreen screen - --top 5
-    """  # noqa: D301
+    """
     from symscreen import pipeline
     from symscreen.report.files import check_output, ranking_as_csv, write_ranking
     from symscreen.report.terminal import print_table, show_result
@@ -221,7 +221,7 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
     \b
     Example:
       symscreen plan data.csv --layers ubb --operators physics
-    """  # noqa: D301
+    """
     from symscreen import pipeline
     from symscreen.report.terminal import print_table, show_plan
 
@@ -240,7 +240,7 @@ def operators(grammar: str | None) -> None:
       symscreen operators
       symscreen operators physics
       symscreen operators my-grammar.toml
-    """  # noqa: D301
+    """
     from symscreen.grammar import OPERATORS, grammar_names, load_grammar
     from symscreen.report.terminal import print_table, show_grammar, show_operators
 
@@ -258,7 +258,7 @@ def screeners() -> None:
     \b
     Example:
       symscreen screeners
-    """  # noqa: D301
+    """
     from symscreen.report.terminal import print_table, show_screeners
     from symscreen.screeners import SCREENERS
 

@@ -136,7 +136,7 @@ def show_plan(plan: Plan) -> RenderableType:
         ("left out by structure", "fold"),
     )
     for layer in plan.layers:
-        pruned = ", ".join(f"{count:,} {reason}" for reason, count in layer.pruned.items())
+        pruned = ", ".join(f"{count:,} {REASONS[fate]}" for fate, count in layer.pruned.items())
         _row(table, (layer.layer, layer.kind, f"{layer.generated:,}", f"{layer.features:,}", pruned))
     foot = (
         f"at most {plan.features:,} features to score; the pool takes at most {plan.memory / 1e6:,.1f} MB. "

@@ -5,37 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.result.record import count_record
-
 if TYPE_CHECKING:
     from symscreen.expansion import LayerCount, Space
 
-__all__ = ["LayerPlan", "Plan", "plan_of"]
-
-
-@dataclass(frozen=True)
-class LayerPlan:
-    """What a layer would make.
-
-    Parameters
-    ----------
-    layer : int
-        0 for the inputs, then 1, 2, …
-    kind : str
-        ``inputs``, ``u`` or ``b``.
-    generated : int
-        Candidates.
-    pruned : dict of str to int
-        How many structure leaves out, by reason.
-    features : int
-        Features in the pool, or for the last layer in the space, after this layer.
-    """
-
-    layer: int
-    kind: str
-    generated: int
-    pruned: dict[str, int]
-    features: int
+__all__ = ["Plan", "plan_of"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +17,7 @@ class Plan:
 
     Parameters
     ----------
-    layers : tuple of LayerPlan
+    layers : tuple of LayerCount
         The inputs and each layer.
     features : int
         Features of the space: exact for structure, an upper bound for what values will prune.
@@ -54,7 +27,7 @@ class Plan:
         What a reader should know of the data.
     """
 
-    layers: tuple[LayerPlan, ...]
+    layers: tuple[LayerCount, ...]
     features: int
     memory: int
     notices: tuple[str, ...]
@@ -76,9 +49,4 @@ def plan_of(space: Space, rows: int, notices: tuple[str, ...]) -> Plan:
     -------
     Plan
     """
-    layers = tuple(_layer_plan(count) for count in space.counts)
-    return Plan(layers, space.size, len(space.pool) * rows * 8, notices)
-
-
-def _layer_plan(count: LayerCount) -> LayerPlan:
-    return LayerPlan(**count_record(count))
+    return Plan(space.counts, space.size, len(space.pool) * rows * 8, notices)

@@ -45,6 +45,6 @@ PEARSON = Screener(
     summary="Pearson's correlation in [−1, 1]",
     assumes="the response is linear in the feature",
     fails="with outliers, and where the feature is right only up to a curve",
-    cost="O(n) a feature",
+    cost="O(n log n) a feature, for the rows are put in order whichever screener ranks",
     source="Pearson 1895, Proc. R. Soc. 58, 240-242",
 )
