@@ -38,6 +38,7 @@ class Fate(IntEnum):
     UNDEFINED = 4
     DUPLICATE = 5
     NUMERIC_DUPLICATE = 6
+    CUT = 7
 
 
 REASONS: dict[Fate, str] = {
@@ -47,6 +48,7 @@ REASONS: dict[Fate, str] = {
     Fate.UNDEFINED: "undefined on the data",
     Fate.DUPLICATE: "algebraic duplicate",
     Fate.NUMERIC_DUPLICATE: "numeric duplicate",
+    Fate.CUT: "cut between layers",
 }
 
 

@@ -10,7 +10,7 @@ from expansion.brute_force import Problem, expand_by_hand, problems
 from hypothesis import given, settings
 
 from symscreen.errors import OptionError, SpaceError, TableError
-from symscreen.expansion import Fate, expand, grow
+from symscreen.expansion import Fate, expand, grow, layer
 from symscreen.expression import Column, to_text
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
 from symscreen.grammar.define import define_operator
@@ -291,7 +291,8 @@ class TestErrors:
 @pytest.mark.parametrize("with_values", [True, False])
 def test_growing_takes_no_more_memory_than_predicted(with_values, rng, monkeypatch):
     predicted = []
-    monkeypatch.setattr(grow, "_require", lambda needed, *_: predicted.append(needed))
+    for module in (grow, layer):
+        monkeypatch.setattr(module, "require", lambda needed, *_: predicted.append(needed))
     names, grammar = [f"x{place}" for place in range(12)], load_grammar("ablation")
     columns = rng.normal(size=(12, 100)) if with_values else None
     tracemalloc.start()
