@@ -147,16 +147,35 @@ def _space_options(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
+# fmt: off
+_SCREENER_OPTIONS: tuple[Callable[..., Any], ...] = (
+    click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True,
+                 help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks."),
+    click.option("--prescreen", metavar="M", type=int,
+                 help="Show joint screeners the best M features; else 1000."),
+    click.option("--rule", metavar="RULE", help="Short for that setting: bart[rule=gse]."),
+    click.option("--engine", metavar="NAME", help="Short for that setting: lasso[engine=glmnet]."),
+    click.option("--keep", metavar="K|u:K,b:K",
+                 help="Cut the pool to its best K after each layer but the last."),
+    click.option("--cut", metavar="t0,xi", help="Who cuts; else t0 and xi, united."),
+    click.option("--rounds", metavar="R", type=int, default=1, show_default=True,
+                 help="Screen R times, each but the first what the best model leaves."),
+    click.option("--seed", metavar="S", type=int, default=0, show_default=True,
+                 help="For folds, trees and permutations."),
+)
+# fmt: on
+
+
+def _screener_options(function: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_SCREENER_OPTIONS):
+        function = option(function)
+    return function
+
+
 @command.command()
 @click.argument("data")
 @_space_options
-@click.option(
-    "--screener",
-    metavar="t0[,xi,…]",
-    default="t0",
-    show_default=True,
-    help="One or more screeners; the first one ranks.",
-)
+@_screener_options
 @click.option(
     "--sign",
     type=click.Choice(["free", "positive"]),
@@ -196,7 +215,8 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
     """
     from symscreen import pipeline
     from symscreen.report.files import check_output, ranking_as_csv, write_ranking
-    from symscreen.report.terminal import print_table, show_result
+    from symscreen.report.ranking import show_result
+    from symscreen.report.terminal import print_table
 
     if out is not None:
         check_output(out, force=force)

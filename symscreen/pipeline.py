@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import replace
-from operator import index
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.backends import Threads, available_cores
-from symscreen.errors import OptionError, SpaceError, nearest
+from symscreen.errors import OptionError
 from symscreen.expansion import expand
 from symscreen.expression import parse
-from symscreen.grammar import load_grammar
-from symscreen.result import (
-    Scorer,
-    ScreenResult,
-    best_classes,
-    every_feature,
-    joined,
-    merge_numeric_copies,
-    merged_when_due,
-    none_kept,
-    plan_of,
-    ranking,
-    run_record,
+from symscreen.options import (
+    at_least_1,
+    check_capacity,
+    check_sign,
+    formula_texts,
+    idle_rules,
+    read_cutters,
+    read_grammar,
+    read_keep,
+    read_limit,
+    read_memory,
 )
-from symscreen.screeners import screeners_named
+from symscreen.result import Request, ScreenResult, chunk_size_for, plan_of, ranking, run_record
+from symscreen.rounds import Job, record_of, rounds_of
+from symscreen.screeners import screeners_asked
+from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.table import read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
 
-    from symscreen.backends import Backend
-    from symscreen.expansion import Fate, PoolKind, Space
-    from symscreen.grammar import Grammar, Layer
-    from symscreen.result import Kept, Plan
-    from symscreen.screeners import Sign
+    from symscreen.expansion import PoolKind
+    from symscreen.result import Plan
+    from symscreen.screeners import AnyScreener, Sign
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
+    Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["parse_bytes", "plan", "screen"]
+__all__ = ["plan", "screen"]
 
-_SHARE_OF_MEMORY = 0.8
-_CHUNK_VALUES = 1 << 23
-_BYTES_A_FEATURE = 1000  # a row of the table with its expression
+_PRESCREEN = 1000
+_MOST_ROUNDS = 5
 
 
 def screen(
@@ -64,11 +60,18 @@ def screen(
     unary: Names | None = None,
     binary: Names | None = None,
     pool: PoolKind = "cumulative",
-    screener: Names = "t0",
+    screener: Screeners = "t0",
+    prescreen: int | None = None,
+    rule: str | None = None,
+    engine: str | None = None,
     sign: Sign = "free",
     top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
     also: Names = (),
+    keep: int | str | Mapping[str, int] | None = None,
+    cut: Screeners | None = None,
+    rounds: int = 1,
+    seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
     chunk_size: int | None = None,
@@ -97,7 +100,12 @@ def screen(
     pool : {"cumulative", "strict"}
         Whether a layer's output is added to the pool or replaces it.
     screener : str or sequence of str
-        One or more screeners; the first ranks.
+        One or more screeners; the first ranks. A joint one may have settings: ``"lasso[folds=5]"``.
+    prescreen : int, optional
+        How many features joint screeners are shown, 1000 by default: the best by the first column screener
+        asked for; where there is none, by T0 and ξ together.
+    rule, engine : str, optional
+        Short for the setting of that name: ``rule="gse"`` is ``bart[rule=gse]``, for screeners and cuts.
     sign : {"free", "positive"}
         Whether falling with the response is as good as rising with it.
     top : int or "all"
@@ -106,6 +114,17 @@ def screen(
         The highest complexity of a feature.
     also : str or sequence of str
         Formulas of your own that are scored with the rest.
+    keep : int, str or mapping, optional
+        Cut the pool after each layer but the last to so many features, ``200`` or ``"u:50,b:200"``; inputs
+        stay beside them.
+    cut : str or sequence of str, optional
+        Who cuts, ``"t0,xi"`` by default: of several column screeners the union stays, for T0 alone does not
+        see a relation that turns. Joint screeners keep what they select: ``"bart[rule=gse]"``.
+    rounds : int
+        After each round but the last, the best model of as many found features as there were rounds is
+        fitted, and the next screens what it leaves: weak additive terms come to light. At most 5.
+    seed : int
+        For whatever is random: folds, trees, permutations.
     max_ram : str or int, optional
         Memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine's.
     jobs : int, optional
@@ -132,19 +151,37 @@ def screen(
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')
     """
-    chosen, limit = screeners_named(_names(screener)), _limit(top)
-    _check_options(sign=sign, jobs=jobs, chunk_size=chunk_size, max_complexity=max_complexity)
-    max_bytes = _memory(max_ram)
+    shorthand = {"rule": rule, "engine": engine}
+    cutters, keeps = read_cutters(cut, keep, shorthand), read_keep(keep)
+    asked = screeners_asked(screener, shorthand, beside=cutters)
+    check_sign(sign)
+    if at_least_1("rounds", rounds) > _MOST_ROUNDS:
+        raise OptionError(f"rounds is {rounds}; give at most {_MOST_ROUNDS}")
+    if max_complexity is not None:
+        at_least_1("max_complexity", max_complexity)
+    backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
+    size = None if chunk_size is None else at_least_1("chunk_size", chunk_size)
+    request = Request(
+        screeners=asked,
+        sign=sign,
+        limit=read_limit(top),
+        prescreen=_PRESCREEN if prescreen is None else at_least_1("prescreen", prescreen),
+        seed=seed,
+        jobs=backend.jobs,
+        backend=backend,
+        chunk_size=size or 0,
+        progress=progress,
+    )
+    max_bytes = read_memory(max_ram)
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
-    grammar, parsed = _grammar(operators, layers, unary, binary, max_complexity)
-    table = replace(table, notices=(*table.notices, *_idle_rules(grammar, parsed, table.names)))
-    formulas = [parse(text, grammar.operators, table.names) for text in _formulas(also)]
-    space = expand(table.names, table.columns, grammar, parsed, pool, also=formulas, max_bytes=max_bytes)
-    _require_room(space.size, limit, table.response.n, max_bytes)
-    size = chunk_size or max(16, min(1 << 14, _CHUNK_VALUES // table.response.n))
-    scorer = Scorer(space, table.response, chosen, sign, None if limit is None else _with_margin(limit))
-    kept, scored, lost = _stream(scorer, Threads(jobs or available_cores()), size, progress)
-    kept = _final(kept, space, limit)
+    request = replace(request, chunk_size=size or chunk_size_for(table.response.n))
+    if prescreen is not None:
+        check_capacity((*asked, *cutters), request.prescreen, table.response.n)
+    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
+    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(also)]
+    job = Job(grammar, parsed, pool, formulas, request, cutters, keeps, max_bytes)
+    found = rounds_of(table, job, rounds)
     options = {
         "target": table.response.name,
         "inputs": None if inputs is None else list(inputs),
@@ -153,68 +190,31 @@ def screen(
         "layers": " ".join(map(str, parsed)),
         "operators": str(operators),
         "pool": pool,
-        "screener": [one.name for one in chosen],
+        "screener": [one.name for one in asked],
+        "prescreen": request.prescreen,
         "sign": sign,
-        "top": "all" if limit is None else limit,
+        "top": "all" if request.limit is None else request.limit,
         "max_complexity": max_complexity,
-        "also": list(_formulas(also)),
+        "also": list(formula_texts(also)),
+        "keep": keeps,
+        "cut": [one.name for one in cutters],
+        "rounds": rounds,
+        "seed": seed,
         "jobs": jobs,
         "chunk_size": chunk_size,
     }
-    record = run_record(table, space, grammar, options, scored=scored, shown=len(kept), lost=lost)
-    return ranking(table, space, kept, chosen, record)
-
-
-def _require_room(features: int, limit: int | None, rows: int, max_bytes: int | None) -> None:
-    """Refuse a ranking that would not fit: its own rows and, to compare them, its features' values."""
-    shown = features if limit is None else min(features, _with_margin(limit))
-    needed = shown * (_BYTES_A_FEATURE + (0 if limit is None else 4 * 8 * rows))
-    if max_bytes is not None and needed > max_bytes:
-        raise SpaceError(
-            f"keeping {shown:,} features would take {needed / 1e9:.1f} GB, {max_bytes / 1e9:.1f} GB are "
-            "allowed: ask for fewer with --top, or raise --max-ram"
-        )
-
-
-def _with_margin(limit: int) -> int:
-    # features equal up to rounding are merged after the stream, so more are kept until then
-    return 2 * limit + 16
-
-
-def _idle_rules(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:
-    """Tell of column rules that keep an operator from every column, as a misspelt name does."""
-    used = {operator.name for layer in layers for operator in layer.operators}
-    return [
-        f"the grammar lets {operator} touch only columns that the table lacks{nearest(min(columns), names)}"
-        for operator, columns in grammar.columns.items()
-        if operator in used and columns.isdisjoint(names) and columns
-    ]
-
-
-def _stream(
-    scorer: Scorer, backend: Backend, chunk_size: int, progress: Progress | None
-) -> tuple[Kept, int, dict[Fate, int]]:
-    """Score all chunks and merge what they keep."""
-    chunks = scorer.space.chunks(chunk_size)
-    parts = [none_kept(len(scorer.screeners))]
-    scored, lost = 0, dict[Any, int]()
-    for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
-        parts.append(outcome.kept)
-        if scorer.limit is not None:
-            parts = merged_when_due(parts, scorer.limit)
-        scored += outcome.scored
-        for fate, count in outcome.lost.items():
-            lost[fate] = lost.get(fate, 0) + count
-        if progress is not None:
-            progress(stop, scorer.space.total)
-    return joined(parts), scored, lost
-
-
-def _final(kept: Kept, space: Space, limit: int | None) -> Kept:
-    if limit is None:
-        return every_feature(kept)
-    kept = best_classes(kept, _with_margin(limit)).first(_with_margin(limit))
-    return merge_numeric_copies(kept, space.values(kept.number)).first(limit)
+    space, first = found[0].space, found[0].screened
+    record = run_record(
+        table, space, grammar, options, scored=first.scored, lost=first.lost, further=record_of(found, job)
+    )
+    return ranking(
+        [(each.space, each.screened) for each in found],
+        asked,
+        record,
+        scale=gini_mean_difference(table.response),
+        notices=(*table.notices, *found[-1].notices),
+        places=found[-1].places,
+    )
 
 
 def plan(
@@ -259,85 +259,6 @@ def plan(
     42
     """
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
-    grammar, parsed = _grammar(operators, layers, unary, binary, max_complexity)
-    space = expand(table.names, None, grammar, parsed, pool, max_bytes=_memory(max_ram))
+    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
+    space = expand(table.names, None, grammar, parsed, pool, max_bytes=read_memory(max_ram))
     return plan_of(space, table.response.n, table.notices)
-
-
-def parse_bytes(text: str | int) -> int:
-    """Read an amount of memory.
-
-    Parameters
-    ----------
-    text : str or int
-        ``"2GB"``, ``"500 MB"``, or bytes; steps of 1000, whether an ``i`` is written or not.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    OptionError
-        If the text is no amount.
-
-    Examples
-    --------
-    >>> parse_bytes("1.5GB")
-    1500000000
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII)
-    if match is None or float(match[1]) == 0:
-        raise OptionError(f"max_ram is {text!r}; give an amount such as 2GB or 500MB")
-    return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
-
-
-def _memory(max_ram: str | int | None) -> int | None:
-    if max_ram is not None:
-        return parse_bytes(max_ram)
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return None
-
-
-def _names(names: Names) -> list[str]:
-    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-
-
-def _formulas(also: Names) -> tuple[str, ...]:
-    return (also,) if isinstance(also, str) else tuple(also or ())
-
-
-def _limit(top: int | str) -> int | None:
-    return None if top == "all" else _at_least_1("top", top, ", or 'all'")
-
-
-def _at_least_1(name: str, value: object, other: str = "") -> int:
-    """Take any kind of whole number, numpy's included."""
-    whole = index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else 0
-    if whole < 1:
-        raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{other}")
-    return whole
-
-
-def _check_options(*, sign: str, **numbers: int | None) -> None:
-    if sign not in {"free", "positive"}:
-        raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")
-    for name, value in numbers.items():
-        if value is not None:
-            _at_least_1(name, value)
-
-
-def _grammar(
-    operators: str | Path,
-    layers: str | None,
-    unary: Names | None,
-    binary: Names | None,
-    max_complexity: int | None,
-) -> tuple[Grammar, tuple[Layer, ...]]:
-    grammar = load_grammar(operators).altered(
-        unary=None if unary is None else _names(unary),
-        binary=None if binary is None else _names(binary),
-        max_complexity=max_complexity,
-    )
-    return grammar, grammar.parsed_layers(layers)

@@ -9,7 +9,7 @@ import pytest
 import symscreen
 from symscreen.errors import FormulaError, GrammarError, OptionError, SpaceError, TableError
 from symscreen.expression import columns_of, evaluate, key, parse
-from symscreen.pipeline import parse_bytes
+from symscreen.options import parse_bytes
 from symscreen.report import ranking_as_csv
 from symscreen.screeners import SCREENERS
 from symscreen.statistics.t0 import gini_mean_difference

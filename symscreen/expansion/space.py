@@ -83,6 +83,11 @@ class Space:
     counts: tuple[LayerCount, ...]
 
     @property
+    def rows(self) -> int:
+        """How many rows each feature has; 0 while only counting."""
+        return 0 if self.pool.values is None else int(self.pool.values.shape[1])
+
+    @property
     def at_hand(self) -> int:
         """How many features come before the candidates."""
         return len(self.base) + len(self.given.expressions)

@@ -1,25 +1,28 @@
-"""Results: the bounded merge, rank classes, the record, and what a screen returns."""
+"""Results: the bounded merge, rank classes, joint verdicts, the record, and what a screen returns."""
 
-from symscreen.result.kept import Kept, best_classes, every_feature, joined, merged_when_due, none_kept
+from symscreen.result.cutting import Chosen, cut_of
+from symscreen.result.places import places_in
 from symscreen.result.plan import Plan, plan_of
 from symscreen.result.record import run_record
-from symscreen.result.scoring import Scored, Scorer
+from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
-from symscreen.result.thin import merge_numeric_copies
+from symscreen.result.screened import Request, Screened, leaders_of, screened
+from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
-    "Kept",
+    "Chosen",
     "Plan",
-    "Scored",
-    "Scorer",
+    "Request",
+    "Ruling",
     "ScreenResult",
-    "best_classes",
-    "every_feature",
-    "joined",
-    "merge_numeric_copies",
-    "merged_when_due",
-    "none_kept",
+    "Screened",
+    "chunk_size_for",
+    "cut_of",
+    "leaders_of",
+    "places_in",
     "plan_of",
     "ranking",
     "run_record",
+    "screened",
+    "with_margin",
 ]

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Kept", "best_classes", "every_feature", "joined", "merged_when_due", "none_kept", "rounded"]
+__all__ = [
+    "Kept",
+    "best_classes",
+    "every_feature",
+    "joined",
+    "merged_when_due",
+    "none_kept",
+    "rounded",
+    "united",
+]
 
 _MOST_TIES = 1 << 20
 
@@ -138,6 +147,29 @@ def best_classes(kept: Kept, limit: int) -> Kept:
         by_class = by_class[: min(ties, max(limit, _MOST_TIES))]
     stay = np.sort(first[by_class])
     return replace(kept.take(stay), class_size=sizes[which[stay]])
+
+
+def united(lists: Sequence[Kept], limit: int) -> Kept:
+    """Unite several lists: a feature stands where it stands in the list that puts it first.
+
+    Parameters
+    ----------
+    lists : sequence of Kept
+        Features or classes, best first; at least one list.
+    limit : int
+        How many to return at most.
+
+    Returns
+    -------
+    Kept
+        Best first. The only list as it is; of several, the loss is the place.
+    """
+    if len(lists) == 1:
+        return lists[0].first(limit)
+    placed = joined([replace(kept, loss=np.arange(len(kept), dtype=np.float64)) for kept in lists])
+    placed = placed.take(placed.member_order())
+    _, first = np.unique(placed.number, return_index=True)
+    return placed.take(np.sort(first)).first(limit)
 
 
 def merged_when_due(parts: list[Kept], limit: int) -> list[Kept]:

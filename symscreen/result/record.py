@@ -79,8 +79,8 @@ def run_record(
     options: Mapping[str, Any],
     *,
     scored: int,
-    shown: int,
     lost: Mapping[Fate, int],
+    further: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the record of a run.
 
@@ -94,10 +94,12 @@ def run_record(
         The rules, which are written out: a grammar's file may change.
     options : mapping
         The options as given.
-    scored, shown : int
-        How many features were scored and how many entries are in the ranking.
+    scored : int
+        How many features were scored.
     lost : mapping of Fate to int
         What the values of the last layer's candidates told.
+    further : mapping, optional
+        What only some runs have: joint screeners' verdicts, cuts, rounds.
 
     Returns
     -------
@@ -125,5 +127,5 @@ def run_record(
         },
         "layers": layers,
         "scored": scored,
-        "shown": shown,
+        **(further or {}),
     }

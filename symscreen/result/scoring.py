@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from symscreen.statistics.order import order_features
 from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from symscreen.expansion import Fate, Space
@@ -20,7 +22,31 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
-__all__ = ["Scored", "Scorer"]
+__all__ = ["ClassKind", "Keep", "Scored", "Scorer", "scores_of", "signatures_of"]
+
+ClassKind = Literal["ranks", "affine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A list of the best features that is kept while a space streams by.
+
+    Parameters
+    ----------
+    by : int
+        The place of the screener that orders the list.
+    merged : {"ranks", "affine"}
+        Features with the same ranks, or affine copies, are one entry.
+    mirrored : bool
+        Whether a feature and its negative are one entry.
+    limit : int or None
+        How many entries; None keeps every feature, unmerged.
+    """
+
+    by: int
+    merged: ClassKind
+    mirrored: bool
+    limit: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +55,15 @@ class Scored:
 
     Parameters
     ----------
-    kept : Kept
-        The best classes, or all features.
+    kept : tuple of Kept
+        What each list keeps of it.
     scored : int
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
     """
 
-    kept: Kept
+    kept: tuple[Kept, ...]
     scored: int
     lost: dict[Fate, int]
 
@@ -53,22 +79,22 @@ class Scorer:
     response : Response
         What they are scored against.
     screeners : tuple of Screener
-        The first one ranks; the others are computed for what it keeps.
+        Column screeners: those that order a list score every feature, the others what is kept.
     sign : {"free", "positive"}
         Whether a falling feature is as good as a rising one.
-    limit : int or None
-        How many classes to keep; None keeps every feature.
+    keeps : tuple of Keep
+        The lists.
     """
 
     space: Space
     response: Response
     screeners: tuple[Screener, ...]
     sign: Sign
-    limit: int | None
+    keeps: tuple[Keep, ...]
 
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
-        kept = [none_kept(len(self.screeners))]
+        lists = [[none_kept(len(self.screeners))] for _ in self.keeps]
         scored = 0
         lost: dict[Fate, int] = {}
         for block in self.space.blocks(*chunk):
@@ -76,45 +102,110 @@ class Scorer:
                 lost[fate] = lost.get(fate, 0) + count
             scored += len(block.numbers)
             if len(block.numbers):
-                kept.append(self._scored(block.numbers, block.values, self._bar(kept[0])))
-            if self.limit is not None:
-                kept = merged_when_due(kept, self.limit)
-        every = joined(kept)
-        return Scored(every if self.limit is None else best_classes(every, self.limit), scored, lost)
+                self._extend(lists, block.numbers, block.values)
+        kept = [joined(parts) for parts in lists]
+        for place, keep in enumerate(self.keeps):
+            if keep.limit is not None:
+                kept[place] = best_classes(kept[place], keep.limit)
+        return Scored(tuple(kept), scored, lost)
 
-    def _bar(self, kept: Kept) -> float:
-        """Return the loss above which no feature can be among the best any more."""
-        if self.limit is None or len(kept) < self.limit:
-            return np.inf
-        return float(kept.loss[self.limit - 1])
-
-    def _scored(self, numbers: NDArray[np.int64], values: NDArray[np.float64], bar: float) -> Kept:
-        ranking = self.screeners[0]
+    def _extend(
+        self, lists: list[list[Kept]], numbers: NDArray[np.int64], values: NDArray[np.float64]
+    ) -> None:
+        """Add a block's features to each list that has room for them."""
         ordered = order_features(values)
-        statistics = ranking.statistic(ordered, self.response)
-        loss = ranking.loss(statistics, self.response, self.sign)
-        good = np.flatnonzero(rounded(loss) <= bar)
-        ordered = ordered.take(good)
-        features = self.space.features(numbers[good])
+        known: dict[int, NDArray[np.float64]] = {}
+        for place, keep in enumerate(self.keeps):
+            screener = self.screeners[keep.by]
+            if keep.by not in known:
+                known[keep.by] = screener.statistic(ordered, self.response)
+            loss = screener.loss(known[keep.by], self.response, self.sign)
+            good = np.flatnonzero(rounded(loss) <= _bar(lists[place][0], keep.limit))
+            if not len(good):
+                continue
+            some = {by: statistics[good] for by, statistics in known.items()}
+            lists[place].append(self._kept(keep, numbers[good], ordered.take(good), loss[good], some))
+            if keep.limit is not None:
+                lists[place] = merged_when_due(lists[place], keep.limit)
+
+    def _kept(
+        self,
+        keep: Keep,
+        numbers: NDArray[np.int64],
+        ordered: Ordered,
+        loss: NDArray[np.float64],
+        known: dict[int, NDArray[np.float64]],
+    ) -> Kept:
+        features = self.space.features(numbers)
         return Kept(
-            number=numbers[good],
-            loss=loss[good],
-            signature=self._signatures(ordered),
+            number=numbers,
+            loss=loss,
+            signature=signatures_of(ordered, keep.merged, mirrored=keep.mirrored),
             pearson=np.abs(pearson_of(ordered, self.response)),
             complexity=features.complexity,
-            direction=ranking.direction(statistics[good]),
+            direction=self.screeners[keep.by].direction(known[keep.by]),
             keys=features.keys,
-            class_size=np.ones(len(good), dtype=np.int64),
-            scores=self._scores(ordered, statistics[good]),
+            class_size=np.ones(len(numbers), dtype=np.int64),
+            scores=scores_of(self.screeners, ordered, self.response, known),
         )
 
-    def _scores(self, ordered: Ordered, first: NDArray[np.float64]) -> NDArray[np.float64]:
-        others = (screener.statistic(ordered, self.response) for screener in self.screeners[1:])
-        pairs = zip(self.screeners, (first, *others), strict=True)
-        return np.column_stack([screener.score(statistics, self.response) for screener, statistics in pairs])
 
-    def _signatures(self, ordered: Ordered) -> NDArray[np.uint64]:
-        mirrored = self.sign == "free"
-        if self.screeners[0].blind_to == "affine":
-            return affine_signatures(ordered.values, mirrored=mirrored)
-        return rank_signatures(ordered, mirrored=mirrored)
+def _bar(kept: Kept, limit: int | None) -> float:
+    """Return the loss above which no feature can be among the best any more."""
+    if limit is None or len(kept) < limit:
+        return np.inf
+    return float(kept.loss[limit - 1])
+
+
+def scores_of(
+    screeners: Sequence[Screener],
+    ordered: Ordered,
+    response: Response,
+    known: dict[int, NDArray[np.float64]] | None = None,
+) -> NDArray[np.float64]:
+    """Score features by column screeners.
+
+    Parameters
+    ----------
+    screeners : sequence of Screener
+        At least one.
+    ordered : Ordered
+        m features.
+    response : Response
+        The response.
+    known : dict of int to float64 array, shape (m,), optional
+        Statistics that have been computed already, by the screener's place.
+
+    Returns
+    -------
+    float64 array, shape (m, screeners)
+        The scores that are shown.
+    """
+    known = known or {}
+    statistics = (
+        known[place] if place in known else screener.statistic(ordered, response)
+        for place, screener in enumerate(screeners)
+    )
+    pairs = zip(screeners, statistics, strict=True)
+    return np.column_stack([screener.score(values, response) for screener, values in pairs])
+
+
+def signatures_of(ordered: Ordered, merged: ClassKind, *, mirrored: bool) -> NDArray[np.uint64]:
+    """Sign features so that those of one class have one signature.
+
+    Parameters
+    ----------
+    ordered : Ordered
+        m features.
+    merged : {"ranks", "affine"}
+        What makes a class.
+    mirrored : bool
+        Whether a feature and its negative are in one class.
+
+    Returns
+    -------
+    uint64 array, shape (m,)
+    """
+    if merged == "affine":
+        return affine_signatures(ordered.values, mirrored=mirrored)
+    return rank_signatures(ordered, mirrored=mirrored)

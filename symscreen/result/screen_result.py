@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.expression import columns_of, evaluate, to_text
-from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.result.comparison import agreement
+from symscreen.result.ruling import ruling_of
 from symscreen.table import frame_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
+    from numpy.typing import NDArray
 
     from symscreen.expansion import Space
     from symscreen.expression import Expression
-    from symscreen.result.kept import Kept
-    from symscreen.screeners import Screener
-    from symscreen.table import Table
+    from symscreen.result.ruling import Ruling
+    from symscreen.result.screened import Screened
+    from symscreen.screeners import AnyScreener
 
 __all__ = ["ScreenResult", "ranking"]
 
@@ -44,6 +48,12 @@ class ScreenResult:
         How the result was made: version, options, data digest, counts by layer and reason.
     notices : tuple of str
         What a reader should know: columns left out, rows dropped.
+    agreement : pandas.DataFrame or None
+        Where several screeners were asked for, how far each two agree on the features compared: ``first``,
+        ``second``, ``features``, ``kendall``, ``overlap``. The ``…_rank`` columns of the table are the ranks
+        among the same features.
+    rulings : dict of str to Ruling
+        What each joint screener says of the features that it was shown, in the first round.
     """
 
     table: pd.DataFrame
@@ -52,6 +62,8 @@ class ScreenResult:
     scale: float
     record: dict[str, Any]
     notices: tuple[str, ...]
+    agreement: pd.DataFrame | None = None
+    rulings: dict[str, Ruling] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.expressions)
@@ -115,38 +127,68 @@ class ScreenResult:
 
 
 def ranking(
-    table: Table, space: Space, kept: Kept, screeners: tuple[Screener, ...], record: dict[str, Any]
+    rounds: Sequence[tuple[Space, Screened]],
+    screeners: Sequence[AnyScreener],
+    record: dict[str, Any],
+    *,
+    scale: float,
+    notices: tuple[str, ...],
+    places: NDArray[np.int64] | None = None,
 ) -> ScreenResult:
     """Turn what was kept into what a user sees.
 
     Parameters
     ----------
-    table : Table
-        The data.
-    space : Space
-        Where the kept features come from.
-    kept : Kept
-        The features in their final order.
-    screeners : tuple of Screener
+    rounds : sequence of (Space, Screened)
+        What each round found in its space; one round as a rule.
+    screeners : sequence of Screener or JointScreener
         Those asked for; the first one ranks.
     record : dict
         The run's record.
+    scale : float
+        Δ of the response.
+    notices : tuple of str
+        For people.
+    places : int64 array, optional
+        Where each feature of several rounds stands by the response itself.
 
     Returns
     -------
     ScreenResult
+        Round by round; what an earlier round has found is not repeated.
     """
     import pandas as pd
 
-    expressions = tuple(space.expression(int(number)) for number in kept.number)
-    columns: dict[str, Any] = {
-        "rank": range(1, len(kept) + 1),
-        "expression": [to_text(expression) for expression in expressions],
-        "complexity": kept.complexity,
-        "layer": space.features(kept.number).layer,
-        "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction],
-    }
-    columns |= {screener.name: kept.scores[:, place] for place, screener in enumerate(screeners)}
-    columns["class_size"] = kept.class_size
-    scale = gini_mean_difference(table.response)
-    return ScreenResult(pd.DataFrame(columns), expressions, record["scored"], scale, record, table.notices)
+    frames: list[pd.DataFrame] = []
+    expressions: list[Expression] = []
+    known: set[tuple[int, int]] = set()
+    for number, (space, found) in enumerate(rounds, start=1):
+        kept = found.kept
+        fresh = [place for place, own in enumerate(map(tuple, kept.keys.tolist())) if own not in known]
+        known |= set(map(tuple, kept.keys.tolist()))
+        own = [space.expression(feature) for feature in kept.number[fresh].tolist()]
+        columns: dict[str, Any] = {
+            "expression": [to_text(expression) for expression in own],
+            "complexity": kept.complexity[fresh],
+            "layer": space.features(kept.number).layer[fresh],
+            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction[fresh]],
+        }
+        columns |= {one.name: kept.scores[fresh, place] for place, one in enumerate(screeners)}
+        columns["class_size"] = kept.class_size[fresh]
+        columns |= {name: values[fresh] for name, values in found.columns.items()}
+        frame = pd.DataFrame(columns)
+        if len(rounds) > 1:
+            frame.insert(4, "round", number)
+        frames.append(frame)
+        expressions += own
+    table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    if places is not None:
+        table.insert(list(table.columns).index("round") + 1, "place_alone", places)
+    table.insert(0, "rank", range(1, len(table) + 1))
+    record = {**record, "shown": len(table)}
+    first = rounds[0][1]
+    together = None if first.comparison is None else agreement(first.comparison, max(1, len(first.kept)))
+    rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
+    return ScreenResult(
+        table, tuple(expressions), record["scored"], scale, record, notices, together, rulings
+    )

@@ -14,10 +14,30 @@ if TYPE_CHECKING:
 
     from symscreen.result.kept import Kept
 
-__all__ = ["merge_numeric_copies"]
+__all__ = ["merge_numeric_copies", "stand_ins"]
 
 
-def merge_numeric_copies(kept: Kept, values: NDArray[np.float64]) -> Kept:
+def stand_ins(kept: Kept, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Find for each feature the simplest one that equals it up to rounding.
+
+    Parameters
+    ----------
+    kept : Kept
+        Features.
+    values : float64 array, shape (k, n)
+        Their values.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+        Places; a feature's own where it stands for itself.
+    """
+    preference = np.empty(len(kept), dtype=np.int64)
+    preference[np.lexsort((kept.keys[:, 1], kept.keys[:, 0], kept.complexity))] = np.arange(len(kept))
+    return numeric_copies(values, preference)
+
+
+def merge_numeric_copies(kept: Kept, stands_for: NDArray[np.int64]) -> Kept:
     """Merge classes whose shown members are the same feature up to rounding.
 
     Rounding may split or tie neighbouring values, so that one feature computed in two ways can fall into
@@ -27,17 +47,14 @@ def merge_numeric_copies(kept: Kept, values: NDArray[np.float64]) -> Kept:
     ----------
     kept : Kept
         Classes, best first.
-    values : float64 array, shape (k, n)
-        Their shown members' values.
+    stands_for : int64 array, shape (k,)
+        What `stand_ins` found for their shown members.
 
     Returns
     -------
     Kept
         Best first, the sizes of merged classes added up.
     """
-    preference = np.empty(len(kept), dtype=np.int64)
-    preference[np.lexsort((kept.keys[:, 1], kept.keys[:, 0], kept.complexity))] = np.arange(len(kept))
-    stands_for = numeric_copies(values, preference)
     sizes = np.zeros(len(kept), dtype=np.int64)
     np.add.at(sizes, stands_for, kept.class_size)
     chosen = np.unique(stands_for)

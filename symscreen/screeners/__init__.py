@@ -1,6 +1,23 @@
 """Screeners: what one is, those there are, and a registry."""
 
+from symscreen.screeners.asked import AnyScreener, screeners_asked
 from symscreen.screeners.base import Screener, Sign
-from symscreen.screeners.registry import SCREENERS, screeners_named
+from symscreen.screeners.dependence import XI
+from symscreen.screeners.divergence import T0
+from symscreen.screeners.joint import JointScreener, Option, Path, Shown, Verdict
+from symscreen.screeners.registry import SCREENERS
 
-__all__ = ["SCREENERS", "Screener", "Sign", "screeners_named"]
+__all__ = [
+    "SCREENERS",
+    "T0",
+    "XI",
+    "AnyScreener",
+    "JointScreener",
+    "Option",
+    "Path",
+    "Screener",
+    "Shown",
+    "Sign",
+    "Verdict",
+    "screeners_asked",
+]

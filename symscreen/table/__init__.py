@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from symscreen.table.read import frame_columns, read_table
-from symscreen.table.record import Table
+from symscreen.table.record import Table, with_response
 
-__all__ = ["Table", "frame_columns", "read_table"]
+__all__ = ["Table", "frame_columns", "read_table", "with_response"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Table", "arranged"]
+__all__ = ["Table", "arranged", "with_response"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,32 @@ def arranged(
         dropped=int(kept.size - rows.size),
         digest=_digest(names, columns, ordered),
     )
+
+
+def with_response(table: Table, values: NDArray[np.float64]) -> Table:
+    """Put another response in the place of a table's own, and the rows into its order.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    values : float64 array, shape (n,)
+        The new response, in the order of the table's rows.
+
+    Returns
+    -------
+    Table
+        Of the same rows.
+
+    Raises
+    ------
+    TableError
+        If the new response is constant.
+    """
+    inputs = dict(zip(table.names, table.columns, strict=True))
+    every = np.ones(len(values), dtype=np.bool_)
+    moved = arranged(inputs, values, table.response.name, kept=every, notices=table.notices)
+    return replace(moved, rows=table.rows[moved.rows], dropped=table.dropped)
 
 
 def _canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.float64]) -> NDArray[np.intp]:

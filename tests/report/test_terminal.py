@@ -7,12 +7,12 @@ import pytest
 
 import symscreen
 from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+from symscreen.report.ranking import show_result
 from symscreen.report.terminal import (
     print_table,
     show_grammar,
     show_operators,
     show_plan,
-    show_result,
     show_screeners,
 )
 from symscreen.screeners import SCREENERS

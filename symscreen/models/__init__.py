@@ -1,0 +1,5 @@
+"""Sparse models on screened features."""
+
+from symscreen.models.residual import residual_of
+
+__all__ = ["residual_of"]

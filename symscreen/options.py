@@ -1,0 +1,232 @@
+"""What users give as options, read into exact types, or refused before any work starts."""
+
+from __future__ import annotations
+
+import os
+import re
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex
+
+from symscreen.errors import OptionError, nearest
+from symscreen.grammar import load_grammar
+from symscreen.screeners import JointScreener, Screener, screeners_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from symscreen.grammar import Grammar, Layer
+    from symscreen.screeners import AnyScreener
+
+    Names = str | Sequence[str]
+
+__all__ = [
+    "at_least_1",
+    "check_capacity",
+    "check_sign",
+    "formula_texts",
+    "idle_rules",
+    "list_of_names",
+    "parse_bytes",
+    "read_cutters",
+    "read_grammar",
+    "read_keep",
+    "read_limit",
+    "read_memory",
+]
+
+_SHARE_OF_MEMORY = 0.8
+_CUT = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
+_KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
+
+
+def parse_bytes(text: str | int) -> int:
+    """Read an amount of memory.
+
+    Parameters
+    ----------
+    text : str or int
+        ``"2GB"``, ``"500 MB"``, or bytes; steps of 1000, whether an ``i`` is written or not.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    OptionError
+        If the text is no amount.
+
+    Examples
+    --------
+    >>> parse_bytes("1.5GB")
+    1500000000
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII)
+    if match is None or float(match[1]) == 0:
+        raise OptionError(f"max_ram is {text!r}; give an amount such as 2GB or 500MB")
+    return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
+
+
+def read_memory(max_ram: str | int | None) -> int | None:
+    """Return how many bytes may be used: what was given, else four fifths of the machine's, if it tells."""
+    if max_ram is not None:
+        return parse_bytes(max_ram)
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    return None
+
+
+def list_of_names(names: Names) -> list[str]:
+    """Split ``"a, b"`` into names; a list stays as it is."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+
+
+def formula_texts(also: Names) -> tuple[str, ...]:
+    """Return one formula, or several, as a tuple."""
+    return (also,) if isinstance(also, str) else tuple(also or ())
+
+
+def at_least_1(name: str, value: object, other: str = "") -> int:
+    """Take any kind of whole number, numpy's included.
+
+    Raises
+    ------
+    OptionError
+        If it is none, or below 1.
+    """
+    whole = index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else 0
+    if whole < 1:
+        raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{other}")
+    return whole
+
+
+def read_limit(top: int | str) -> int | None:
+    """Read ``top``: a whole number, or None for ``"all"``."""
+    return None if top == "all" else at_least_1("top", top, ", or 'all'")
+
+
+def check_sign(sign: str) -> None:
+    """Refuse any other sign than ``free`` and ``positive``."""
+    if sign not in {"free", "positive"}:
+        raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")
+
+
+def read_keep(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
+    """Read how many features a cut keeps after each kind of layer.
+
+    Parameters
+    ----------
+    keep : int, str, mapping or None
+        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not cut.
+
+    Returns
+    -------
+    dict of str to int, or None
+
+    Raises
+    ------
+    OptionError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> read_keep("u:50, b:200"), read_keep(7)
+    ({'u': 50, 'b': 200}, {'u': 7, 'b': 7})
+    """
+    if keep is None:
+        return None
+    if isinstance(keep, str):
+        found: dict[str, int] = {}
+        for part in keep.split(","):
+            match = _KEEP.fullmatch(part)
+            if match is None or set(match[1] or "ub") & set(found):
+                raise OptionError(f"keep is {keep!r}; write 200, or u:50,b:200")
+            found |= dict.fromkeys(match[1] or "ub", int(match[2]))
+        keep = found
+    if isinstance(keep, SupportsIndex):
+        keep = dict.fromkeys("ub", index(keep))
+    for kind in keep:
+        if kind not in {"u", "b"}:
+            raise OptionError(f"keep names {kind!r}: layers are of the kinds u and b")
+    return {kind: at_least_1(f"keep for {kind} layers", number) for kind, number in keep.items()}
+
+
+def read_grammar(
+    operators: str | Path,
+    layers: str | None,
+    unary: Names | None,
+    binary: Names | None,
+    max_complexity: int | None,
+) -> tuple[Grammar, tuple[Layer, ...]]:
+    """Load a grammar and alter it as the options say.
+
+    Returns
+    -------
+    Grammar
+    tuple of Layer
+        The layers asked for, else the grammar's own.
+    """
+    grammar = load_grammar(operators).altered(
+        unary=None if unary is None else list_of_names(unary),
+        binary=None if binary is None else list_of_names(binary),
+        max_complexity=max_complexity,
+    )
+    return grammar, grammar.parsed_layers(layers)
+
+
+def idle_rules(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:
+    """Tell of column rules that keep an operator from every column, as a misspelt name does."""
+    used = {operator.name for layer in layers for operator in layer.operators}
+    return [
+        f"the grammar lets {operator} touch only columns that the table lacks{nearest(min(columns), names)}"
+        for operator, columns in grammar.columns.items()
+        if operator in used and columns.isdisjoint(names) and columns
+    ]
+
+
+def read_cutters(
+    cut: str | Sequence[str | AnyScreener] | None, keep: object, shorthand: Mapping[str, object]
+) -> tuple[AnyScreener, ...]:
+    """Read who cuts between layers.
+
+    Parameters
+    ----------
+    cut : str, sequence or None
+        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given, else for no cuts.
+    keep : object
+        How many stay, if it is not None.
+    shorthand : mapping
+        Settings; those that no cutting screener has are left for others.
+
+    Returns
+    -------
+    tuple of Screener or JointScreener
+
+    Raises
+    ------
+    OptionError
+        If column screeners are to cut and nobody says how many they keep.
+    """
+    if cut is None and keep is None:
+        return ()
+    cutters = screeners_asked(_CUT if cut is None else cut, shorthand, partly=True)
+    if keep is None and any(isinstance(one, Screener) for one in cutters):
+        names = ", ".join(one.name for one in cutters if isinstance(one, Screener))
+        raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+    return cutters
+
+
+def check_capacity(screeners: Sequence[AnyScreener], prescreen: int, rows: int) -> None:
+    """Refuse to show a joint screener more features than it can take.
+
+    Raises
+    ------
+    OptionError
+        If `prescreen` is more than one of them takes over so many rows.
+    """
+    for one in screeners:
+        if isinstance(one, JointScreener) and prescreen > (most := one.most_features(rows)):
+            raise OptionError(
+                f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {rows:,} rows"
+            )

@@ -1,0 +1,186 @@
+"""A screen's result as tables for the terminal: the ranking, and how far the screeners agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group
+from rich.text import Text
+
+from symscreen.errors import printable
+from symscreen.expansion import REASONS
+from symscreen.report.terminal import add_row, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from symscreen.result import ScreenResult
+
+__all__ = ["show_result"]
+
+_MOST_SCORES = 2  # more do not fit beside the expression in 80 columns: the others show their ranks
+
+
+def show_result(result: ScreenResult, rows: int | None = None) -> RenderableType:
+    """Lay out a ranking with a line on what was scored and lines on how to read it.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        What `symscreen.screen` returned.
+    rows : int, optional
+        How many entries to show at most.
+
+    Returns
+    -------
+    rich renderable
+        For `print_table`.
+    """
+    if not len(result):
+        return Text("\n".join([f"{_scored(result)}no feature is left.", "", *_left_out(result)]))
+    every = result.record["options"]["top"] == "all"
+    thing = ("feature", "features") if every else ("class", "classes")
+    shown = len(result) if rows is None else min(rows, len(result))
+    ending = "all of them:" if every and shown == result.scored else f"the best {_count(shown, *thing)}:"
+    parts: list[RenderableType] = [
+        Text(_scored(result) + ending),
+        Text(""),
+        _ranking(result, shown),
+        Text(""),
+    ]
+    if result.agreement is not None and len(result.agreement):
+        parts += [_agreement(result.agreement, _names(result)), Text("")]
+    return Group(*parts, Text("\n".join(_reading(result))))
+
+
+def _names(result: ScreenResult) -> list[str]:
+    names: list[str] = result.record["options"]["screener"]
+    return names
+
+
+def _scored(result: ScreenResult) -> str:
+    data = result.record["data"]
+    return (
+        f"{_count(result.scored, 'feature')} of {_count(len(data['inputs']), 'input')} scored against "
+        f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
+    )
+
+
+def _ranking(result: ScreenResult, shown: int) -> RenderableType:
+    names, rounds = _names(result), "round" in result.table
+    table = table_of(
+        ("rank", "right"),
+        ("expression", "fold"),
+        ("compl.", "right"),
+        ("dir.", "left"),
+        *([("round", "right"), ("alone", "right")] if rounds else []),
+        *((name, "right") for name in names),
+        ("class", "right"),
+        gap=2 if len(names) <= _MOST_SCORES and not rounds else 1,
+    )
+    for row in result.table.head(shown).to_dict("records"):
+        found = [row["round"], _whole(row.get("place_alone"))] if rounds else []
+        crowded = len(names) > _MOST_SCORES
+        cells = [_cell(row, name, ranks=crowded and place > 0) for place, name in enumerate(names)]
+        first = (row["rank"], row["expression"], row["complexity"], row["direction"])
+        add_row(table, (*first, *found, *cells, f"{row['class_size']:,}"))
+    return table
+
+
+def _cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
+    """Write a score or a rank, with a star where a joint screener selects the feature."""
+    selected = row.get(f"{name}_selected")
+    star = "*" if selected is True else ""
+    if ranks:
+        return f"{_whole(row[f'{name}_rank'])}{star}"
+    return "-" if _missing(row[name]) else f"{row[name]:.5g}{star}"
+
+
+def _whole(number: Any) -> str:
+    return "-" if _missing(number) else f"{int(number):,}"
+
+
+def _missing(number: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.isna(number))
+
+
+def _agreement(pairs: pd.DataFrame, names: list[str]) -> RenderableType:
+    table = table_of(("agreement", "left"), *((name, "right") for name in names))
+    cells = {(name, name): "" for name in names}
+    for pair in pairs.to_dict("records"):
+        cells[pair["first"], pair["second"]] = _share(pair["kendall"])
+        cells[pair["second"], pair["first"]] = _share(pair["overlap"])
+    for name in names:
+        add_row(table, (name, *(cells[name, other] for other in names)))
+    return table
+
+
+def _share(number: float) -> str:
+    return "-" if _missing(number) else f"{number:.2f}"
+
+
+def _reading(result: ScreenResult) -> list[str]:
+    names, options = _names(result), result.record["options"]
+    legend = (
+        "compl.: complexity. dir.: + rises with the response, - falls. "
+        "class: how many features the first screener cannot tell from this one on these data."
+    )
+    lines = [legend]
+    if len(names) > _MOST_SCORES:
+        lines.append(f"{names[0]}: the score. {', '.join(names[1:])}: the rank{_among(result)}.")
+    if any(f"{name}_selected" in result.table for name in names):
+        lines.append("*: selected. -: not shown to that screener.")
+    if result.agreement is not None and len(result.agreement):
+        lines.append(
+            f"agreement{_among(result)}: above the diagonal Kendall's tau of two rankings, below it the "
+            f"share that their best {len(result)} have in common."
+        )
+    if "round" in result.table:
+        lines.append(
+            "round: which round found it; later ones score against what the best model of those before "
+            "leaves. alone: its place in the first round, among all features."
+        )
+    if "t0" in names:
+        delta = result.scale
+        free = "; either end is good" if options["sign"] == "free" else ""
+        scale = f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} none"
+        lines.append(f"t0: {scale}{free}.")
+    lines += [
+        f"{name} was shown {_count(told['shown'], 'feature')}, {_chosen(result, told)}."
+        for name, told in result.record.get("joint", {}).items()
+    ]
+    return lines + _left_out(result)
+
+
+def _chosen(result: ScreenResult, told: dict[str, Any]) -> str:
+    if not told["shown"]:
+        return "for none is left"
+    merged = f"{told['merged']} merged"
+    if result.record["options"]["prescreen"] > told["shown"]:
+        return merged
+    return f"the best by {' and '.join(told['chosen_by'])}, {merged}"
+
+
+def _among(result: ScreenResult) -> str:
+    if result.agreement is None or not len(result.agreement):
+        return ""
+    return f" among the {_count(int(result.agreement['features'].max()), 'feature')} compared"
+
+
+def _left_out(result: ScreenResult) -> list[str]:
+    pruned: dict[str, int] = {}
+    for layer in result.record["layers"]:
+        for reason, count in layer["pruned"].items():
+            pruned[reason] = pruned.get(reason, 0) + count
+    order = [reason for reason in REASONS.values() if reason in pruned]
+    reasons = ", ".join(f"{pruned[reason]:,} {reason}" for reason in order)
+    return [f"left out: {reasons}."] if pruned else []
+
+
+def _count(number: int, thing: str, things: str = "") -> str:
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"

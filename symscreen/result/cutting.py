@@ -1,0 +1,102 @@
+"""Which features stay between two layers: the best of a layer by one or more screeners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.expansion import Cut
+from symscreen.result.joint import judged, show
+from symscreen.result.kept import united
+from symscreen.result.scoring import Keep, Scorer
+from symscreen.result.screened import leaders_of
+from symscreen.result.stream import final_classes, streamed, with_margin
+from symscreen.screeners import Screener
+
+if TYPE_CHECKING:
+    from symscreen.expansion import Space
+    from symscreen.response import Response
+    from symscreen.result.joint import Judged
+    from symscreen.result.kept import Kept
+    from symscreen.result.screened import Request
+
+__all__ = ["Chosen", "cut_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A cut and what the run's record tells of it.
+
+    Parameters
+    ----------
+    cut : Cut
+        What stays.
+    record : dict
+        The layer, how many features were scored and chosen, by which screeners, and of joint ones what they
+        were shown and say.
+    """
+
+    cut: Cut
+    record: dict[str, Any]
+
+
+def cut_of(space: Space, response: Response, request: Request, keep: int | None) -> Chosen:
+    """Choose the features of a space that the next layer is applied to.
+
+    Parameters
+    ----------
+    space : Space
+        What the layers so far have made.
+    response : Response
+        The response.
+    request : Request
+        The screeners that cut, and how they work; its limit is not used.
+    keep : int or None
+        How many features to keep at most. Column screeners keep their best, affine copies merged, and of
+        several the union by the best place in any; joint screeners keep what they select, and all that an
+        earlier cut has kept.
+
+    Returns
+    -------
+    Chosen
+    """
+    joint = request.joint
+    columns = tuple(one for one in request.screeners if isinstance(one, Screener))
+    leaders = leaders_of(request.screeners)
+    used = columns or leaders
+    limit = with_margin(keep or 1)
+    keeps = [Keep(place, "affine", mirrored=True, limit=limit) for place in range(len(columns))]
+    kinds = sorted({one.blind_to for one in joint})
+    margin = with_margin(request.prescreen)
+    keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in range(len(leaders))]
+    scorer = Scorer(space, response, used, request.sign, tuple(keeps))
+    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+    lists = iter(outcome.kept)
+    own = [final_classes(next(lists), space, keep or 1) for _ in columns]
+    showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}
+    told = {}
+    for one in joint:
+        showing = showings[one.blind_to]
+        if len(showing.kept):
+            ruling = judged(one, showing, response, seed=request.seed, jobs=request.jobs)
+            own.append(_selected(ruling.showing.kept, ruling))
+            told[one.name] = {"shown": len(ruling.showing.kept), **ruling.verdict.record}
+    chosen = united(own, space.size if keep is None else keep).number if own else space.base[:0]
+    if joint:
+        chosen = np.union1d(np.arange(len(space.base)), chosen)
+    record = {
+        "layer": len(space.counts) - 1,
+        "screeners": [one.name for one in request.screeners],
+        "scored": outcome.scored,
+        "chosen": len(chosen),
+        "verdicts": told,
+    }
+    return Chosen(Cut(chosen, outcome.lost), record)
+
+
+def _selected(kept: Kept, ruling: Judged) -> Kept:
+    """Return what a joint screener selects, best first."""
+    kept = replace(kept, loss=ruling.verdict.loss).take(np.flatnonzero(ruling.verdict.selected))
+    return kept.take(kept.member_order())

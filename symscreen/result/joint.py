@@ -1,0 +1,166 @@
+"""Joint screeners over a space: each is shown the best features, merged as suits it, and judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.result.kept import best_classes, united
+from symscreen.result.scoring import signatures_of
+from symscreen.result.stream import with_margin
+from symscreen.result.thin import merge_numeric_copies, stand_ins
+from symscreen.screeners import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.expansion import Space
+    from symscreen.response import Response
+    from symscreen.result.kept import Kept
+    from symscreen.result.scoring import ClassKind
+    from symscreen.screeners import JointScreener, Verdict
+    from symscreen.statistics.order import Ordered
+
+__all__ = ["Judged", "Showing", "judged", "show"]
+
+
+@dataclass(frozen=True, eq=False)
+class Showing:
+    """The features that joint screeners of one kind are shown.
+
+    Parameters
+    ----------
+    kept : Kept
+        One entry a feature shown, best first by the screener that chose them.
+    values : float64 array, shape (q, n)
+        Their values.
+    signatures : uint64 array, shape (s,), ascending
+        The classes that are shown, those merged for being equal up to rounding among them.
+    places : int64 array, shape (s,)
+        For each class the place of the feature that stands for it.
+    merged : {"ranks", "affine"}
+        What makes a class.
+    """
+
+    kept: Kept
+    values: NDArray[np.float64]
+    signatures: NDArray[np.uint64]
+    places: NDArray[np.int64]
+    merged: ClassKind
+
+    def first(self, limit: int) -> Showing:
+        """Return at most the first so many features."""
+        if limit >= len(self.kept):
+            return self
+        shown = self.places < limit
+        return Showing(
+            self.kept.first(limit),
+            self.values[:limit],
+            self.signatures[shown],
+            self.places[shown],
+            self.merged,
+        )
+
+    def places_of(self, ordered: Ordered) -> NDArray[np.int64]:
+        """Find who stands for some features.
+
+        Parameters
+        ----------
+        ordered : Ordered
+            m features.
+
+        Returns
+        -------
+        int64 array, shape (m,)
+            Places among the features shown, −1 where a feature's class is not shown.
+        """
+        wanted = signatures_of(ordered, self.merged, mirrored=True)
+        if not len(self.signatures):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.signatures, wanted), len(self.signatures) - 1)
+        return np.where(self.signatures[at] == wanted, self.places[at], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A joint screener's verdict on the features it was shown.
+
+    Parameters
+    ----------
+    screener : JointScreener
+        Who judged.
+    showing : Showing
+        What it was shown.
+    verdict : Verdict
+        What it said; in the order of the features shown.
+    """
+
+    screener: JointScreener
+    showing: Showing
+    verdict: Verdict
+
+
+def show(lists: Sequence[Kept], space: Space, limit: int, merged: ClassKind) -> Showing:
+    """Choose what joint screeners of one kind are shown.
+
+    Parameters
+    ----------
+    lists : sequence of Kept
+        Lists that were streamed with a margin, merged as suits them; of several the union is shown.
+    space : Space
+        Where it comes from.
+    limit : int
+        How many features at most.
+    merged : {"ranks", "affine"}
+        What makes a class.
+
+    Returns
+    -------
+    Showing
+    """
+    margin = with_margin(limit)
+    kept = united([best_classes(kept, margin).first(margin) for kept in lists], margin)
+    stands_for = stand_ins(kept, space.values(kept.number))
+    left = merge_numeric_copies(kept, stands_for).first(limit)
+    place_of = {number: place for place, number in enumerate(left.number.tolist())}
+    places = np.array(
+        [place_of.get(number, -1) for number in kept.number[stands_for].tolist()], dtype=np.int64
+    )
+    order = np.argsort(kept.signature)
+    order = order[places[order] >= 0]
+    return Showing(left, space.values(left.number), kept.signature[order], places[order], merged)
+
+
+def judged(screener: JointScreener, showing: Showing, response: Response, *, seed: int, jobs: int) -> Judged:
+    """Let a joint screener judge what it is shown.
+
+    Parameters
+    ----------
+    screener : JointScreener
+        Who judges.
+    showing : Showing
+        At least one feature; of more than it can take, it is shown the first.
+    response : Response
+        The response.
+    seed, jobs : int
+        As of `Shown`.
+
+    Returns
+    -------
+    Judged
+    """
+    from threadpoolctl import threadpool_limits
+
+    showing = showing.first(screener.most_features(response.n))
+    values = showing.values.copy()
+    values.flags.writeable = False
+    # the order of BLAS's sums depends on its threads, and with it the last bits of a verdict
+    with threadpool_limits(1):
+        verdict = screener.verdict(Shown(values, response, seed, jobs))
+    return Judged(
+        screener, showing, replace(verdict, loss=np.round(verdict.loss, 12), score=verdict.score + 0.0)
+    )

@@ -1,0 +1,281 @@
+"""A space under all screeners asked for: one ranking, every score, every verdict, and their ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.result.comparison import Comparison, compared
+from symscreen.result.joint import judged, show
+from symscreen.result.kept import every_feature, none_kept, rounded
+from symscreen.result.scoring import Keep, Scorer
+from symscreen.result.stream import final_classes, streamed, with_margin
+from symscreen.screeners import T0, XI, JointScreener, Screener
+from symscreen.statistics.order import order_features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
+    from symscreen.expansion import Fate, Space
+    from symscreen.response import Response
+    from symscreen.result.joint import Judged, Showing
+    from symscreen.result.kept import Kept
+    from symscreen.result.scoring import ClassKind
+    from symscreen.screeners import Sign
+    from symscreen.statistics.order import Ordered
+
+__all__ = ["Request", "Screened", "leaders_of", "screened"]
+
+_VALUES_AT_A_TIME = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked of a space.
+
+    Parameters
+    ----------
+    screeners : tuple of Screener or JointScreener
+        The first one ranks.
+    sign : {"free", "positive"}
+        Whether falling with the response is as good as rising with it.
+    limit : int or None
+        How many classes to return; None for every feature, unmerged.
+    prescreen : int
+        How many features joint screeners are shown at most, the best by the leader.
+    seed, jobs : int
+        For joint screeners.
+    backend : Backend
+        Where chunks are scored.
+    chunk_size : int
+        Candidates a task.
+    progress : callable, optional
+        Called with (candidates done, candidates in all).
+    """
+
+    screeners: tuple[Screener | JointScreener, ...]
+    sign: Sign
+    limit: int | None
+    prescreen: int
+    seed: int
+    jobs: int
+    backend: Backend
+    chunk_size: int
+    progress: Callable[[int, int], None] | None = None
+
+    @property
+    def columns(self) -> tuple[Screener, ...]:
+        """The column screeners asked for, or the leaders where there is none."""
+        return tuple(one for one in self.screeners if isinstance(one, Screener)) or self.leaders
+
+    @property
+    def leaders(self) -> tuple[Screener, ...]:
+        """The column screeners that choose what joint ones are shown."""
+        return leaders_of(self.screeners)
+
+    @property
+    def joint(self) -> tuple[JointScreener, ...]:
+        """The joint screeners asked for."""
+        return tuple(one for one in self.screeners if isinstance(one, JointScreener))
+
+
+@dataclass(frozen=True, eq=False)
+class Screened:
+    """What came of a space.
+
+    Parameters
+    ----------
+    kept : Kept
+        The ranking; `scores` has a column for each screener asked for.
+    columns : dict of str to array, shape (k,)
+        Further columns of the ranking, by name.
+    judged : dict of str to Judged
+        The joint screeners' verdicts.
+    comparison : Comparison or None
+        All screeners' ranks over the features compared, where there are several.
+    scored : int
+        How many features were scored.
+    lost : dict of Fate to int
+        How many had no use once their values were known.
+    """
+
+    kept: Kept
+    columns: dict[str, Any]
+    judged: dict[str, Judged]
+    comparison: Comparison | None
+    scored: int
+    lost: dict[Fate, int]
+
+
+def leaders_of(screeners: tuple[Screener | JointScreener, ...]) -> tuple[Screener, ...]:
+    """Return the column screeners that choose what joint ones are shown.
+
+    Parameters
+    ----------
+    screeners : tuple of Screener or JointScreener
+        Those asked for.
+
+    Returns
+    -------
+    tuple of Screener
+        The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
+        does not see a relation that turns.
+    """
+    asked = tuple(one for one in screeners if isinstance(one, Screener))
+    return asked[:1] or (T0, XI)
+
+
+def kinds_shown(request: Request) -> list[ClassKind]:
+    """Return the kinds of lists to be shown to joint screeners and, where several score, to be compared."""
+    kinds: set[ClassKind] = {one.blind_to for one in request.joint}
+    if len(request.screeners) > 1:
+        kinds.add("affine")  # the finest: every screener's classes are made of its entries
+    return sorted(kinds)
+
+
+def screened(space: Space, response: Response, request: Request) -> Screened:
+    """Score a space by all screeners asked for.
+
+    Parameters
+    ----------
+    space : Space
+        The features, with values.
+    response : Response
+        The response.
+    request : Request
+        What is asked.
+
+    Returns
+    -------
+    Screened
+        The same for every backend, chunk size and number of jobs.
+    """
+    first, several = request.screeners[0], len(request.screeners) > 1
+    kinds = kinds_shown(request)
+    ranks_all = request.limit is None or isinstance(first, Screener)
+    keeps = []
+    if ranks_all:
+        mirrored = isinstance(first, JointScreener) or request.sign == "free"
+        limit = None if request.limit is None else with_margin(request.limit)
+        keeps.append(Keep(0, first.blind_to, mirrored, limit))
+    margin, leaders = with_margin(request.prescreen), range(len(request.leaders))
+    keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in leaders]
+    scorer = Scorer(space, response, request.columns, request.sign, tuple(keeps))
+    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+    lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
+    showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}
+    verdicts = {
+        one.name: judged(one, showings[one.blind_to], response, seed=request.seed, jobs=request.jobs)
+        for one in request.joint
+        if len(showings[one.blind_to].kept)
+    }
+    main = outcome.kept[0] if ranks_all else none_kept(len(request.columns))
+    kept = _ranking(main, space, request, verdicts)
+    comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
+    kept, columns = _with_verdicts(
+        kept, space, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
+    )
+    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost)
+
+
+def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> Kept:
+    """Put what was kept into the order of the first screener."""
+    first = request.screeners[0]
+    if isinstance(first, Screener):
+        return every_feature(main) if request.limit is None else final_classes(main, space, request.limit)
+    if first.name not in verdicts:
+        return main
+    ruling = verdicts[first.name]
+    if request.limit is not None:
+        shown = replace(
+            ruling.showing.kept, loss=ruling.verdict.loss, direction=ruling.verdict.direction.astype(np.int8)
+        )
+        return shown.take(shown.member_order()).first(request.limit)
+    places = _places(main, space, ruling.showing)
+    worst = float(ruling.verdict.loss.max()) + 1.0  # what was not shown comes last
+    loss = np.where(places >= 0, ruling.verdict.loss[places], worst)
+    direction = np.where(places >= 0, ruling.verdict.direction[places], 0).astype(np.int8)
+    return every_feature(replace(main, loss=loss, direction=direction))
+
+
+def _blocks(kept: Kept, space: Space) -> Iterator[Ordered]:
+    """Compute kept features again, some at a time, and put their rows in order."""
+    for start in range(0, len(kept), step := max(1, _VALUES_AT_A_TIME // max(1, space.rows))):
+        yield order_features(space.values(kept.number[start : start + step]))
+
+
+def _places(kept: Kept, space: Space, *showings: Showing) -> NDArray[np.int64]:
+    """Find who stands for each kept feature in what was shown; shape (k,), or (showings, k) for several."""
+    found = [
+        np.stack([showing.places_of(ordered) for showing in showings]) for ordered in _blocks(kept, space)
+    ]
+    places = np.concatenate([np.empty((len(showings), 0), dtype=np.int64), *found], axis=1)
+    return places[0] if len(showings) == 1 else places
+
+
+def _comparison(
+    showing: Showing, response: Response, request: Request, verdicts: dict[str, Judged]
+) -> Comparison:
+    """Rank the features shown by every screener."""
+    losses = {}
+    ordered = order_features(showing.values)
+    for one in request.screeners:
+        if isinstance(one, Screener):
+            statistics = one.statistic(ordered, response)
+            losses[one.name] = rounded(one.loss(statistics, response, request.sign))
+        elif one.name in verdicts:
+            places = verdicts[one.name].showing.places_of(ordered)
+            losses[one.name] = np.where(places >= 0, verdicts[one.name].verdict.loss[places], np.nan)
+    return compared(losses)
+
+
+def _with_verdicts(
+    kept: Kept,
+    space: Space,
+    request: Request,
+    *,
+    verdicts: dict[str, Judged],
+    showing: Showing | None,
+    comparison: Comparison | None,
+) -> tuple[Kept, dict[str, Any]]:
+    """Give each kept feature the score of every screener, and its rank where several were asked."""
+    import pandas as pd
+
+    shown = {name: ruling.showing for name, ruling in verdicts.items()}
+    if showing is not None:
+        shown[""] = showing
+    if not shown:
+        return kept, {}
+    places = dict(zip(shown, np.atleast_2d(_places(kept, space, *shown.values())), strict=True))
+    by_column = dict(zip((one.name for one in request.columns), kept.scores.T, strict=True))
+    scores, columns = [], dict[str, Any]()
+    for one in request.screeners:
+        if one.name in by_column:
+            scores.append(by_column[one.name])
+            continue
+        if one.name not in verdicts:
+            scores.append(np.full(len(kept), np.nan))
+            continue
+        verdict, place = verdicts[one.name].verdict, places[one.name]
+        scores.append(_at(verdict.score, place))
+        selected = pd.array(_at(verdict.selected.astype(float), place), dtype="Float64").astype("boolean")
+        columns[f"{one.name}_selected"] = selected
+        columns |= {name: _at(values, place) for name, values in verdict.columns.items()}
+    if comparison is not None:
+        ranks = {
+            f"{name}_rank": pd.array(_at(values, places[""]), dtype="Float64").astype("Int64")
+            for name, values in comparison.ranks.items()
+        }
+        columns = ranks | columns
+    return replace(kept, scores=np.column_stack(scores)), columns
+
+
+def _at(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not len(values):
+        return np.full(len(places), np.nan)
+    return np.where(places >= 0, values[places], np.nan)

@@ -1,0 +1,110 @@
+"""A whole space through a backend: score all chunks, and merge what their lists keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
+from symscreen.result.thin import merge_numeric_copies, stand_ins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symscreen.backends import Backend
+    from symscreen.expansion import Fate, Space
+    from symscreen.result.kept import Kept
+    from symscreen.result.scoring import Scorer
+
+    Progress = Callable[[int, int], None]
+
+__all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_margin"]
+
+_CHUNK_VALUES = 1 << 23
+_LARGEST_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """What came of a space.
+
+    Parameters
+    ----------
+    kept : tuple of Kept
+        Each of the scorer's lists; in no settled order yet.
+    scored : int
+        How many features were scored.
+    lost : dict of Fate to int
+        How many had no use once their values were known.
+    """
+
+    kept: tuple[Kept, ...]
+    scored: int
+    lost: dict[Fate, int]
+
+
+def chunk_size_for(rows: int) -> int:
+    """Return how many candidates make a task: some megabytes of values, and not too few for long columns."""
+    return max(16, min(_LARGEST_CHUNK, _CHUNK_VALUES // rows))
+
+
+def with_margin(limit: int) -> int:
+    """Return how many classes to keep while streaming: features equal up to rounding are merged after it."""
+    return 2 * limit + 16
+
+
+def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progress | None = None) -> Streamed:
+    """Score all chunks of a space and merge what they keep.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        What is done with each chunk.
+    backend : Backend
+        Where.
+    chunk_size : int
+        Candidates a task.
+    progress : callable, optional
+        Called with (candidates done, candidates in all) after each chunk.
+
+    Returns
+    -------
+    Streamed
+        The same for every backend and chunk size.
+    """
+    chunks = scorer.space.chunks(chunk_size)
+    lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
+    scored = 0
+    lost: dict[Fate, int] = {}
+    for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
+        for place, keep in enumerate(scorer.keeps):
+            lists[place].append(outcome.kept[place])
+            if keep.limit is not None:
+                lists[place] = merged_when_due(lists[place], keep.limit)
+        scored += outcome.scored
+        for fate, count in outcome.lost.items():
+            lost[fate] = lost.get(fate, 0) + count
+        if progress is not None:
+            progress(stop, scorer.space.total)
+    return Streamed(tuple(map(joined, lists)), scored, lost)
+
+
+def final_classes(kept: Kept, space: Space, limit: int) -> Kept:
+    """Settle a list: the best classes, those equal up to rounding merged.
+
+    Parameters
+    ----------
+    kept : Kept
+        A list that was streamed with a margin.
+    space : Space
+        Where it comes from.
+    limit : int
+        How many classes to return at most.
+
+    Returns
+    -------
+    Kept
+        Best first.
+    """
+    kept = best_classes(kept, with_margin(limit)).first(with_margin(limit))
+    return merge_numeric_copies(kept, stand_ins(kept, space.values(kept.number))).first(limit)

@@ -1,0 +1,245 @@
+"""One screen: grow the space, cut it between layers, score it, and screen again what the best leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.errors import SpaceError
+from symscreen.expansion import expand
+from symscreen.expression import evaluate, key, to_text
+from symscreen.models import residual_of
+from symscreen.result import cut_of, places_in, screened, with_margin
+from symscreen.screeners import JointScreener, Screener
+from symscreen.table import with_response
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.expansion import Cut, PoolKind, Space
+    from symscreen.expression import Expression
+    from symscreen.grammar import Grammar, Layer
+    from symscreen.result import Request, Screened
+    from symscreen.screeners import AnyScreener
+    from symscreen.table import Table
+
+__all__ = ["Job", "Round", "record_of", "rounds_of"]
+
+_BYTES_A_FEATURE = 1000  # a row of the table with its expression
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A screen, its options read.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The rules.
+    layers : tuple of Layer
+        What is applied.
+    pool_kind : {"cumulative", "strict"}
+        As in `expand`.
+    also : sequence of Expression
+        The user's own formulas.
+    request : Request
+        Who scores, and what is returned.
+    cutters : tuple of Screener or JointScreener
+        Who cuts between layers; empty for no cuts.
+    keeps : mapping of str to int, or None
+        How many features stay after each kind of layer.
+    max_bytes : int or None
+        The memory allowed.
+    """
+
+    grammar: Grammar
+    layers: tuple[Layer, ...]
+    pool_kind: PoolKind
+    also: Sequence[Expression]
+    request: Request
+    cutters: tuple[AnyScreener, ...]
+    keeps: Mapping[str, int] | None
+    max_bytes: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What a round found.
+
+    Parameters
+    ----------
+    space : Space
+        What it screened.
+    screened : Screened
+        What it found there.
+    cuts : tuple of dict
+        What the record tells of the cuts between layers.
+    model : tuple of Expression
+        The model whose residual this round screened; empty in the first.
+    notices : tuple of str
+        For people.
+    places : int64 array, shape (k,), optional
+        In the last of several rounds: where each feature of all rounds stands by the response itself.
+    """
+
+    space: Space
+    screened: Screened
+    cuts: tuple[dict[str, Any], ...]
+    model: tuple[Expression, ...] = ()
+    notices: tuple[str, ...] = ()
+    places: NDArray[np.int64] | None = None
+
+    @property
+    def expressions(self) -> list[Expression]:
+        """The features found, best first."""
+        return [self.space.expression(number) for number in self.screened.kept.number.tolist()]
+
+
+def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
+    """Screen a table, then what the best model of the features found leaves unexplained, and so on.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    job : Job
+        What to do.
+    rounds : int
+        How many rounds at most. After round r the best model of r features is fitted by least squares, among
+        all subsets of the features found so far (sure independence screening, Fan and Lv 2008; the choice of
+        the model is that of SISSO, Ouyang et al. 2018).
+
+    Returns
+    -------
+    list of Round
+        Fewer than asked for where a model explains the response to rounding; the last then says so.
+    """
+    found = [_one_round(table, job)]
+    by_name = dict(zip(table.names, table.columns, strict=True))
+    known = _new_expressions(found[0], set())
+    while len(found) < rounds:
+        values = np.array([evaluate(expression, by_name) for expression in known])
+        left = residual_of(values, table.response.values, len(found), job.request.jobs) if known else None
+        if left is None:
+            why = f"round {len(found) + 1} was not run: the features found leave nothing to explain"
+            found[-1] = replace(found[-1], notices=(why,))
+            break
+        residual, members = left
+        model = tuple(known[member] for member in members.tolist())
+        found.append(replace(_one_round(with_response(table, residual), job), model=model))
+        known += _new_expressions(found[-1], {key(expression) for expression in known})
+    if rounds > 1 and isinstance(job.request.screeners[0], Screener):
+        found[-1] = replace(found[-1], places=_places(table, job, found[0].space, known, by_name))
+    return found
+
+
+def _new_expressions(found: Round, known: set[tuple[int, int]]) -> list[Expression]:
+    return [expression for expression in found.expressions if key(expression) not in known]
+
+
+def _places(
+    table: Table,
+    job: Job,
+    space: Space,
+    expressions: Sequence[Expression],
+    by_name: Mapping[str, NDArray[np.float64]],
+) -> NDArray[np.int64]:
+    values = np.array([evaluate(expression, by_name) for expression in expressions])
+    request, leader = job.request, job.request.leaders[0]
+    return places_in(
+        space,
+        table.response,
+        leader,
+        request.sign,
+        values.reshape(len(expressions), -1),
+        backend=request.backend,
+        chunk_size=request.chunk_size,
+    )
+
+
+def _one_round(table: Table, job: Job) -> Round:
+    cuts: list[dict[str, Any]] = []
+    cut_request = replace(job.request, screeners=job.cutters)
+
+    def cut(space: Space) -> Cut:
+        kind = space.counts[-1].kind
+        keep = None if job.keeps is None else job.keeps.get(kind, space.size)
+        chosen = cut_of(space, table.response, cut_request, keep)
+        cuts.append(chosen.record)
+        return chosen.cut
+
+    space = expand(
+        table.names,
+        table.columns,
+        job.grammar,
+        job.layers,
+        job.pool_kind,
+        also=job.also,
+        cut=cut if job.cutters else None,
+        max_bytes=job.max_bytes,
+    )
+    _require_room(space, job)
+    return Round(space, screened(space, table.response, job.request), tuple(cuts))
+
+
+def _require_room(space: Space, job: Job) -> None:
+    """Refuse a ranking that would not fit: its own rows and, to compare them, its features' values."""
+    limit, shared = job.request.limit, 4 * 8 * space.rows
+    shown = space.size if limit is None else min(space.size, with_margin(limit))
+    needed = shown * (_BYTES_A_FEATURE + (0 if limit is None else shared))
+    if len(job.request.screeners) > 1 or job.request.joint:
+        needed += min(space.size, with_margin(job.request.prescreen)) * shared
+    if job.max_bytes is not None and needed > job.max_bytes:
+        raise SpaceError(
+            f"keeping {shown:,} features would take {needed / 1e9:.1f} GB, {job.max_bytes / 1e9:.1f} GB are "
+            "allowed: ask for fewer with --top or --prescreen, or raise --max-ram"
+        )
+
+
+def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:
+    """Collect what only runs with joint screeners, cuts or several rounds have to tell.
+
+    Parameters
+    ----------
+    found : sequence of Round
+        What the rounds found.
+    job : Job
+        What was done.
+
+    Returns
+    -------
+    dict
+        For the run's record.
+    """
+    further: dict[str, Any] = {}
+    first = found[0]
+    if job.request.joint:
+        leaders = [one.name for one in job.request.leaders]
+        further["joint"] = {
+            one.name: _verdict_record(one, first.screened, leaders) for one in job.request.joint
+        }
+    if job.cutters:
+        further["cuts"] = [record for each in found for record in each.cuts]
+    if len(found) > 1:
+        further["rounds"] = [
+            {"model": [to_text(term) for term in each.model], "scored": each.screened.scored}
+            for each in found
+        ]
+    return further
+
+
+def _verdict_record(one: JointScreener, found: Screened, leaders: list[str]) -> dict[str, Any]:
+    if one.name not in found.judged:
+        return {"shown": 0}
+    judged = found.judged[one.name]
+    return {
+        "shown": len(judged.showing.kept),
+        "chosen_by": leaders,
+        "merged": {"ranks": "same or mirrored ranks", "affine": "affine copies"}[one.blind_to],
+        "settings": dict(one.all_settings),
+        **judged.verdict.record,
+    }
