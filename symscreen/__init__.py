@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from symscreen import datasets
     from symscreen.errors import SymscreenError
     from symscreen.grammar.load import load_grammar
-    from symscreen.pipeline import plan, screen
+    from symscreen.models.fit_result import FitResult
+    from symscreen.pipeline import fit, plan, screen
     from symscreen.result.screen_result import ScreenResult
     from symscreen.statistics.columns import t0, xi
 
 __all__ = [
+    "FitResult",
     "ScreenResult",
     "SymscreenError",
     "__version__",
     "datasets",
+    "fit",
     "load_grammar",
     "plan",
     "screen",
@@ -29,8 +32,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
+    "fit": "symscreen.pipeline",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
     "screen": "symscreen.pipeline",

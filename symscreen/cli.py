@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 import traceback
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from symscreen.cli_options import fit_options, read_top, screener_options, space_options
 from symscreen.errors import InputError, OptionError, nearest, printable
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _ROWS_BESIDE_A_FILE = 20
-_NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 
 
 def main() -> None:
@@ -92,90 +91,10 @@ def command() -> None:
     """
 
 
-def _names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """Split ``a,b`` into names; a name with a comma stands in backticks."""
-    del ctx
-    if text is None:
-        return None
-    names, place = [], 0
-    while place < len(text):
-        match = _NAME.match(text, place)
-        if match is None:
-            where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
-            raise OptionError(f"{where}; write a,b or `a,b`,c")
-        quoted, bare = match.groups()
-        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
-        place = match.end()
-    return tuple(names)
-
-
-def _top(ctx: click.Context, parameter: click.Parameter, text: str) -> int | str:
-    del ctx, parameter
-    if text == "all":
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError(f"--top is {text!r}; give a whole number of at least 1, or all")
-    return int(text)
-
-
-# fmt: off
-_SPACE_OPTIONS: tuple[Callable[..., Any], ...] = (
-    click.option("--target", metavar="COL", help="The response; else target, label, y or the last."),
-    click.option("--inputs", metavar="A,B", callback=_names, help="Use these columns only."),
-    click.option("--exclude", metavar="A,B", callback=_names, default="",
-                 help="Leave these columns out."),
-    click.option("--missing", type=click.Choice(["refuse", "drop"]), default="refuse", show_default=True,
-                 help="What to do with rows that have missing values."),
-    click.option("--layers", metavar="SPEC",
-                 help="'ub', or 'u[sin,square] b[add,sub]'; else the grammar's own."),
-    click.option("--operators", metavar="NAME|FILE", default="basic", show_default=True,
-                 help="A grammar: a shipped one or a TOML file."),
-    click.option("--unary", metavar="a,b", help="Unary operators instead of the grammar's."),
-    click.option("--binary", metavar="a,b", help="Binary operators instead of the grammar's."),
-    click.option("--pool", type=click.Choice(["cumulative", "strict"]), default="cumulative",
-                 show_default=True, help="Add a layer's output to the pool, or replace it."),
-    click.option("--max-complexity", metavar="C", type=int, help="The highest complexity of a feature."),
-    click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB."),
-    click.option("--quiet", is_flag=True, help="No progress and no notices."),
-)
-# fmt: on
-
-
-def _space_options(function: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_SPACE_OPTIONS):
-        function = option(function)
-    return function
-
-
-# fmt: off
-_SCREENER_OPTIONS: tuple[Callable[..., Any], ...] = (
-    click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True,
-                 help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks."),
-    click.option("--prescreen", metavar="M", type=int,
-                 help="Show joint screeners the best M features; else 1000."),
-    click.option("--rule", metavar="RULE", help="Short for that setting: bart[rule=gse]."),
-    click.option("--engine", metavar="NAME", help="Short for that setting: lasso[engine=glmnet]."),
-    click.option("--keep", metavar="K|u:K,b:K",
-                 help="Cut the pool to its best K after each layer but the last."),
-    click.option("--cut", metavar="t0,xi", help="Who cuts; else t0 and xi, united."),
-    click.option("--rounds", metavar="R", type=int, default=1, show_default=True,
-                 help="Screen R times, each but the first what the best model leaves."),
-    click.option("--seed", metavar="S", type=int, default=0, show_default=True,
-                 help="For folds, trees and permutations."),
-)
-# fmt: on
-
-
-def _screener_options(function: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_SCREENER_OPTIONS):
-        function = option(function)
-    return function
-
-
 @command.command()
 @click.argument("data")
-@_space_options
-@_screener_options
+@space_options
+@screener_options
 @click.option(
     "--sign",
     type=click.Choice(["free", "positive"]),
@@ -188,7 +107,7 @@ def _screener_options(function: Callable[..., None]) -> Callable[..., None]:
     metavar="K",
     default="20",
     show_default=True,
-    callback=_top,
+    callback=read_top,
     help="How many classes to show; all shows every feature, unmerged.",
 )
 @click.option(
@@ -234,7 +153,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
 
 @command.command()
 @click.argument("data")
-@_space_options
+@space_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer; runs nothing.
 
@@ -248,6 +167,64 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
     planned = pipeline.plan(data, **options)
     _notify(planned.notices, quiet=quiet)
     print_table(show_plan(planned), sys.stdout)
+
+
+@command.command()
+@click.argument("data")
+@space_options
+@fit_options
+def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
+    """Find a formula: a weighted sum of few features, with intervals, and its rivals.
+
+    \b
+    Examples:
+      symscreen fit data.csv
+      symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen apply model.json new.csv
+    """
+    from pathlib import Path
+
+    from symscreen import pipeline
+    from symscreen.export import check_free, save_bundle
+    from symscreen.report.fitted import show_fit
+    from symscreen.report.terminal import print_table
+
+    if out is not None and out != "-":
+        check_free(Path(out), force=force)
+    result = pipeline.fit(data, **options)
+    _notify(result.notices, quiet=quiet)
+    if out is not None:
+        save_bundle(result.formula, out, force=force, record=result.record)
+        if out == "-":
+            return
+        _notify((f"written: {out}",), quiet=quiet)
+    print_table(show_fit(result), sys.stdout)
+
+
+@command.command()
+@click.argument("bundle")
+@click.argument("data")
+@click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
+@click.option("--force", is_flag=True, help="Overwrite existing output.")
+def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
+    """Compute a saved formula, or saved features, on new data.
+
+    \b
+    Example:
+      symscreen apply model.json new.csv --out predicted.csv
+    """
+    from pathlib import Path
+
+    from symscreen.export import apply_bundle, check_free, write_whole
+    from symscreen.report.files import frame_as_csv
+
+    if out != "-":
+        check_free(Path(out), force=force)
+    text = frame_as_csv(apply_bundle(bundle, data))
+    if out == "-":
+        click.echo(text, nl=False)
+        return
+    write_whole(Path(out), text.encode())
 
 
 @command.command()

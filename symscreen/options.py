@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -12,7 +13,7 @@ from symscreen.grammar import load_grammar
 from symscreen.screeners import JointScreener, Screener, screeners_asked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from symscreen.grammar import Grammar, Layer
@@ -33,10 +34,12 @@ __all__ = [
     "read_keep",
     "read_limit",
     "read_memory",
+    "read_schedule",
 ]
 
 _SHARE_OF_MEMORY = 0.8
 _CUT = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
+_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
 
 
@@ -144,8 +147,8 @@ def read_keep(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | No
                 raise OptionError(f"keep is {keep!r}; write 200, or u:50,b:200")
             found |= dict.fromkeys(match[1] or "ub", int(match[2]))
         keep = found
-    if isinstance(keep, SupportsIndex):
-        keep = dict.fromkeys("ub", index(keep))
+    if not isinstance(keep, Mapping):
+        keep = dict.fromkeys("ub", at_least_1("keep", keep, ", or u:50,b:200"))
     for kind in keep:
         if kind not in {"u", "b"}:
             raise OptionError(f"keep names {kind!r}: layers are of the kinds u and b")
@@ -230,3 +233,27 @@ def check_capacity(screeners: Sequence[AnyScreener], prescreen: int, rows: int) 
             raise OptionError(
                 f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {rows:,} rows"
             )
+
+
+def read_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[Layer, ...], ...]:
+    """Return the spaces that a fit searches, as their layers.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The rules.
+    layers : str or None
+        What the user asked for: its prefixes and itself. None for `_SCHEDULE`, as far as the grammar has
+        operators for it.
+
+    Returns
+    -------
+    tuple of tuple of Layer
+        A space comes behind its prefixes.
+    """
+    if layers is not None:
+        asked = grammar.parsed_layers(layers)
+        return tuple(asked[:depth] for depth in range(1, len(asked) + 1))
+    has = {"u": bool(grammar.unary), "b": bool(grammar.binary)}
+    fitting = [kinds for kinds in _SCHEDULE if all(has[kind] for kind in kinds)]
+    return tuple(grammar.parsed_layers(kinds) for kinds in fitting)

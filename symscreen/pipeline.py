@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.backends import Threads, available_cores
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, nearest
 from symscreen.expansion import expand
 from symscreen.expression import parse
+from symscreen.fitting import FitJob, fitted
 from symscreen.options import (
     at_least_1,
     check_capacity,
@@ -20,6 +21,7 @@ from symscreen.options import (
     read_keep,
     read_limit,
     read_memory,
+    read_schedule,
 )
 from symscreen.result import Request, ScreenResult, chunk_size_for, plan_of, ranking, run_record
 from symscreen.rounds import Job, record_of, rounds_of
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
+    from symscreen.models import FitResult
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
 
@@ -41,10 +44,11 @@ if TYPE_CHECKING:
     Names = str | Sequence[str]
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen"]
+__all__ = ["fit", "plan", "screen"]
 
 _PRESCREEN = 1000
 _MOST_ROUNDS = 5
+_MOST_TERMS = 20
 
 
 def screen(
@@ -208,7 +212,7 @@ def screen(
         table, space, grammar, options, scored=first.scored, lost=first.lost, further=record_of(found, job)
     )
     return ranking(
-        [(each.space, each.screened) for each in found],
+        [(each.space, each.screened, each.shown) for each in found],
         asked,
         record,
         scale=gini_mean_difference(table.response),
@@ -262,3 +266,102 @@ def plan(
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
     space = expand(table.names, None, grammar, parsed, pool, max_bytes=read_memory(max_ram))
     return plan_of(space, table.response.n, table.notices)
+
+
+def fit(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None = None,
+    *,
+    target: str | None = None,
+    inputs: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    missing: Literal["refuse", "drop"] = "refuse",
+    layers: str | None = None,
+    operators: str | Path = "basic",
+    unary: Names | None = None,
+    binary: Names | None = None,
+    pool: PoolKind = "cumulative",
+    max_complexity: int | None = None,
+    terms: int = 4,
+    choose: Literal["ebic", "bic", "aic", "cv"] = "ebic",
+    folds: int = 5,
+    split: float = 0.0,
+    level: float = 0.95,
+    snap: bool = False,
+    seed: int = 0,
+    max_ram: str | int | None = None,
+    jobs: int | None = None,
+) -> FitResult:
+    """Find a formula for a response: a weighted sum of few features, and a constant.
+
+    Spaces are searched in the order of their size, small ones exhaustively; see `symscreen.models.search`.
+
+    Parameters
+    ----------
+    X, y, target, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs
+        As in `screen`.
+    layers : str, optional
+        As in `screen`; every prefix is searched first. By default ``u``, ``b``, ``ub``, ``bu``, ``bub``,
+        ``ubb``, those too large left out with a notice.
+    terms : int
+        The most terms in the formula: up to 4 by exhaustive search, beyond on greedy and LASSO paths; at most
+        20.
+    choose : {"ebic", "bic", "aic", "cv"}
+        What decides between models: see `symscreen.models.choice.candidates_in`; ``"cv"`` is nested
+        cross-validation, which repeats the whole search without each fold.
+    folds : int
+        Of ``choose="cv"``.
+    split : float
+        The share of rows kept from the search and used for the coefficients and their intervals alone, which
+        are honest then; below 0.9. With 0 the intervals take the terms as given, and are too narrow.
+    level : float
+        Coverage of the intervals.
+    snap : bool
+        Whether to replace coefficients by simple numbers where the data allow all of them together.
+    seed : int
+        For folds and the split.
+
+    Returns
+    -------
+    FitResult
+
+    Raises
+    ------
+    InputError
+        If the data, the grammar or an option cannot be used; see its subclasses.
+
+    Examples
+    --------
+    >>> import symscreen
+    >>> data = symscreen.datasets.strogatz("lv1")
+    >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
+    'target = 3*x1 - x1**2 - 2*x1*x2'
+    """
+    if at_least_1("terms", terms) > _MOST_TERMS:
+        raise OptionError(f"terms is {terms}; give at most {_MOST_TERMS}")
+    if choose not in {"ebic", "bic", "aic", "cv"}:
+        raise OptionError(f"choose is {choose!r}{nearest(str(choose), ['ebic', 'bic', 'aic', 'cv'])}")
+    for name, share, most in (("split", split, 0.9), ("level", level, 1.0)):
+        if not 0.0 <= share < most or (name == "level" and share == 0.0):
+            raise OptionError(f"{name} is {share!r}; give a share from 0 to below {most:g}")
+    if max_complexity is not None:
+        at_least_1("max_complexity", max_complexity)
+    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
+    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
+    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    job = FitJob(
+        grammar=grammar,
+        schedule=read_schedule(grammar, layers),
+        asked=layers is not None,
+        pool_kind=pool,
+        terms=terms,
+        choose=choose,
+        folds=max(2, at_least_1("folds", folds)),
+        split=split,
+        level=level,
+        snap=snap,
+        seed=seed,
+        backend=Threads(available_cores() if jobs is None else at_least_1("jobs", jobs)),
+        max_bytes=read_memory(max_ram),
+    )
+    return fitted(table, job)

@@ -9,9 +9,10 @@ import numpy as np
 
 from symscreen.errors import SpaceError
 from symscreen.expansion import expand
+from symscreen.expansion.layer import require
 from symscreen.expression import evaluate, key, to_text
 from symscreen.models import residual_of
-from symscreen.result import cut_of, places_in, screened, with_margin
+from symscreen.result import cut_of, places_in, screened, uncut, with_margin
 from symscreen.screeners import JointScreener, Screener
 from symscreen.table import with_response
 
@@ -51,7 +52,8 @@ class Job:
     cutters : tuple of Screener or JointScreener
         Who cuts between layers; empty for no cuts.
     keeps : mapping of str to int, or None
-        How many features stay after each kind of layer.
+        How many features stay after each kind of layer; a kind that is not named is not cut. None to keep
+        what joint screeners select.
     max_bytes : int or None
         The memory allowed.
     """
@@ -82,6 +84,9 @@ class Round:
         The model whose residual this round screened; empty in the first.
     notices : tuple of str
         For people.
+    shown : int64 array
+        The places of the features that the result shows of this round: one found in several rounds is shown
+        in the one that puts it first.
     places : int64 array, shape (k,), optional
         In the last of several rounds: where each feature of all rounds stands by the response itself.
     """
@@ -89,14 +94,15 @@ class Round:
     space: Space
     screened: Screened
     cuts: tuple[dict[str, Any], ...]
+    shown: NDArray[np.int64]
     model: tuple[Expression, ...] = ()
     notices: tuple[str, ...] = ()
     places: NDArray[np.int64] | None = None
 
     @property
     def expressions(self) -> list[Expression]:
-        """The features found, best first."""
-        return [self.space.expression(number) for number in self.screened.kept.number.tolist()]
+        """The features shown, best first."""
+        return [self.space.expression(number) for number in self.screened.kept.number[self.shown].tolist()]
 
 
 def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
@@ -132,9 +138,26 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
         model = tuple(known[member] for member in members.tolist())
         found.append(replace(_one_round(with_response(table, residual), job), model=model))
         known += _new_expressions(found[-1], {key(expression) for expression in known})
-    if rounds > 1 and isinstance(job.request.screeners[0], Screener):
-        found[-1] = replace(found[-1], places=_places(table, job, found[0].space, known, by_name))
+    found = _each_once(found)
+    if len(found) > 1 and isinstance(job.request.screeners[0], Screener):
+        shown = [expression for each in found for expression in each.expressions]
+        found[-1] = replace(found[-1], places=_places(table, job, found[0].space, shown, by_name))
     return found
+
+
+def _each_once(found: Sequence[Round]) -> list[Round]:
+    """Show each feature in the round that puts it first, in the earlier one of two that do."""
+    best: dict[tuple[int, ...], tuple[int, int]] = {}
+    for number, each in enumerate(found):
+        for place, own in enumerate(map(tuple, each.screened.kept.keys.tolist())):
+            best[own] = min(best.get(own, (place, number)), (place, number))
+    by_round: list[list[int]] = [[] for _ in found]
+    for place, number in best.values():
+        by_round[number].append(place)
+    return [
+        replace(each, shown=np.array(sorted(places), dtype=np.int64))
+        for each, places in zip(found, by_round, strict=True)
+    ]
 
 
 def _new_expressions(found: Round, known: set[tuple[int, int]]) -> list[Expression]:
@@ -167,7 +190,11 @@ def _one_round(table: Table, job: Job) -> Round:
 
     def cut(space: Space) -> Cut:
         kind = space.counts[-1].kind
-        keep = None if job.keeps is None else job.keeps.get(kind, space.size)
+        if job.keeps is not None and kind not in job.keeps:
+            what = f"a pool of {space.size:,} features after layer {len(space.counts) - 1}"
+            require(space.pool.bytes_with(space.size), job.max_bytes, what)
+            return uncut(space, job.request.backend, job.request.chunk_size)
+        keep = None if job.keeps is None else job.keeps[kind]
         chosen = cut_of(space, table.response, cut_request, keep)
         cuts.append(chosen.record)
         return chosen.cut
@@ -183,7 +210,8 @@ def _one_round(table: Table, job: Job) -> Round:
         max_bytes=job.max_bytes,
     )
     _require_room(space, job)
-    return Round(space, screened(space, table.response, job.request), tuple(cuts))
+    found = screened(space, table.response, job.request)
+    return Round(space, found, tuple(cuts), np.arange(len(found.kept)))
 
 
 def _require_room(space: Space, job: Job) -> None:

@@ -21,6 +21,11 @@ class Backend(Protocol):
         """What the record calls it."""
         ...
 
+    @property
+    def jobs(self) -> int:
+        """How many threads or processes it uses."""
+        ...
+
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the tasks, holding only a few at a time."""
         ...

@@ -102,6 +102,12 @@ class Space:
         """How many features there are, undefined and constant ones of the last layer included."""
         return self.at_hand + int((self.fates == Fate.KEPT).sum())
 
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers that are features, as far as structure and domains tell; shape (size,)."""
+        new = self.at_hand + np.flatnonzero(self.fates == Fate.KEPT)
+        return np.concatenate((np.arange(self.at_hand), new))
+
     def chunks(self, size: int) -> list[tuple[int, int]]:
         """Cut the numbers into ranges of a size; the plan is the same for every backend."""
         return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]

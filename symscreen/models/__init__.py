@@ -1,5 +1,29 @@
-"""Sparse models on screened features."""
+"""Sparse models on screened features: searched, chosen, fitted."""
 
+from symscreen.models.choice import Candidate, Criterion, candidates_in, front, rivals_of
+from symscreen.models.constants import with_fitted_constants
+from symscreen.models.fit_result import FitResult
+from symscreen.models.fit_tables import fit_tables
+from symscreen.models.inference import Estimates, estimates_of, snapped
+from symscreen.models.paths import models_on_paths
 from symscreen.models.residual import residual_of
+from symscreen.models.search import Effort, Found, search
 
-__all__ = ["residual_of"]
+__all__ = [
+    "Candidate",
+    "Criterion",
+    "Effort",
+    "Estimates",
+    "FitResult",
+    "Found",
+    "candidates_in",
+    "estimates_of",
+    "fit_tables",
+    "front",
+    "models_on_paths",
+    "residual_of",
+    "rivals_of",
+    "search",
+    "snapped",
+    "with_fitted_constants",
+]

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import tempfile
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.errors import OutputError
+from symscreen.export.written import check_free, write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
     from symscreen.result import ScreenResult
 
-__all__ = ["check_output", "ranking_as_csv", "write_ranking"]
+__all__ = ["check_output", "frame_as_csv", "ranking_as_csv", "write_ranking"]
 
 _ENDINGS = (".csv", ".parquet", ".json")
 
@@ -39,13 +43,8 @@ def check_output(path: str | Path, *, force: bool = False) -> None:
     path = Path(path)
     if path.suffix.lower() not in _ENDINGS:
         raise OutputError(f"{path}: the ending says how to write it; use one of {', '.join(_ENDINGS)}")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}; make it first")
     for file in _files(path):
-        if file.is_dir():
-            raise OutputError(f"{file} is a folder; give a file's name")
-        if file.exists() and not force:
-            raise OutputError(f"{file} exists and is not overwritten; give another name or --force")
+        check_free(file, force=force)
 
 
 def _files(path: Path) -> list[Path]:
@@ -83,15 +82,27 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
     record = json.dumps(result.record, ensure_ascii=False, indent=2) + "\n"
     match path.suffix.lower():
         case ".csv":
-            _write(_record_of(path), record.encode())
-            _write(path, ranking_as_csv(result).encode())
+            write_whole(_record_of(path), record.encode())
+            write_whole(path, ranking_as_csv(result).encode())
         case ".json":
-            rows = result.table.to_dict("records")
+            rows = [_plain(row) for row in result.table.to_dict("records")]
             content = {"record": result.record, "ranking": rows}
-            _write(path, (json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode())
+            text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+            write_whole(path, text.encode())
         case _:
-            _write(path, _parquet(result))
+            write_whole(path, _parquet(result))
     return _files(path)
+
+
+def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a row as JSON has it: null where a figure is missing or not finite."""
+    import pandas as pd
+
+    def plain(value: Any) -> Any:
+        missing = bool(pd.isna(value)) or (isinstance(value, float) and math.isinf(value))
+        return None if missing else value
+
+    return {str(name): plain(value) for name, value in row.items()}
 
 
 def ranking_as_csv(result: ScreenResult) -> str:
@@ -99,12 +110,33 @@ def ranking_as_csv(result: ScreenResult) -> str:
 
     A spreadsheet would run a cell that begins with a minus sign, so such a formula stands in parentheses.
     """
-    expressions = [f"({text})" if text.startswith("-") else text for text in result.table["expression"]]
-    table = result.table.assign(expression=expressions)
+    expressions = [_inert(text) for text in result.table["expression"]]
+    return frame_as_csv(result.table.assign(expression=expressions))
+
+
+def _inert(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def frame_as_csv(frame: pd.DataFrame) -> str:
+    """Return a frame as CSV text, its headings made inert for spreadsheets.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Numbers, and texts that are inert already.
+
+    Returns
+    -------
+    str
+        Floats are written so that they read back exactly.
+    """
+    frame = frame.rename(columns=lambda name: _inert(str(name)))
+    texts = [text for name in frame.select_dtypes(include=["object", "string"]) for text in frame[name]]
     # a bare carriage return ends a line for most readers, but Python's writer does not quote it
-    returns = any("\r" in text for text in expressions)
+    returns = any("\r" in str(text) for text in [*texts, *frame.columns])
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
-    return str(table.to_csv(index=False, lineterminator="\n", quoting=quoting))
+    return str(frame.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def _parquet(result: ScreenResult) -> bytes:
@@ -116,23 +148,3 @@ def _parquet(result: ScreenResult) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"symscreen": record}), sink)
     return bytes(sink.getvalue())
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write beside the target and rename, so that no reader ever sees half a file."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Group
 from rich.text import Text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show_result"]
 
+_WIDTH = 80
 _MOST_SCORES = 2  # more do not fit beside the expression in 80 columns: the others show their ranks
 
 
@@ -45,15 +47,11 @@ def show_result(result: ScreenResult, rows: int | None = None) -> RenderableType
     thing = ("feature", "features") if every else ("class", "classes")
     shown = len(result) if rows is None else min(rows, len(result))
     ending = "all of them:" if every and shown == result.scored else f"the best {_count(shown, *thing)}:"
-    parts: list[RenderableType] = [
-        Text(_scored(result) + ending),
-        Text(""),
-        _ranking(result, shown),
-        Text(""),
-    ]
+    table, dropped = _ranking(result, shown)
+    parts: list[RenderableType] = [Text(_scored(result) + ending), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
         parts += [_agreement(result.agreement, _names(result)), Text("")]
-    return Group(*parts, Text("\n".join(_reading(result))))
+    return Group(*parts, Text("\n".join(_reading(result, dropped))))
 
 
 def _names(result: ScreenResult) -> list[str]:
@@ -69,25 +67,60 @@ def _scored(result: ScreenResult) -> str:
     )
 
 
-def _ranking(result: ScreenResult, shown: int) -> RenderableType:
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the terminal table."""
+
+    heading: str
+    kind: Literal["left", "right", "fold"]
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        """The letters it needs; a formula may be folded."""
+        return len(self.heading) if self.kind == "fold" else max(map(len, (self.heading, *self.cells)))
+
+
+def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str]]:
+    """Lay out the ranking; return it with the headings of what there is no room for."""
     names, rounds = _names(result), "round" in result.table
-    table = table_of(
-        ("rank", "right"),
-        ("expression", "fold"),
-        ("compl.", "right"),
-        ("dir.", "left"),
-        *([("round", "right"), ("alone", "right")] if rounds else []),
-        *((name, "right") for name in names),
-        ("class", "right"),
-        gap=2 if len(names) <= _MOST_SCORES and not rounds else 1,
-    )
-    for row in result.table.head(shown).to_dict("records"):
-        found = [row["round"], _whole(row.get("place_alone"))] if rounds else []
-        crowded = len(names) > _MOST_SCORES
-        cells = [_cell(row, name, ranks=crowded and place > 0) for place, name in enumerate(names)]
-        first = (row["rank"], row["expression"], row["complexity"], row["direction"])
-        add_row(table, (*first, *found, *cells, f"{row['class_size']:,}"))
-    return table
+    crowded = len(names) > _MOST_SCORES
+    rows = result.table.head(shown).to_dict("records")
+    columns = [
+        _Column("rank", "right", [str(row["rank"]) for row in rows]),
+        _Column("expression", "fold", [row["expression"] for row in rows]),
+        _Column("compl.", "right", [str(row["complexity"]) for row in rows]),
+        _Column("dir.", "left", [row["direction"] for row in rows]),
+    ]
+    if rounds:
+        columns.append(_Column("round", "right", [str(row["round"]) for row in rows]))
+    if "place_alone" in result.table:
+        columns.append(_Column("alone", "right", [_whole(row["place_alone"]) for row in rows]))
+    columns += [
+        _Column(name, "right", [_cell(row, name, ranks=crowded and place > 0) for row in rows])
+        for place, name in enumerate(names)
+    ]
+    columns.append(_Column("class", "right", [f"{row['class_size']:,}" for row in rows]))
+    gap = 1 if crowded or rounds else 2
+    dropped = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:])])
+    columns = [column for column in columns if column.heading not in dropped]
+    table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        add_row(table, cells)
+    return table, dropped
+
+
+def _too_many(columns: list[_Column], gap: int, spare: list[str]) -> list[str]:
+    """Choose which of the spare columns to leave out, the first sooner, so that a line holds the others."""
+    room = _WIDTH - sum(column.width + gap for column in columns) + gap
+    width = {column.heading: column.width + gap for column in columns}
+    dropped: list[str] = []
+    for heading in spare:
+        if room >= 0:
+            break
+        dropped.append(heading)
+        room += width[heading]
+    return dropped
 
 
 def _cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
@@ -110,13 +143,19 @@ def _missing(number: Any) -> bool:
 
 
 def _agreement(pairs: pd.DataFrame, names: list[str]) -> RenderableType:
-    table = table_of(("agreement", "left"), *((name, "right") for name in names))
     cells = {(name, name): "" for name in names}
     for pair in pairs.to_dict("records"):
         cells[pair["first"], pair["second"]] = _share(pair["kendall"])
         cells[pair["second"], pair["first"]] = _share(pair["overlap"])
-    for name in names:
-        add_row(table, (name, *(cells[name, other] for other in names)))
+    columns = [_Column(name, "right", [cells[other, name] for other in names]) for name in names]
+    first, gap = _Column("agreement", "left", names), 2
+    if sum(column.width + gap for column in columns) + first.width > _WIDTH:
+        # numbers head the columns where the names are too many
+        first, gap = replace(first, cells=[f"{place} {name}" for place, name in enumerate(names, 1)]), 1
+        columns = [replace(column, heading=str(place)) for place, column in enumerate(columns, 1)]
+    table = table_of(*((column.heading, column.kind) for column in (first, *columns)), gap=gap)
+    for row in zip(first.cells, *(column.cells for column in columns), strict=True):
+        add_row(table, row)
     return table
 
 
@@ -124,27 +163,33 @@ def _share(number: float) -> str:
     return "-" if _missing(number) else f"{number:.2f}"
 
 
-def _reading(result: ScreenResult) -> list[str]:
+def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     names, options = _names(result), result.record["options"]
-    legend = (
-        "compl.: complexity. dir.: + rises with the response, - falls. "
-        "class: how many features the first screener cannot tell from this one on these data."
-    )
-    lines = [legend]
-    if len(names) > _MOST_SCORES:
-        lines.append(f"{names[0]}: the score. {', '.join(names[1:])}: the rank{_among(result)}.")
-    if any(f"{name}_selected" in result.table for name in names):
+    legend = {
+        "compl.": "compl.: complexity.",
+        "dir.": "dir.: + rises with the response, - falls.",
+        "class": "class: how many features the first screener cannot tell from this one on these data.",
+    }
+    lines = [" ".join(line for heading, line in legend.items() if heading not in dropped)]
+    if dropped:
+        lines.append(f"no room for {', '.join(dropped)}: a file (--out) holds every column.")
+    ranked = [name for name in names[1:] if name not in dropped]
+    if len(names) > _MOST_SCORES and ranked:
+        lines.append(f"{names[0]}: the score. {', '.join(ranked)}: the rank{_among(result)}.")
+    if any(f"{name}_selected" in result.table for name in names if name not in dropped):
         lines.append("*: selected. -: not shown to that screener.")
     if result.agreement is not None and len(result.agreement):
         lines.append(
             f"agreement{_among(result)}: above the diagonal Kendall's tau of two rankings, below it the "
-            f"share that their best {len(result)} have in common."
+            f"share that their best {result.agreement['top'].max():,} have in common."
         )
     if "round" in result.table:
         lines.append(
             "round: which round found it; later ones score against what the best model of those before "
-            "leaves. alone: its place in the first round, among all features."
+            "leaves."
         )
+    if "place_alone" in result.table:
+        lines[-1] += " alone: its place in the first round, among all features."
     if "t0" in names:
         delta = result.scale
         free = "; either end is good" if options["sign"] == "free" else ""

@@ -1,6 +1,7 @@
 """Results: the bounded merge, rank classes, joint verdicts, the record, and what a screen returns."""
 
-from symscreen.result.cutting import Chosen, cut_of
+from symscreen.result.best import best_of, simplest_of
+from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan, plan_of
 from symscreen.result.record import run_record
@@ -16,6 +17,7 @@ __all__ = [
     "Ruling",
     "ScreenResult",
     "Screened",
+    "best_of",
     "chunk_size_for",
     "cut_of",
     "leaders_of",
@@ -24,5 +26,7 @@ __all__ = [
     "ranking",
     "run_record",
     "screened",
+    "simplest_of",
+    "uncut",
     "with_margin",
 ]

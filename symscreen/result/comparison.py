@@ -65,20 +65,21 @@ def agreement(comparison: Comparison, top: int) -> pd.DataFrame:
     comparison : Comparison
         Their ranks.
     top : int
-        K, the size of the head of a ranking.
+        K, the size of the head of a ranking; of few features half of them, for all of them are always common.
 
     Returns
     -------
     pandas.DataFrame
         One row a pair of screeners: ``first``, ``second``, ``features`` (how many both ranked), ``kendall``
-        (τ-b of the two rankings of these; NaN where one ties them all), ``overlap`` (of the features that
-        one or the other has surely among its best K, the share that both have).
+        (τ-b of the two rankings of these; NaN where one ties them all), ``top`` (K), ``overlap`` (of the
+        features that one or the other has surely among its best K, the share that both have; NaN where ties
+        leave none).
 
     Examples
     --------
     >>> ranks = compared({"a": np.array([0.1, 0.2, 0.3]), "b": np.array([1.0, 2.0, 3.0])})
-    >>> agreement(ranks, top=1)[["kendall", "overlap"]].to_numpy().tolist()
-    [[1.0, 1.0]]
+    >>> agreement(ranks, top=2)[["kendall", "top", "overlap"]].to_numpy().tolist()
+    [[1.0, 1.0, 1.0]]
     """
     import pandas as pd
 
@@ -88,11 +89,13 @@ def agreement(comparison: Comparison, top: int) -> pd.DataFrame:
         for second in names[place + 1 :]:
             a, b = comparison.ranks[first], comparison.ranks[second]
             both = ~np.isnan(a) & ~np.isnan(b)
-            heads = [(comparison.last[name] <= top) & both for name in (first, second)]
+            features = int(both.sum())
+            best = max(1, min(top, features // 2))
+            heads = [(comparison.last[name] <= best) & both for name in (first, second)]
             either = int((heads[0] | heads[1]).sum())
             overlap = int((heads[0] & heads[1]).sum()) / either if either else np.nan
-            rows.append((first, second, int(both.sum()), _kendall(a[both], b[both]), overlap))
-    return pd.DataFrame(rows, columns=["first", "second", "features", "kendall", "overlap"])
+            rows.append((first, second, features, _kendall(a[both], b[both]), best, overlap))
+    return pd.DataFrame(rows, columns=["first", "second", "features", "kendall", "top", "overlap"])
 
 
 def _kendall(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

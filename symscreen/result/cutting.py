@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.expansion import Cut
+from symscreen.expansion import Cut, Fate
 from symscreen.result.joint import judged, show
 from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
@@ -16,13 +17,16 @@ from symscreen.result.stream import final_classes, streamed, with_margin
 from symscreen.screeners import Screener
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.response import Response
     from symscreen.result.joint import Judged
     from symscreen.result.kept import Kept
     from symscreen.result.screened import Request
 
-__all__ = ["Chosen", "cut_of"]
+__all__ = ["Chosen", "cut_of", "uncut"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +86,11 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
         if len(showing.kept):
             ruling = judged(one, showing, response, seed=request.seed, jobs=request.jobs)
             own.append(_selected(ruling.showing.kept, ruling))
-            told[one.name] = {"shown": len(ruling.showing.kept), **ruling.verdict.record}
+            told[one.name] = {
+                "shown": len(ruling.showing.kept),
+                "settings": dict(one.all_settings),
+                **ruling.verdict.record,
+            }
     chosen = united(own, space.size if keep is None else keep).number if own else space.base[:0]
     if joint:
         chosen = np.union1d(np.arange(len(space.base)), chosen)
@@ -94,6 +102,44 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
         "verdicts": told,
     }
     return Chosen(Cut(chosen, outcome.lost), record)
+
+
+def uncut(space: Space, backend: Backend, chunk_size: int) -> Cut:
+    """Keep every feature of a space, for a layer that is not to be cut.
+
+    Parameters
+    ----------
+    space : Space
+        What the layers so far have made.
+    backend : Backend
+        Where chunks are computed.
+    chunk_size : int
+        Candidates a task.
+
+    Returns
+    -------
+    Cut
+    """
+    useful, lost = [space.base[:0]], Counter[Fate]()
+    for numbers, useless in backend.map(_Useful(space), space.chunks(chunk_size)):
+        useful.append(numbers)
+        lost.update(useless)
+    return Cut(np.concatenate(useful), lost)
+
+
+@dataclass(frozen=True, eq=False)
+class _Useful:
+    """Tells which features of a range have values that are defined and not constant."""
+
+    space: Space
+
+    def __call__(self, chunk: tuple[int, int]) -> tuple[NDArray[np.int64], Counter[Fate]]:
+        """Return their numbers, and how many others have no use."""
+        numbers, lost = [self.space.base[:0]], Counter[Fate]()
+        for block in self.space.blocks(*chunk):
+            numbers.append(block.numbers)
+            lost.update(block.lost)
+        return np.concatenate(numbers), lost
 
 
 def _selected(kept: Kept, ruling: Judged) -> Kept:

@@ -12,12 +12,14 @@ from symscreen.result.scoring import signatures_of
 from symscreen.result.stream import with_margin
 from symscreen.result.thin import merge_numeric_copies, stand_ins
 from symscreen.screeners import Shown
+from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.response import Response
     from symscreen.result.kept import Kept
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import JointScreener, Verdict
     from symscreen.statistics.order import Ordered
 
-__all__ = ["Judged", "Showing", "judged", "show"]
+__all__ = ["Judged", "Showing", "class_sizes", "judged", "show"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,49 @@ def show(lists: Sequence[Kept], space: Space, limit: int, merged: ClassKind) -> 
     order = np.argsort(kept.signature)
     order = order[places[order] >= 0]
     return Showing(left, space.values(left.number), kept.signature[order], places[order], merged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """Counts the features of a range that each feature shown stands for."""
+
+    showing: Showing
+    space: Space
+
+    def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
+        """Count in a range of numbers; shape (q,)."""
+        sizes = np.zeros(len(self.showing.kept), dtype=np.int64)
+        for block in self.space.blocks(*chunk):
+            places = self.showing.places_of(order_features(block.values))
+            sizes += np.bincount(places[places >= 0], minlength=len(sizes))
+        return sizes
+
+
+def class_sizes(showing: Showing, space: Space, backend: Backend, chunk_size: int) -> NDArray[np.int64]:
+    """Count the features of a space that each feature shown stands for.
+
+    A list that was streamed has counted them already, unless the screener that chose it tells members of one
+    class apart: it may then have dropped some before their best member came.
+
+    Parameters
+    ----------
+    showing : Showing
+        What is shown.
+    space : Space
+        Where it comes from.
+    backend : Backend
+        Where chunks are computed.
+    chunk_size : int
+        Candidates a task.
+
+    Returns
+    -------
+    int64 array, shape (q,)
+    """
+    sizes = np.zeros(len(showing.kept), dtype=np.int64)
+    for found in backend.map(_Members(showing, space), space.chunks(chunk_size)):
+        sizes += found
+    return sizes
 
 
 def judged(screener: JointScreener, showing: Showing, response: Response, *, seed: int, jobs: int) -> Judged:

@@ -150,7 +150,7 @@ def best_classes(kept: Kept, limit: int) -> Kept:
 
 
 def united(lists: Sequence[Kept], limit: int) -> Kept:
-    """Unite several lists: a feature stands where it stands in the list that puts it first.
+    """Unite several lists: a feature, or a class, stands where it stands in the list that puts it first.
 
     Parameters
     ----------
@@ -168,8 +168,11 @@ def united(lists: Sequence[Kept], limit: int) -> Kept:
         return lists[0].first(limit)
     placed = joined([replace(kept, loss=np.arange(len(kept), dtype=np.float64)) for kept in lists])
     placed = placed.take(placed.member_order())
-    _, first = np.unique(placed.number, return_index=True)
-    return placed.take(np.sort(first)).first(limit)
+    # rounding can make two screeners choose different members of one class of affine copies
+    for own in ("number", "signature"):
+        _, first = np.unique(getattr(placed, own), return_index=True)
+        placed = placed.take(np.sort(first))
+    return placed.first(limit)
 
 
 def merged_when_due(parts: list[Kept], limit: int) -> list[Kept]:

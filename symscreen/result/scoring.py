@@ -38,7 +38,7 @@ class Keep:
     merged : {"ranks", "affine"}
         Features with the same ranks, or affine copies, are one entry.
     mirrored : bool
-        Whether a feature and its negative are one entry.
+        Whether a feature and its negative are one entry; falling is then as good as rising.
     limit : int or None
         How many entries; None keeps every feature, unmerged.
     """
@@ -119,7 +119,9 @@ class Scorer:
             screener = self.screeners[keep.by]
             if keep.by not in known:
                 known[keep.by] = screener.statistic(ordered, self.response)
-            loss = screener.loss(known[keep.by], self.response, self.sign)
+            # a feature and its negative can be one entry only if they have one loss
+            sign = "free" if keep.mirrored else self.sign
+            loss = screener.loss(known[keep.by], self.response, sign)
             good = np.flatnonzero(rounded(loss) <= _bar(lists[place][0], keep.limit))
             if not len(good):
                 continue

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ScreenResult", "ranking"]
 
+_HEAD = 20  # of a ranking of all features: what another screener agrees on
+
 
 @dataclass(frozen=True, eq=False)
 class ScreenResult:
@@ -50,8 +52,8 @@ class ScreenResult:
         What a reader should know: columns left out, rows dropped.
     agreement : pandas.DataFrame or None
         Where several screeners were asked for, how far each two agree on the features compared: ``first``,
-        ``second``, ``features``, ``kendall``, ``overlap``. The ``…_rank`` columns of the table are the ranks
-        among the same features.
+        ``second``, ``features``, ``kendall``, ``top`` (K), ``overlap`` (of their best K). The ``…_rank``
+        columns of the table are the ranks among the same features.
     rulings : dict of str to Ruling
         What each joint screener says of the features that it was shown, in the first round.
     """
@@ -127,7 +129,7 @@ class ScreenResult:
 
 
 def ranking(
-    rounds: Sequence[tuple[Space, Screened]],
+    rounds: Sequence[tuple[Space, Screened, NDArray[np.int64]]],
     screeners: Sequence[AnyScreener],
     record: dict[str, Any],
     *,
@@ -139,8 +141,8 @@ def ranking(
 
     Parameters
     ----------
-    rounds : sequence of (Space, Screened)
-        What each round found in its space; one round as a rule.
+    rounds : sequence of (Space, Screened, int64 array)
+        What each round found in its space, and the places of what is shown of it; one round as a rule.
     screeners : sequence of Screener or JointScreener
         Those asked for; the first one ranks.
     record : dict
@@ -155,27 +157,24 @@ def ranking(
     Returns
     -------
     ScreenResult
-        Round by round; what an earlier round has found is not repeated.
+        Round by round.
     """
     import pandas as pd
 
     frames: list[pd.DataFrame] = []
     expressions: list[Expression] = []
-    known: set[tuple[int, int]] = set()
-    for number, (space, found) in enumerate(rounds, start=1):
-        kept = found.kept
-        fresh = [place for place, own in enumerate(map(tuple, kept.keys.tolist())) if own not in known]
-        known |= set(map(tuple, kept.keys.tolist()))
-        own = [space.expression(feature) for feature in kept.number[fresh].tolist()]
+    for number, (space, found, shown) in enumerate(rounds, start=1):
+        kept = found.kept.take(shown)
+        own = [space.expression(feature) for feature in kept.number.tolist()]
         columns: dict[str, Any] = {
             "expression": [to_text(expression) for expression in own],
-            "complexity": kept.complexity[fresh],
-            "layer": space.features(kept.number).layer[fresh],
-            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction[fresh]],
+            "complexity": kept.complexity,
+            "layer": space.features(kept.number).layer,
+            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction],
         }
-        columns |= {one.name: kept.scores[fresh, place] for place, one in enumerate(screeners)}
-        columns["class_size"] = kept.class_size[fresh]
-        columns |= {name: values[fresh] for name, values in found.columns.items()}
+        columns |= {one.name: kept.scores[:, place] for place, one in enumerate(screeners)}
+        columns["class_size"] = kept.class_size
+        columns |= {name: values[shown] for name, values in found.columns.items()}
         frame = pd.DataFrame(columns)
         if len(rounds) > 1:
             frame.insert(4, "round", number)
@@ -187,7 +186,8 @@ def ranking(
     table.insert(0, "rank", range(1, len(table) + 1))
     record = {**record, "shown": len(table)}
     first = rounds[0][1]
-    together = None if first.comparison is None else agreement(first.comparison, max(1, len(first.kept)))
+    best = _HEAD if record["options"]["top"] == "all" else len(first.kept)
+    together = None if first.comparison is None else agreement(first.comparison, best)
     rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
     return ScreenResult(
         table, tuple(expressions), record["scored"], scale, record, notices, together, rulings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.result.comparison import Comparison, compared
-from symscreen.result.joint import judged, show
+from symscreen.result.joint import class_sizes, judged, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import final_classes, streamed, with_margin
@@ -195,6 +195,9 @@ def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Jud
         shown = replace(
             ruling.showing.kept, loss=ruling.verdict.loss, direction=ruling.verdict.direction.astype(np.int8)
         )
+        if first.blind_to == "ranks" and any(one.blind_to == "affine" for one in request.leaders):
+            sizes = class_sizes(ruling.showing, space, request.backend, request.chunk_size)
+            shown = replace(shown, class_size=sizes)
         return shown.take(shown.member_order()).first(request.limit)
     places = _places(main, space, ruling.showing)
     worst = float(ruling.verdict.loss.max()) + 1.0  # what was not shown comes last

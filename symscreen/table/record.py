@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Table", "arranged", "with_response"]
+__all__ = ["Table", "arranged", "some_rows", "with_response"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,32 @@ def arranged(
         dropped=int(kept.size - rows.size),
         digest=_digest(names, columns, ordered),
     )
+
+
+def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
+    """Return a table of some of the rows.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    rows : int64 array
+        Which rows of it.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the response is constant in these rows, or they are fewer than two.
+    """
+    inputs = dict(zip(table.names, table.columns, strict=True))
+    kept = np.zeros(table.response.n, dtype=np.bool_)
+    kept[rows] = True
+    part = arranged(inputs, table.response.values, table.response.name, kept=kept, notices=table.notices)
+    return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
 
 
 def with_response(table: Table, values: NDArray[np.float64]) -> Table:

@@ -1,0 +1,126 @@
+"""The command line's options, in groups that verbs share."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["fit_options", "read_top", "screener_options", "space_options"]
+
+_NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
+
+
+def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Split ``a,b`` into names; a name with a comma stands in backticks."""
+    del ctx
+    if text is None:
+        return None
+    names, place = [], 0
+    while place < len(text):
+        match = _NAME.match(text, place)
+        if match is None:
+            where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
+            raise OptionError(f"{where}; write a,b or `a,b`,c")
+        quoted, bare = match.groups()
+        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
+        place = match.end()
+    return tuple(names)
+
+
+def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int | str:
+    """Read a whole number, or ``all``."""
+    del ctx, parameter
+    if text == "all":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise OptionError(f"--top is {text!r}; give a whole number of at least 1, or all")
+    return int(text)
+
+
+# fmt: off
+_SPACE: tuple[Callable[..., Any], ...] = (
+    click.option("--target", metavar="COL", help="The response; else target, label, y or the last."),
+    click.option("--inputs", metavar="A,B", callback=split_names, help="Use these columns only."),
+    click.option("--exclude", metavar="A,B", callback=split_names, default="",
+                 help="Leave these columns out."),
+    click.option("--missing", type=click.Choice(["refuse", "drop"]), default="refuse", show_default=True,
+                 help="What to do with rows that have missing values."),
+    click.option("--layers", metavar="SPEC",
+                 help="'ub', or 'u[sin,square] b[add,sub]'; else the grammar's own."),
+    click.option("--operators", metavar="NAME|FILE", default="basic", show_default=True,
+                 help="A grammar: a shipped one or a TOML file."),
+    click.option("--unary", metavar="a,b", help="Unary operators instead of the grammar's."),
+    click.option("--binary", metavar="a,b", help="Binary operators instead of the grammar's."),
+    click.option("--pool", type=click.Choice(["cumulative", "strict"]), default="cumulative",
+                 show_default=True, help="Add a layer's output to the pool, or replace it."),
+    click.option("--max-complexity", metavar="C", type=int, help="The highest complexity of a feature."),
+    click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB."),
+    click.option("--quiet", is_flag=True, help="No progress and no notices."),
+)
+# fmt: on
+
+
+def space_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that shape the space."""
+    return _with(_SPACE, function)
+
+
+# fmt: off
+_SCREENERS: tuple[Callable[..., Any], ...] = (
+    click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True,
+                 help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks."),
+    click.option("--prescreen", metavar="M", type=int,
+                 help="Show joint screeners the best M features; else 1000."),
+    click.option("--rule", metavar="RULE", help="Short for that setting: bart[rule=gse]."),
+    click.option("--engine", metavar="NAME", help="Short for that setting: lasso[engine=glmnet]."),
+    click.option("--keep", metavar="K|u:K,b:K",
+                 help="Cut the pool to its best K after each layer but the last."),
+    click.option("--cut", metavar="t0,xi", help="Who cuts; else t0 and xi, united."),
+    click.option("--rounds", metavar="R", type=int, default=1, show_default=True,
+                 help="Screen R times, each but the first what the best model leaves."),
+    click.option("--seed", metavar="S", type=int, default=0, show_default=True,
+                 help="For folds, trees and permutations."),
+)
+# fmt: on
+
+
+def screener_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that say who scores, cuts and how often."""
+    return _with(_SCREENERS, function)
+
+
+# fmt: off
+_FIT: tuple[Callable[..., Any], ...] = (
+    click.option("--terms", metavar="K", type=int, default=4, show_default=True, help="The most terms."),
+    click.option("--choose", type=click.Choice(["ebic", "bic", "aic", "cv"]), default="ebic",
+                 show_default=True, help="What decides between models; ebic counts how many were searched."),
+    click.option("--folds", metavar="F", type=int, default=5, show_default=True, help="Of --choose cv."),
+    click.option("--split", metavar="SHARE", type=float, default=0.0, show_default=True,
+                 help="The share of rows kept from the search, for honest intervals."),
+    click.option("--level", metavar="P", type=float, default=0.95, show_default=True,
+                 help="Coverage of the intervals."),
+    click.option("--snap", is_flag=True, help="Simple numbers for coefficients, where the data allow them."),
+    click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="For folds and split."),
+    click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it."),
+    click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply."),
+    click.option("--force", is_flag=True, help="Overwrite existing output."),
+)
+# fmt: on
+
+
+def fit_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of `symscreen.fit`."""
+    return _with(_FIT, function)
+
+
+def _with(options: tuple[Callable[..., Any], ...], function: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(options):
+        function = option(function)
+    return function

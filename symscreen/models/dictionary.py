@@ -1,0 +1,130 @@
+"""The features that models are made of: distinct up to an affine map, the simplest of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.result import best_of, simplest_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
+    from symscreen.expansion import Space
+    from symscreen.expression import Expression
+    from symscreen.response import Response
+
+__all__ = ["Dictionary", "dictionary_of", "empty_dictionary", "named"]
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Features for models, one an entry of each.
+
+    Parameters
+    ----------
+    expressions : tuple of Expression, length q
+    values : float64 array, shape (q, n)
+    complexity : int64 array, shape (q,)
+    rivals : float64 array, shape (q,)
+        How many features there were to choose each from: what its choice costs, in nats, is the logarithm.
+    keys : uint64 array, shape (q, 2)
+        Canonical keys.
+    """
+
+    expressions: tuple[Expression, ...]
+    values: NDArray[np.float64]
+    complexity: NDArray[np.int64]
+    rivals: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.expressions)
+
+    def with_new(self, more: Dictionary) -> tuple[Dictionary, NDArray[np.int64]]:
+        """Add what is new of another dictionary over the same rows.
+
+        Returns
+        -------
+        Dictionary
+            What was there first, at its old places.
+        int64 array, shape (len(more),)
+            The place of each of the others.
+        """
+        place_of = {own: place for place, own in enumerate(map(tuple, self.keys.tolist()))}
+        places = np.empty(len(more), dtype=np.int64)
+        fresh: list[int] = []
+        for number, own in enumerate(map(tuple, more.keys.tolist())):
+            if own not in place_of:
+                place_of[own] = len(place_of)
+                fresh.append(number)
+            places[number] = place_of[own]
+        grown = Dictionary(
+            self.expressions + tuple(more.expressions[number] for number in fresh),
+            np.concatenate((self.values, more.values[fresh])),
+            np.concatenate((self.complexity, more.complexity[fresh])),
+            np.concatenate((self.rivals, more.rivals[fresh])),
+            np.concatenate((self.keys, more.keys[fresh])),
+        )
+        return grown, places
+
+
+def empty_dictionary(rows: int) -> Dictionary:
+    """Return a dictionary without features over so many rows."""
+    keys = np.empty((0, 2), dtype=np.uint64)
+    return Dictionary((), np.empty((0, rows)), np.empty(0, dtype=np.int64), np.empty(0), keys)
+
+
+def named(space: Space, numbers: NDArray[np.int64], rivals: float) -> Dictionary:
+    """Make a dictionary of some features of a space.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    numbers : int64 array, shape (q,)
+        The features.
+    rivals : float
+        How many features they were chosen from.
+
+    Returns
+    -------
+    Dictionary
+    """
+    features = space.features(numbers)
+    return Dictionary(
+        tuple(space.expression(number) for number in numbers.tolist()),
+        space.values(numbers),
+        features.complexity.astype(np.int64),
+        np.full(len(numbers), rivals),
+        features.keys,
+    )
+
+
+def dictionary_of(space: Space, response: Response, limit: int, backend: Backend) -> Dictionary:
+    """Choose the features of a space that models may be made of.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    response : Response
+        The response.
+    limit : int
+        How many features at most: where there are more, the simplest; else all, affine copies merged.
+    backend : Backend
+        Where chunks are scored.
+
+    Returns
+    -------
+    Dictionary
+        The simplest first.
+    """
+    large = space.size > limit
+    numbers = simplest_of(space, limit) if large else best_of(space, response, limit, backend)
+    features = space.features(numbers)
+    simple = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+    return named(space, numbers[simple], float(space.size))

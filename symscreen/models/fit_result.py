@@ -1,0 +1,81 @@
+"""What a fit returns: the formula, how sure its numbers are, and what else the data would allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from symscreen.export import Formula
+
+__all__ = ["FitResult"]
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A fitted formula and what speaks for and against it.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model chosen: text, sympy, LaTeX, predictions.
+    terms : pandas.DataFrame
+        One row for the intercept and one a term: ``term``, ``coefficient``, ``low``, ``high`` (the interval),
+        ``complexity``.
+    front : pandas.DataFrame
+        The Pareto front of error against complexity, simplest first: ``complexity``, ``terms``, ``r2``, the
+        criterion, ``formula``, ``chosen``.
+    rivals : pandas.DataFrame
+        Other formulas that fit as well, as far as the criterion can tell, with the same columns.
+    r2 : float
+        1 − RSS/TSS on the rows whose coefficients these are.
+    notices : tuple of str
+        What a reader should know.
+    record : dict
+        How the fit was made.
+    """
+
+    formula: Formula
+    terms: pd.DataFrame
+    front: pd.DataFrame
+    rivals: pd.DataFrame
+    r2: float
+    notices: tuple[str, ...]
+    record: dict[str, Any]
+
+    def __repr__(self) -> str:
+        shown = self.formula.rounded(6).equation
+        lines = [f"<FitResult: {shown}>", *self.notices, self.terms.to_string(index=False), ""]
+        return "\n".join([*lines, self.front.to_string(index=False)])
+
+    def _repr_html_(self) -> str:
+        equation = self.formula.rounded(6).equation
+        return f"<p><code>{escape(equation)}</code></p>{self.terms.to_html(index=False)}"
+
+    def predict(self, rows: Any) -> NDArray[np.float64]:
+        """Predict the response on new rows.
+
+        Parameters
+        ----------
+        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+            New data with the inputs that the formula needs; an array has columns x1 … xd.
+
+        Returns
+        -------
+        float64 array, shape (m,)
+            NaN in rows outside a term's domain.
+        """
+        return self.formula.predict(rows)
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the formula as a bundle that ``symscreen apply`` reads."""
+        from symscreen.export import save_bundle
+
+        save_bundle(self.formula, path, force=force, record=self.record)

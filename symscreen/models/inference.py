@@ -1,0 +1,179 @@
+"""The coefficients of a model: least squares, intervals, and simple numbers where the data allow them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+__all__ = ["Estimates", "estimates_of", "simplest_number", "snapped"]
+
+_ROUNDING = 1e-11  # of a coefficient: below it, digits are those of the arithmetic
+_DENOMINATORS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """The intercept and the coefficients of a model, fitted by least squares.
+
+    Parameters
+    ----------
+    coefficients : float64 array, shape (k + 1,)
+        The intercept, then one for each term.
+    low, high : float64 arrays, shape (k + 1,)
+        Ends of their intervals; NaN where no degree of freedom is left.
+    level : float
+        The intervals' nominal coverage.
+    share : float
+        1 − R² on the rows used.
+    residual : float
+        The residual standard deviation; NaN where no degree of freedom is left.
+    rows : int
+        How many rows were used.
+    """
+
+    coefficients: Values
+    low: Values
+    high: Values
+    level: float
+    share: float
+    residual: float
+    rows: int
+
+
+def _design(values: Values) -> tuple[Values, Values]:
+    """Return the design's columns, each of norm 1, and their norms; the first is the intercept's."""
+    design = np.vstack([np.ones(values.shape[1]), values])
+    size = np.abs(design).max(axis=1)
+    norms = np.sqrt(((design / size[:, None]) ** 2).sum(axis=1)) * size
+    return (design / norms[:, None]).T, norms
+
+
+def estimates_of(values: Values, target: Values, level: float = 0.95) -> Estimates:
+    """Fit a model by least squares.
+
+    Parameters
+    ----------
+    values : float64 array, shape (k, n)
+        The terms, linearly independent, none constant.
+    target : float64 array, shape (n,)
+        The response.
+    level : float
+        Coverage of the intervals, by Student's t with n − k − 1 degrees of freedom: right for independent
+        normal errors of one variance, and only on rows that did not choose the terms.
+
+    Returns
+    -------
+    Estimates
+
+    Examples
+    --------
+    >>> x = np.arange(6.0)
+    >>> estimates_of(x[None, :], 1 + 2 * x).coefficients.round(9).tolist()
+    [1.0, 2.0]
+    """
+    from scipy.stats import t
+
+    design, norms = _design(values)
+    n, p = design.shape
+    basis, triangle = np.linalg.qr(design)
+    solution = np.linalg.solve(triangle, basis.T @ target)
+    # one step of refinement: an exact formula's coefficients come out to the last digits
+    solution = solution + np.linalg.solve(triangle, basis.T @ (target - design @ solution))
+    left = target - design @ solution
+    around = target - target.mean()
+    freedom = n - p
+    variance = float((left * left).sum()) / freedom if freedom > 0 else np.nan
+    spread = np.sqrt((np.linalg.inv(triangle) ** 2).sum(axis=1) * variance) / norms
+    reach = float(t.ppf(0.5 + level / 2, freedom)) if freedom > 0 else np.nan
+    own = solution / norms
+    return Estimates(
+        coefficients=own,
+        low=own - reach * spread,
+        high=own + reach * spread,
+        level=level,
+        share=float((left * left).sum() / (around * around).sum()),
+        residual=float(np.sqrt(variance)),
+        rows=n,
+    )
+
+
+def simplest_number(low: float, high: float) -> float:
+    """Return the simplest number of an interval: the fewest decimals, or a fraction that is shorter still.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends, low ≤ high.
+
+    Returns
+    -------
+    float
+        In [low, high]; the middle where nothing simpler lies in it.
+
+    Examples
+    --------
+    >>> simplest_number(1.93, 2.06), simplest_number(0.3329, 0.3337), simplest_number(0.0747, 0.0752)
+    (2.0, 0.3333333333333333, 0.075)
+    """
+    middle = (low + high) / 2
+    if low <= 0.0 <= high or not np.isfinite(middle):
+        return 0.0 if low <= 0.0 <= high else middle
+    decimals = next((digits for digits in range(1, 17) if low <= _to_digits(middle, digits) <= high), 17)
+    for denominator in range(2, _DENOMINATORS + 1):
+        fraction = Fraction(round(middle * denominator), denominator)
+        digits = len(str(abs(fraction.numerator))) + len(str(fraction.denominator))
+        if low <= float(fraction) <= high and digits < decimals:
+            return float(fraction)
+    return _to_digits(middle, decimals) if decimals < 17 else middle
+
+
+def _to_digits(number: float, digits: int) -> float:
+    return float(f"{number:.{digits - 1}e}")
+
+
+def snapped(found: Estimates, values: Values, target: Values) -> Values | None:
+    """Replace each coefficient by the simplest number of its interval, if the data allow all of them.
+
+    Parameters
+    ----------
+    found : Estimates
+        As `estimates_of` gave them for the same terms and rows.
+    values : float64 array, shape (k, n)
+        The terms.
+    target : float64 array, shape (n,)
+        The response.
+
+    Returns
+    -------
+    float64 array, shape (k + 1,), or None
+        None where the F test of all restrictions together rejects them at the intervals' level.
+    """
+    from scipy.stats import f
+
+    around = np.abs(found.coefficients) * _ROUNDING
+    low, high = (
+        np.fmin(found.low, found.coefficients - around),
+        np.fmax(found.high, found.coefficients + around),
+    )
+    # an intercept or coefficient is never dropped here: which terms there are was chosen before
+    simple = np.array([simplest_number(a, b) for a, b in zip(low, high, strict=True)])
+    simple[1:] = np.where(simple[1:] == 0.0, found.coefficients[1:], simple[1:])
+    n, p = len(target), len(simple)
+    left = target - simple[0] - (simple[1:, None] * values).sum(axis=0)
+    around_mean = target - target.mean()
+    total = float((around_mean * around_mean).sum())
+    share = float((left * left).sum()) / total
+    if share <= 1e-20:
+        return simple
+    if n <= p or found.share <= 0.0:
+        return None
+    statistic = (share - found.share) / p / (found.share / (n - p))
+    return simple if statistic <= float(f.ppf(found.level, p, n - p)) else None

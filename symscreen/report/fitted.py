@@ -1,0 +1,91 @@
+"""A fit's result for the terminal: the formula, its coefficients, the front, the rivals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.text import Text
+
+from symscreen.errors import printable
+from symscreen.report.terminal import add_row, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from symscreen.models import FitResult
+
+__all__ = ["show_fit"]
+
+_DIGITS = 6
+_MOST_FRONT = 8
+_MOST_RIVALS = 5
+
+
+def show_fit(result: FitResult) -> RenderableType:
+    """Lay out a fit; the first line is ``target = formula``.
+
+    Parameters
+    ----------
+    result : FitResult
+        What `symscreen.fit` returned.
+
+    Returns
+    -------
+    rich renderable
+        For `print_table`.
+    """
+    record = result.record
+    parts: list[RenderableType] = [Text(printable(result.formula.rounded(_DIGITS).equation)), Text("")]
+    parts += [_coefficients(result), Text(""), Text(_quality(result)), Text("")]
+    parts += [Text("error against complexity (* the formula chosen):"), _models(_middle(result.front))]
+    if len(result.rivals):
+        parts += [Text(""), Text("others that fit about as well:"), _models(result.rivals.head(_MOST_RIVALS))]
+    parts.append(Text(""))
+    parts.append(
+        Text(
+            f"{record['models']:,} models of {record['searched']:,} features tried; chosen by "
+            f"{record['criterion']}. same: how many more models of as many terms leave as much."
+        )
+    )
+    return Group(*parts)
+
+
+def _coefficients(result: FitResult) -> RenderableType:
+    level = f"{100 * result.record['level']:g} %"
+    table = table_of(
+        ("term", "fold"), ("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")
+    )
+    for row in result.terms.to_dict("records"):
+        numbers = (f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high"))
+        add_row(table, (row["term"], *numbers))
+    return table
+
+
+def _quality(result: FitResult) -> str:
+    record = result.record
+    if record["rows_estimating"] != record["rows_choosing"]:
+        rows = (
+            f"{record['rows_choosing']:,} rows chose the terms, {record['rows_estimating']:,} others "
+            "gave the coefficients and this R2"
+        )
+    else:
+        rows = f"the same {record['rows_choosing']:,} rows chose the terms"
+    return f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}; {rows}."
+
+
+def _middle(front: pd.DataFrame) -> pd.DataFrame:
+    """Return the part of the front around the model chosen."""
+    place = int(front["chosen"].to_numpy().argmax())
+    start = max(0, min(place - _MOST_FRONT // 2, len(front) - _MOST_FRONT))
+    return front.iloc[start : start + _MOST_FRONT]
+
+
+def _models(models: pd.DataFrame) -> RenderableType:
+    table = table_of(("compl.", "right"), ("1 - R2", "right"), ("same", "right"), ("formula", "fold"))
+    for row in models.to_dict("records"):
+        star = "* " if row.get("chosen") else ""
+        left = f"{max(1.0 - row['r2'], 0.0):.3g}"
+        add_row(table, (row["complexity"], left, row["rewritings"], star + row["formula"]))
+    return table

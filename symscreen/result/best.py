@@ -1,0 +1,76 @@
+"""The best, or the simplest, features of a space, affine copies merged: what models are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.result.kept import united
+from symscreen.result.scoring import Keep, Scorer
+from symscreen.result.stream import chunk_size_for, final_classes, streamed, with_margin
+from symscreen.screeners import PEARSON, T0, XI
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
+    from symscreen.expansion import Space
+    from symscreen.response import Response
+
+__all__ = ["best_of", "simplest_of"]
+
+_AT_A_TIME = 1 << 17
+
+
+def best_of(space: Space, response: Response, limit: int, backend: Backend) -> NDArray[np.int64]:
+    """Find the best features of a space by Pearson's correlation, T0 and ξ, united.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    response : Response
+        The response.
+    limit : int
+        How many at most.
+    backend : Backend
+        Where chunks are scored.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+        Their numbers, best first; of affine copies the simplest.
+    """
+    screeners = (PEARSON, T0, XI)
+    keeps = tuple(Keep(by, "affine", mirrored=True, limit=with_margin(limit)) for by in range(len(screeners)))
+    scorer = Scorer(space, response, screeners, "free", keeps)
+    found = streamed(scorer, backend, chunk_size_for(space.rows))
+    return united([final_classes(kept, space, limit) for kept in found.kept], limit).number
+
+
+def simplest_of(space: Space, limit: int) -> NDArray[np.int64]:
+    """Find the simplest features of a space.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    limit : int
+        How many at most.
+
+    Returns
+    -------
+    int64 array, shape (k,)
+        Their numbers, by complexity and then by canonical key; affine copies are not merged.
+    """
+    chosen = np.zeros(0, dtype=np.int64)
+    usable = space.numbers
+    for start in range(0, len(usable), _AT_A_TIME):
+        several = np.concatenate((chosen, usable[start : start + _AT_A_TIME]))
+        features = space.features(several)
+        order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+        chosen = several[order[: 2 * limit]]
+    # what is undefined or constant shows only in its values
+    good = [number for number in chosen.tolist() if len(next(space.blocks(number, number + 1)).numbers)]
+    return np.array(good[:limit], dtype=np.int64)
