@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["FitJob", "fitted"]
 
 _MOST_CANDIDATES = 3_000_000  # of a layer that nobody asked for: seconds, not minutes
+_ROUNDING = 1e-13  # of the response's largest magnitude: an intercept below it is none
 _MARGIN = 10.0  # of the criterion: e^5 = 148 to 1 against a rival at the margin
 _MOST_RIVALS = 10
 _REFINED = 20  # how many of the best models have the constants inside their terms fitted
@@ -145,6 +146,7 @@ def fitted(table: Table, job: FitJob) -> FitResult:
         "searched": found.searched,
         "models": found.tried,
         "criterion": job.choose,
+        "split": job.split,
         "level": job.level,
         "rows_choosing": choosing.response.n,
         "rows_estimating": estimates.rows,
@@ -266,5 +268,7 @@ def _estimated(terms: Sequence[Expression], table: Table, job: FitJob) -> tuple[
     estimates = estimates_of(values, target, job.level)
     simple = snapped(estimates, values, target) if job.snap else None
     numbers = estimates.coefficients if simple is None else simple
+    if abs(numbers[0]) <= _ROUNDING * np.abs(target).max():
+        numbers = np.concatenate(([0.0], numbers[1:]))
     formula = Formula(table.response.name, float(numbers[0]), tuple(numbers[1:].tolist()), tuple(terms))
     return formula, estimates, simple is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from symscreen.models.search import EXACT
 
@@ -34,6 +36,9 @@ class Candidate:
         The terms' complexity, and one for each coefficient.
     score : float
         The criterion, lower is better.
+    shape : tuple of int
+        The terms' complexities, the largest first: of equally complex models the one with simpler terms is
+        better.
     rewritings : int
         How many other models of as many terms leave exactly as much: other ways to write the same formula,
         or, where nothing is left, other exact formulas.
@@ -43,6 +48,7 @@ class Candidate:
     share: float
     complexity: int
     score: float
+    shape: tuple[int, ...] = ()
     rewritings: int = 0
 
 
@@ -66,19 +72,24 @@ def candidates_in(found: Found, rows: int, criterion: Criterion) -> list[Candida
     list of Candidate
         Best first.
     """
-    alike: dict[tuple[int, float], list[tuple[int, tuple[int, ...]]]] = {}
+    alike: dict[tuple[int, float], list[Candidate]] = {}
     for members, share in found.models.items():
-        complexity = sum(int(found.terms.complexity[place]) + 1 for place in members)
+        shape = tuple(sorted((int(found.terms.complexity[place]) for place in members), reverse=True))
+        score = _score(found, members, rows, criterion)
+        one = Candidate(members, share, sum(shape) + len(shape), score, shape)
         same = 0.0 if share <= EXACT else float(f"{share:.{_SAME}g}")
-        alike.setdefault((len(members), same), []).append((complexity, members))
-    chosen = []
-    for group in alike.values():
-        complexity, members = min(group)
-        share = found.models[members]
-        chosen.append(
-            Candidate(members, share, complexity, _score(found, members, rows, criterion), len(group) - 1)
-        )
-    return sorted(chosen, key=lambda one: (round(one.score, 6), one.complexity, one.members))
+        alike.setdefault((len(members), same), []).append(one)
+    chosen = [replace(min(group, key=_simplicity), rewritings=len(group) - 1) for group in alike.values()]
+    return sorted(chosen, key=_rank)
+
+
+def _rank(one: Candidate) -> tuple[float, tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    # exact formulas come first, and nothing but its length speaks for one or another of them
+    return -np.inf if one.share <= EXACT else round(one.score, 6), _simplicity(one)
+
+
+def _simplicity(one: Candidate) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    return one.complexity, one.shape, one.members
 
 
 def _score(found: Found, members: tuple[int, ...], rows: int, criterion: Criterion) -> float:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimates", "estimates_of", "simplest_number", "snapped"]
 
-_ROUNDING = 1e-11  # of a coefficient: below it, digits are those of the arithmetic
+_ROUNDING = 1e-12  # of the response's largest magnitude: what a coefficient changes by less is arithmetic
 _DENOMINATORS = 12
 
 
@@ -158,7 +158,7 @@ def snapped(found: Estimates, values: Values, target: Values) -> Values | None:
     """
     from scipy.stats import f
 
-    around = np.abs(found.coefficients) * _ROUNDING
+    around = _ROUNDING * np.abs(target).max() / np.concatenate(([1.0], np.abs(values).max(axis=1)))
     low, high = (
         np.fmin(found.low, found.coefficients - around),
         np.fmax(found.high, found.coefficients + around),

@@ -65,7 +65,7 @@ def _coefficients(result: FitResult) -> RenderableType:
 
 def _quality(result: FitResult) -> str:
     record = result.record
-    if record["rows_estimating"] != record["rows_choosing"]:
+    if record["split"]:
         rows = (
             f"{record['rows_choosing']:,} rows chose the terms, {record['rows_estimating']:,} others "
             "gave the coefficients and this R2"
