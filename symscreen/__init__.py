@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import fit, plan, screen
     from symscreen.result.screen_result import ScreenResult
+    from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
 
 __all__ = [
     "FitResult",
     "ScreenResult",
+    "SymbolicRegressor",
     "SymscreenError",
     "__version__",
     "datasets",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SymbolicRegressor": "symscreen.sklearn_api",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",

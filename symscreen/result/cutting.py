@@ -15,6 +15,7 @@ from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.screened import leaders_of
 from symscreen.result.stream import final_classes, streamed, with_margin
 from symscreen.screeners import Screener
+from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.response import Response
-    from symscreen.result.joint import Judged
+    from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
     from symscreen.result.screened import Request
 
@@ -72,7 +73,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     used = columns or leaders
     limit = with_margin(keep or 1)
     keeps = [Keep(place, "affine", mirrored=True, limit=limit) for place in range(len(columns))]
-    kinds = sorted({one.blind_to for one in joint})
+    kinds = sorted({"affine", *(one.blind_to for one in joint)}) if joint else []
     margin = with_margin(request.prescreen)
     keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in range(len(leaders))]
     scorer = Scorer(space, response, used, request.sign, tuple(keeps))
@@ -85,7 +86,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
         showing = showings[one.blind_to]
         if len(showing.kept):
             ruling = judged(one, showing, response, seed=request.seed, jobs=request.jobs)
-            own.append(_selected(ruling.showing.kept, ruling))
+            own.append(_selected(ruling, showings["affine"]))
             told[one.name] = {
                 "shown": len(ruling.showing.kept),
                 "settings": dict(one.all_settings),
@@ -142,7 +143,13 @@ class _Useful:
         return np.concatenate(numbers), lost
 
 
-def _selected(kept: Kept, ruling: Judged) -> Kept:
-    """Return what a joint screener selects, best first."""
-    kept = replace(kept, loss=ruling.verdict.loss).take(np.flatnonzero(ruling.verdict.selected))
+def _selected(ruling: Judged, distinct: Showing) -> Kept:
+    """Return what a joint screener selects, best first: every distinct member of a class that it selects.
+
+    Trees cannot tell x from exp(x), but the next layer can: exp(x1) - exp(x2) is no function of x1 - x2.
+    """
+    places = ruling.showing.places_of(order_features(distinct.values))
+    selected = np.flatnonzero((places >= 0) & ruling.verdict.selected[places])
+    kept = replace(distinct.kept, loss=np.where(places >= 0, ruling.verdict.loss[places], np.inf))
+    kept = kept.take(selected)
     return kept.take(kept.member_order())

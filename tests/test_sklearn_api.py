@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import symscreen
+
+SMALL = {"layers": "u", "unary": "id,square", "terms": 2}
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks try what warns
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(estimator_checks_generator(symscreen.SymbolicRegressor(**SMALL))),
+    ids=lambda case: getattr(getattr(case, "func", None), "__name__", ""),
+)
+def test_it_keeps_scikit_learns_promises(estimator, check):
+    check(estimator)
+
+
+def test_it_is_what_fit_finds(rng):
+    x = rng.normal(size=(60, 2))
+    y = 3 * x[:, 0] ** 2 - x[:, 1] + 0.01 * rng.normal(size=60)
+    model = symscreen.SymbolicRegressor(**SMALL).fit(x, y)
+    found = symscreen.fit(x, y, **SMALL)
+    assert model.formula_ == found.formula
+    assert [term.rstrip() for term in found.terms["term"]] == ["1", "x2", "x1**2"]
+    assert np.array_equal(model.predict(x), found.predict(x))
+
+
+def test_it_works_in_pipelines_and_grids(rng):
+    x = rng.normal(size=(60, 2))
+    y = x[:, 0] ** 2
+    scaled = make_pipeline(StandardScaler(), symscreen.SymbolicRegressor(**SMALL)).fit(x, y)
+    assert scaled.score(x, y) > 0.999999
+    grid = GridSearchCV(symscreen.SymbolicRegressor(**SMALL), {"unary": ["id", "id,square"]}, cv=3).fit(x, y)
+    assert grid.best_params_ == {"unary": "id,square"}
+    assert clone(grid.best_estimator_).get_params()["unary"] == "id,square"
