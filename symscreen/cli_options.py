@@ -73,6 +73,11 @@ def space_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 # fmt: off
+_CUTS: tuple[Callable[..., Any], ...] = (
+    click.option("--keep", metavar="K|u:K,b:K",
+                 help="Cut the pool to its best K after each layer but the last."),
+    click.option("--cut", metavar="t0,xi", help="Who cuts; else t0 and xi, united."),
+)
 _SCREENERS: tuple[Callable[..., Any], ...] = (
     click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True,
                  help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks."),
@@ -80,9 +85,7 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
                  help="Show joint screeners the best M features; else 1000."),
     click.option("--rule", metavar="RULE", help="Short for that setting: bart[rule=gse]."),
     click.option("--engine", metavar="NAME", help="Short for that setting: lasso[engine=glmnet]."),
-    click.option("--keep", metavar="K|u:K,b:K",
-                 help="Cut the pool to its best K after each layer but the last."),
-    click.option("--cut", metavar="t0,xi", help="Who cuts; else t0 and xi, united."),
+    *_CUTS,
     click.option("--rounds", metavar="R", type=int, default=1, show_default=True,
                  help="Screen R times, each but the first what the best model leaves."),
     click.option("--seed", metavar="S", type=int, default=0, show_default=True,
@@ -98,6 +101,9 @@ def screener_options(function: Callable[..., None]) -> Callable[..., None]:
 
 # fmt: off
 _FIT: tuple[Callable[..., Any], ...] = (
+    *_CUTS,
+    click.option("--preset", type=click.Choice(["ibart"]),
+                 help="ibart: BART cuts, then the LASSO, then all subsets."),
     click.option("--terms", metavar="K", type=int, default=4, show_default=True, help="The most terms."),
     click.option("--choose", type=click.Choice(["ebic", "bic", "aic", "cv"]), default="ebic",
                  show_default=True, help="What decides between models; ebic counts how many were searched."),

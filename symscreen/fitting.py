@@ -7,28 +7,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError
-from symscreen.expansion import expand
+from symscreen.errors import OptionError, TableError
 from symscreen.export import Formula
 from symscreen.expression import evaluate
+from symscreen.growth import Growth, grown, with_best_inputs
 from symscreen.models import (
     Effort,
     FitResult,
     candidates_in,
     estimates_of,
+    exhausted,
     fit_tables,
     front,
     models_on_paths,
+    named,
     rivals_of,
     search,
     snapped,
     with_fitted_constants,
 )
+from symscreen.result import screened
+from symscreen.screeners import screeners_asked
 from symscreen.statistics.folds import folds_of
 from symscreen.table import some_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.models import Candidate, Criterion, Estimates, Found
+    from symscreen.result import Request
     from symscreen.table import Table
 
 __all__ = ["FitJob", "fitted"]
@@ -81,6 +86,11 @@ class FitJob:
         Where the work runs.
     max_bytes : int or None
         The memory allowed.
+    cut, keeps
+        As of `Growth`.
+    ibart : bool
+        Whether to follow iBART (Ye, Senftle and Li 2021): the inputs are cut, too, and of the space grown
+        between cuts the LASSO chooses the features whose subsets are tried.
     """
 
     grammar: Grammar
@@ -96,6 +106,14 @@ class FitJob:
     seed: int
     backend: Backend
     max_bytes: int | None
+    cut: Request | None = None
+    keeps: Mapping[str, int] | None = None
+    ibart: bool = False
+
+    @property
+    def growth(self) -> Growth:
+        """How spaces are grown."""
+        return Growth(self.grammar, self.pool_kind, (), self.cut, self.keeps, self.max_bytes)
 
 
 def fitted(table: Table, job: FitJob) -> FitResult:
@@ -151,6 +169,8 @@ def fitted(table: Table, job: FitJob) -> FitResult:
         "rows_choosing": choosing.response.n,
         "rows_estimating": estimates.rows,
         "cv_error": errors,
+        "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
+        "keep": None if job.keeps is None else dict(job.keeps),
     }
     return FitResult(
         formula, terms, front_table, rival_table, 1.0 - estimates.share, (*table.notices, *notices), record
@@ -172,7 +192,10 @@ def _split(table: Table, job: FitJob) -> tuple[Table, Table | None]:
 
 def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     effort = Effort(terms=min(job.terms, 4))
-    found = search(_spaces(table, job, notices), table.response, job.backend, effort)
+    if job.ibart:
+        found = _after_lasso(table, job, effort)
+    else:
+        found = search(_spaces(table, job, notices), table.response, job.backend, effort)
     found = _with_constants(found, table)
     if job.terms > 4 and len(found.terms) > 4:
         ranked = candidates_in(found, table.response.n, "bic")
@@ -184,6 +207,19 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     return found
 
 
+def _after_lasso(table: Table, job: FitJob, effort: Effort) -> Found:
+    """Grow one space between cuts, and try all subsets of what the LASSO selects there."""
+    assert job.cut is not None  # noqa: S101  # the preset says who cuts
+    space, _ = grown(with_best_inputs(table, job.growth), job.growth, job.schedule[-1])
+    request = replace(job.cut, screeners=screeners_asked("lasso"), limit=1)
+    judged = screened(space, table.response, request).judged
+    if "lasso" not in judged or not judged["lasso"].verdict.selected.any():
+        raise TableError("the LASSO selects no feature: nothing in this space tells of the response")
+    shown = judged["lasso"].showing.kept.number
+    chosen = np.sort(shown[judged["lasso"].verdict.selected])
+    return exhausted(named(space, chosen, float(space.size)), space.size, table.response, job.backend, effort)
+
+
 def _spaces(table: Table, job: FitJob, notices: list[str]) -> Iterator[Space]:
     """Grow the spaces of the schedule one by one."""
     sizes: dict[tuple[Layer, ...], int] = {}
@@ -193,9 +229,7 @@ def _spaces(table: Table, job: FitJob, notices: list[str]) -> Iterator[Space]:
             kinds = "".join(layer.kind for layer in layers)
             notices.append(f"the layers {kinds} were not searched, for their size; ask with layers={kinds!r}")
             continue
-        space = expand(
-            table.names, table.columns, job.grammar, layers, job.pool_kind, max_bytes=job.max_bytes
-        )
+        space, _ = grown(table, job.growth, layers)
         sizes[layers] = space.size
         yield space
 

@@ -49,6 +49,8 @@ __all__ = ["fit", "plan", "screen"]
 _PRESCREEN = 1000
 _MOST_ROUNDS = 5
 _MOST_TERMS = 20
+_IBART_CUT = "bart[rule=gse]"
+_IBART_LAYERS = "ubu"
 
 
 def screen(
@@ -282,6 +284,9 @@ def fit(
     binary: Names | None = None,
     pool: PoolKind = "cumulative",
     max_complexity: int | None = None,
+    keep: int | str | Mapping[str, int] | None = None,
+    cut: Screeners | None = None,
+    preset: Literal["ibart"] | None = None,
     terms: int = 4,
     choose: Literal["ebic", "bic", "aic", "cv"] = "ebic",
     folds: int = 5,
@@ -303,6 +308,12 @@ def fit(
     layers : str, optional
         As in `screen`; every prefix is searched first. By default ``u``, ``b``, ``ub``, ``bu``, ``bub``,
         ``ubb``, those too large left out with a notice.
+    keep, cut
+        As in `screen`: cuts between layers, so that deep formulas stay reachable.
+    preset : {"ibart"}, optional
+        Follow iBART (Ye, Senftle and Li 2021): BART's Global SE rule selects among the inputs and, between
+        layers, among all features, earlier selections kept; of the last space the LASSO, cross-validated,
+        selects the features whose subsets are tried. Layers are ``ubu`` where none are given.
     terms : int
         The most terms in the formula: up to 4 by exhaustive search, beyond on greedy and LASSO paths; at most
         20.
@@ -346,6 +357,12 @@ def fit(
             raise OptionError(f"{name} is {share!r}; give a share from 0 to below {most:g}")
     if max_complexity is not None:
         at_least_1("max_complexity", max_complexity)
+    if preset not in {None, "ibart"}:
+        raise OptionError(f"preset is {preset!r}; there is 'ibart'")
+    if preset is not None:
+        cut, layers = (_IBART_CUT if cut is None else cut), layers or _IBART_LAYERS
+    cutters, keeps = read_cutters(cut, keep, {}), read_keep(keep)
+    backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
     table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
@@ -361,7 +378,23 @@ def fit(
         level=level,
         snap=snap,
         seed=seed,
-        backend=Threads(available_cores() if jobs is None else at_least_1("jobs", jobs)),
+        backend=backend,
         max_bytes=read_memory(max_ram),
+        cut=None if not cutters else _request(cutters, seed, backend, table.response.n),
+        keeps=keeps,
+        ibart=preset is not None,
     )
     return fitted(table, job)
+
+
+def _request(screeners: tuple[AnyScreener, ...], seed: int, backend: Threads, rows: int) -> Request:
+    return Request(
+        screeners=screeners,
+        sign="free",
+        limit=None,
+        prescreen=_PRESCREEN,
+        seed=seed,
+        jobs=backend.jobs,
+        backend=backend,
+        chunk_size=chunk_size_for(rows),
+    )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import SpaceError
-from symscreen.expansion import expand
-from symscreen.expansion.layer import require
 from symscreen.expression import evaluate, key, to_text
+from symscreen.growth import Growth, grown
 from symscreen.models import residual_of
-from symscreen.result import cut_of, places_in, screened, uncut, with_margin
+from symscreen.result import places_in, screened, with_margin
 from symscreen.screeners import JointScreener, Screener
 from symscreen.table import with_response
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.expansion import Cut, PoolKind, Space
+    from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Request, Screened
@@ -185,33 +184,12 @@ def _places(
 
 
 def _one_round(table: Table, job: Job) -> Round:
-    cuts: list[dict[str, Any]] = []
-    cut_request = replace(job.request, screeners=job.cutters)
-
-    def cut(space: Space) -> Cut:
-        kind = space.counts[-1].kind
-        if job.keeps is not None and kind not in job.keeps:
-            what = f"a pool of {space.size:,} features after layer {len(space.counts) - 1}"
-            require(space.pool.bytes_with(space.size), job.max_bytes, what)
-            return uncut(space, job.request.backend, job.request.chunk_size)
-        keep = None if job.keeps is None else job.keeps[kind]
-        chosen = cut_of(space, table.response, cut_request, keep)
-        cuts.append(chosen.record)
-        return chosen.cut
-
-    space = expand(
-        table.names,
-        table.columns,
-        job.grammar,
-        job.layers,
-        job.pool_kind,
-        also=job.also,
-        cut=cut if job.cutters else None,
-        max_bytes=job.max_bytes,
-    )
+    cut = replace(job.request, screeners=job.cutters) if job.cutters else None
+    growth = Growth(job.grammar, job.pool_kind, job.also, cut, job.keeps, job.max_bytes)
+    space, cuts = grown(table, growth, job.layers)
     _require_room(space, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, tuple(cuts), np.arange(len(found.kept)))
+    return Round(space, found, cuts, np.arange(len(found.kept)))
 
 
 def _require_room(space: Space, job: Job) -> None:

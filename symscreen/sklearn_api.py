@@ -26,9 +26,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
-    layers, operators, unary, binary, pool, max_complexity, terms, choose, folds, split, level
+    layers, operators, unary, binary, pool, max_complexity, keep, cut, preset
         As of `symscreen.fit`.
-    snap, seed, jobs
+    terms, choose, folds, split, level, snap, seed, jobs
         As of `symscreen.fit`.
 
     Attributes
@@ -61,6 +61,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         binary: str | None = None,
         pool: str = "cumulative",
         max_complexity: int | None = None,
+        keep: int | str | None = None,
+        cut: str | None = None,
+        preset: str | None = None,
         terms: int = 4,
         choose: str = "ebic",
         folds: int = 5,
@@ -76,6 +79,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         self.binary = binary
         self.pool = pool
         self.max_complexity = max_complexity
+        self.keep = keep
+        self.cut = cut
+        self.preset = preset
         self.terms = terms
         self.choose = choose
         self.folds = folds

@@ -4,7 +4,7 @@ from symscreen.expansion.chunks import Block, blocks_of
 from symscreen.expansion.cut import Cut
 from symscreen.expansion.fates import REASONS, Fate
 from symscreen.expansion.grow import expand
-from symscreen.expansion.layer import PoolKind
+from symscreen.expansion.layer import PoolKind, require
 from symscreen.expansion.prune import numeric_copies
 from symscreen.expansion.space import LayerCount, Space
 
@@ -19,4 +19,5 @@ __all__ = [
     "blocks_of",
     "expand",
     "numeric_copies",
+    "require",
 ]

@@ -2,12 +2,13 @@
 
 from symscreen.models.choice import Candidate, Criterion, candidates_in, front, rivals_of
 from symscreen.models.constants import with_fitted_constants
+from symscreen.models.dictionary import named
 from symscreen.models.fit_result import FitResult
 from symscreen.models.fit_tables import fit_tables
 from symscreen.models.inference import Estimates, estimates_of, snapped
 from symscreen.models.paths import models_on_paths
 from symscreen.models.residual import residual_of
-from symscreen.models.search import Effort, Found, search
+from symscreen.models.search import Effort, Found, exhausted, search
 
 __all__ = [
     "Candidate",
@@ -18,9 +19,11 @@ __all__ = [
     "Found",
     "candidates_in",
     "estimates_of",
+    "exhausted",
     "fit_tables",
     "front",
     "models_on_paths",
+    "named",
     "residual_of",
     "rivals_of",
     "search",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.response import Response
 
-__all__ = ["EXACT", "Effort", "Found", "search"]
+__all__ = ["EXACT", "Effort", "Found", "exhausted", "search"]
 
 _VALUES_AT_A_TIME = 1 << 23
 
@@ -151,6 +151,27 @@ def search(spaces: Iterable[Space], response: Response, backend: Backend, effort
             active = np.union1d(active, finalists)
         found = _exhausted(found, active, response, backend, effort)
     return found
+
+
+def exhausted(
+    terms: Dictionary, searched: int, response: Response, backend: Backend, effort: Effort
+) -> Found:
+    """Try all subsets of a few features.
+
+    Parameters
+    ----------
+    terms : Dictionary
+        The features.
+    searched : int
+        How many they were chosen from.
+    response, backend, effort
+        As of `search`.
+
+    Returns
+    -------
+    Found
+    """
+    return _exhausted(Found(terms, {}, searched, 0), np.arange(len(terms)), response, backend, effort)
 
 
 def _scanned(

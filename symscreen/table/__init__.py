@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from symscreen.table.read import frame_columns, read_table
-from symscreen.table.record import Table, some_rows, with_response
+from symscreen.table.record import Table, some_rows, with_inputs, with_response
 
-__all__ = ["Table", "frame_columns", "read_table", "some_rows", "with_response"]
+__all__ = ["Table", "frame_columns", "read_table", "some_rows", "with_inputs", "with_response"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Table", "arranged", "some_rows", "with_response"]
+__all__ = ["Table", "arranged", "some_rows", "with_inputs", "with_response"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +140,14 @@ def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
     kept = np.zeros(table.response.n, dtype=np.bool_)
     kept[rows] = True
     part = arranged(inputs, table.response.values, table.response.name, kept=kept, notices=table.notices)
+    return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
+
+
+def with_inputs(table: Table, names: Sequence[str]) -> Table:
+    """Return a table of some of the inputs, at least one of them."""
+    inputs = {name: table.columns[table.names.index(name)] for name in names}
+    every = np.ones(table.response.n, dtype=np.bool_)
+    part = arranged(inputs, table.response.values, table.response.name, kept=every, notices=table.notices)
     return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
 
 

@@ -1,0 +1,130 @@
+"""From a table to a space: layers, and cuts between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from symscreen.errors import TableError
+from symscreen.expansion import expand, require
+from symscreen.expression import columns_of
+from symscreen.result import cut_of, uncut
+from symscreen.table import with_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symscreen.expansion import Cut, PoolKind, Space
+    from symscreen.expression import Expression
+    from symscreen.grammar import Grammar, Layer
+    from symscreen.result import Request
+    from symscreen.table import Table
+
+__all__ = ["Growth", "grown", "with_best_inputs"]
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How spaces are grown.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The rules.
+    pool_kind : {"cumulative", "strict"}
+        As in `expand`.
+    also : sequence of Expression
+        The user's own formulas.
+    cut : Request or None
+        Who cuts between layers, and how; None for no cuts.
+    keeps : mapping of str to int, or None
+        How many features stay after each kind of layer; a kind that is not named is not cut. None where the
+        screeners that cut say themselves what stays.
+    max_bytes : int or None
+        The memory allowed.
+    """
+
+    grammar: Grammar
+    pool_kind: PoolKind
+    also: Sequence[Expression]
+    cut: Request | None
+    keeps: Mapping[str, int] | None
+    max_bytes: int | None
+
+
+def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
+    """Grow a space.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    growth : Growth
+        How.
+    layers : sequence of Layer
+        What is applied.
+
+    Returns
+    -------
+    Space
+        With values.
+    tuple of dict
+        What the run's record tells of each cut.
+    """
+    told: list[dict[str, Any]] = []
+    request = growth.cut
+
+    def cut(space: Space) -> Cut:
+        assert request is not None  # noqa: S101  # it is passed on below only then
+        kind = space.counts[-1].kind
+        if growth.keeps is not None and kind not in growth.keeps:
+            what = f"a pool of {space.size:,} features after layer {len(space.counts) - 1}"
+            require(space.pool.bytes_with(space.size), growth.max_bytes, what)
+            return uncut(space, request.backend, request.chunk_size)
+        keep = None if growth.keeps is None else growth.keeps[kind]
+        chosen = cut_of(space, table.response, request, keep)
+        told.append(chosen.record)
+        return chosen.cut
+
+    space = expand(
+        table.names,
+        table.columns,
+        growth.grammar,
+        layers,
+        growth.pool_kind,
+        also=growth.also,
+        cut=None if request is None else cut,
+        max_bytes=growth.max_bytes,
+    )
+    return space, tuple(told)
+
+
+def with_best_inputs(table: Table, growth: Growth) -> Table:
+    """Leave out the inputs that those who cut do not select.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    growth : Growth
+        Who cuts.
+
+    Returns
+    -------
+    Table
+        As it was where nobody cuts.
+
+    Raises
+    ------
+    TableError
+        If they select none.
+    """
+    if growth.cut is None:
+        return table
+    grammar = growth.grammar.altered(unary=["id"])
+    space = expand(table.names, table.columns, grammar, grammar.parsed_layers("u"), "strict")
+    chosen = cut_of(space, table.response, growth.cut, None).cut.numbers.tolist()
+    kept = frozenset().union(*(columns_of(space.expression(number)) for number in chosen))
+    if not kept:
+        raise TableError("none of the inputs was selected: there is nothing to grow features from")
+    return with_inputs(table, sorted(kept))
