@@ -60,9 +60,7 @@ def main() -> None:
             for cut in result.record["cuts"]:
                 print(f"  layer {cut['layer']}: {cut['chosen']} of {cut['scored']:,} stay")
             for term, places in found.items():
-                print(
-                    f"  {term}: first in rank {places[0] if places else '-'}, {len(places)} of 20 rows hold it"
-                )
+                print(f"  {term}: first in rank {places[0] if places else '-'}, in {len(places)} of 20 rows")
             start = time.perf_counter()
             fitted = symscreen.fit(x, y, operators=grammar, layers="ubub", keep=keep, cut=options.cut)
             print(f"  fit in {time.perf_counter() - start:.1f} s: {fitted.formula.rounded(4).equation}")

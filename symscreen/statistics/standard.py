@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Standardised", "standardised"]
 
+_SMALLEST, _LARGEST = 5e-324, np.finfo(np.float64).max
+
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
@@ -46,10 +48,13 @@ class Standardised:
         Returns
         -------
         coefficients : float64 array, shape (…, q)
+            Infinite where a feature is so small that its coefficient leaves float64.
         intercepts : float64 array, shape (…)
         """
-        own = coefficients / self.scales
-        return own, self.mean - (own * self.centres).sum(axis=-1)
+        with np.errstate(over="ignore"):
+            own = coefficients / self.scales
+        # centre / scale first: it is of moderate size where the coefficient on its own is not
+        return own, self.mean - (coefficients * (self.centres / self.scales)).sum(axis=-1)
 
 
 def standardised(values: NDArray[np.float64], target: NDArray[np.float64]) -> Standardised:
@@ -58,7 +63,7 @@ def standardised(values: NDArray[np.float64], target: NDArray[np.float64]) -> St
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        One row a feature.
+        One row a feature, finite, of any size.
     target : float64 array, shape (n,)
         The response.
 
@@ -71,13 +76,33 @@ def standardised(values: NDArray[np.float64], target: NDArray[np.float64]) -> St
     >>> standardised(np.array([[1.0, 3.0]]), np.array([5.0, 7.0])).features.tolist()
     [[-1.0, 1.0]]
     """
-    centres = values.mean(axis=1)
-    centred = values - centres[:, None]
+    centred, centres, exponents = _centred(values)
     size = np.abs(centred).max(axis=1, initial=0.0)
-    size[size == 0.0] = 1.0
-    # near 1 before squaring, so that neither 1e200 overflows nor 1e-200 vanishes
+    constant = size == 0.0
+    size[constant] = 1.0
+    # near 1 before squaring: a feature of 1e8 ± 1e-8 has squares of 1e-32 times its own size
     near = centred / size[:, None]
     spread = np.sqrt((near * near).mean(axis=1))
-    spread[spread == 0.0] = 1.0
-    mean = float(target.mean())
-    return Standardised(near / spread[:, None], target - mean, centres, size * spread, mean)
+    spread[constant] = 1.0
+    # a number even where rounding would take it to 0 or beyond float64
+    with np.errstate(over="ignore"):
+        scales = np.clip(np.ldexp(size * spread, exponents), _SMALLEST, _LARGEST)
+    scales[constant] = 1.0
+    aim, mean, exponent = _centred(target[None])
+    return Standardised(
+        near / spread[:, None], np.ldexp(aim[0], exponent[0]), centres, scales, float(mean[0])
+    )
+
+
+def _centred(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+    """Return (values − centre)·2^−exponent, the centres, and the exponents, so that no sum overflows."""
+    exponents = np.frexp(np.abs(values).max(axis=1, initial=0.0))[1]
+    small = np.ldexp(values, -exponents[:, None])
+    # the mean is sought from the first row on, so that a constant is centred to exactly zero
+    start = small[:, 0].copy()
+    small -= start[:, None]
+    shift = small.mean(axis=1)
+    small -= shift[:, None]
+    return small, np.ldexp(start + shift, exponents), exponents

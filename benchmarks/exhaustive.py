@@ -1,0 +1,80 @@
+"""Models per second: all pairs, triples and fours of some features; a stream of features with a small core.
+
+Whole calls, with the fit of the finalists on the columns; for pairs, and for a small core, that and the inner
+products are most of it. On a machine that is busy otherwise, the rate per second of processor time is what to
+compare. The scan is bound by the multiplier: a model costs six products, so a core that multiplies eight
+doubles a cycle at 3 GHz tries no more than 4e9 models a second; what is read stays in the two nearest caches.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from math import comb
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+
+from symscreen.statistics.core_scan import scan_core
+from symscreen.statistics.exhaustive import best_models
+from symscreen.statistics.gram import gram_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS = 400
+KEEP = 100
+SUBSETS = ((2, 500), (3, 500), (3, 1000), (4, 100), (4, 150), (4, 250))
+STREAM, CORES = 16_384, ((1, 40), (2, 40), (2, 60), (3, 40))
+
+
+def table(features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal features and a response of three of them with noise."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(features, ROWS))
+    return values, values[0] + values[features // 2] - values[-1] + rng.normal(size=ROWS)
+
+
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the least wall and processor time of seven runs, after one that compiles."""
+    work()
+    wall, processor = [], []
+    for _ in range(7):
+        start, used = time.perf_counter(), time.process_time()
+        work()
+        wall.append(time.perf_counter() - start)
+        processor.append(time.process_time() - used)
+    return min(wall), min(processor)
+
+
+def report(what: str, models: int, work: Callable[[], object]) -> None:
+    """Print the rate of a call."""
+    wall, processor = seconds(work)
+    print(
+        f"{what}: {models:,} models in {wall * 1e3:.1f} ms, {models / wall:.2e} a second, "
+        f"{models / processor:.2e} a second of processor time"
+    )
+
+
+def main() -> None:
+    """Print one line for each size and number of threads."""
+    print(f"{platform.machine()}, Python {platform.python_version()}, numba {numba.__version__}, n = {ROWS}")
+    values, target = table(500)
+    print(f"inner products of 500 features: {seconds(lambda: gram_of(values, target))[0] * 1e3:.1f} ms")
+    for size, features in SUBSETS:
+        gram = gram_of(*table(features))
+        for jobs in (1, 2):
+            what = f"size {size} of {features}, jobs {jobs}"
+            report(what, comb(features, size), lambda: best_models(gram, size, KEEP, jobs))  # noqa: B023 - called at once
+    stream, target = table(STREAM)
+    for size, simple in CORES:
+        core = gram_of(np.random.default_rng(1).normal(size=(simple, ROWS)), target)
+        for jobs in (1, 2):
+            what = f"each of {STREAM:,} features with {size} of {simple}, jobs {jobs}"
+            models = STREAM * comb(simple, size)
+            report(what, models, lambda: scan_core(stream, core, sizes=[size], keep=KEEP, jobs=jobs))  # noqa: B023
+
+
+if __name__ == "__main__":
+    main()
