@@ -21,6 +21,7 @@ from symscreen.models import (
     front,
     models_on_paths,
     named,
+    preferred,
     rivals_of,
     search,
     snapped,
@@ -136,9 +137,7 @@ def fitted(table: Table, job: FitJob) -> FitResult:
     criterion: Criterion = "ebic" if job.choose == "cv" else job.choose  # type: ignore[assignment]
     candidates = candidates_in(found, choosing.response.n, criterion)
     errors = _nested_errors(choosing, job, criterion) if job.choose == "cv" else None
-    if errors is not None:
-        candidates = _by_size(candidates, errors)
-    chosen, rest = candidates[0], candidates[1:]
+    chosen = preferred(candidates) if errors is None else _of_size(candidates, errors)
     expressions = tuple(found.terms.expressions[place] for place in chosen.members)
     if holding is None:
         notices.append(
@@ -148,7 +147,9 @@ def fitted(table: Table, job: FitJob) -> FitResult:
     formula, estimates, simple = _estimated(expressions, choosing if holding is None else holding, job)
     if job.snap and not simple:
         notices.append("the coefficients are as fitted: the data do not allow simple numbers for all")
-    shown = front([chosen, *rest])
+    shown = front(candidates)
+    if chosen not in shown:
+        shown = sorted([*shown, chosen], key=lambda one: (one.complexity, -one.share))
     near = rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS)
     terms, front_table, rival_table = fit_tables(
         found,
@@ -274,11 +275,10 @@ def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[floa
     return [float(error) for error in squares.mean(axis=0)]
 
 
-def _by_size(candidates: Sequence[Candidate], errors: Sequence[float]) -> list[Candidate]:
-    """Put the best model of the size with the least error first."""
+def _of_size(candidates: Sequence[Candidate], errors: Sequence[float]) -> Candidate:
+    """Return the best model of the size with the least error."""
     size = int(np.argmin(errors)) + 1
-    first = next((one for one in candidates if len(one.members) == size), candidates[0])
-    return [first, *(one for one in candidates if one is not first)]
+    return next((one for one in candidates if len(one.members) == size), candidates[0])
 
 
 def _values(formula: Formula, table: Table) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """Sparse models on screened features: searched, chosen, fitted."""
 
-from symscreen.models.choice import Candidate, Criterion, candidates_in, front, rivals_of
+from symscreen.models.choice import Candidate, Criterion, candidates_in, front, preferred, rivals_of
 from symscreen.models.constants import with_fitted_constants
 from symscreen.models.dictionary import named
 from symscreen.models.fit_result import FitResult
@@ -24,6 +24,7 @@ __all__ = [
     "front",
     "models_on_paths",
     "named",
+    "preferred",
     "residual_of",
     "rivals_of",
     "search",

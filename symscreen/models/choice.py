@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from symscreen.models.search import Found
 
-__all__ = ["Candidate", "Criterion", "candidates_in", "front", "rivals_of"]
+__all__ = ["Candidate", "Criterion", "candidates_in", "front", "preferred", "rivals_of"]
 
 Criterion = Literal["ebic", "bic", "aic"]
 
+_BARE_MENTION = 2.0
 _SAME = 9  # digits: models whose unexplained shares agree so far span the same space
 
 
@@ -99,6 +100,26 @@ def _score(found: Found, members: tuple[int, ...], rows: int, criterion: Criteri
         return fit + 2 * k
     searched = 2 * sum(log(found.terms.rivals[place]) for place in members) if criterion == "ebic" else 0.0
     return fit + k * log(rows) + searched
+
+
+def preferred(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the simplest of the models that the criterion cannot tell from the best.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        Best first, as `candidates_in` returns them.
+
+    Returns
+    -------
+    Candidate
+        Among those within 2 points, which is "not worth more than a bare mention" (Kass and Raftery 1995,
+        J. Am. Stat. Assoc. 90, 773-795), the least complex; of exact formulas the first.
+    """
+    best = candidates[0]
+    if best.share <= EXACT:
+        return best
+    return min((one for one in candidates if one.score <= best.score + _BARE_MENTION), key=_simplicity)
 
 
 def front(candidates: Iterable[Candidate]) -> list[Candidate]:
