@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import fit, plan, screen
     from symscreen.result.screen_result import ScreenResult
+    from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
 
@@ -24,6 +25,7 @@ __all__ = [
     "SymbolicRegressor",
     "SymscreenError",
     "__version__",
+    "check_screener",
     "datasets",
     "fit",
     "load_grammar",
@@ -38,6 +40,7 @@ _HOMES = {
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
+    "check_screener": "symscreen.screeners.checks",
     "fit": "symscreen.pipeline",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",

@@ -12,9 +12,11 @@ from symscreen.export import Formula
 from symscreen.expression import evaluate
 from symscreen.growth import Growth, grown, with_best_inputs
 from symscreen.models import (
+    EXACT,
     Effort,
     FitResult,
     candidates_in,
+    constants_in,
     estimates_of,
     exhausted,
     fit_tables,
@@ -51,7 +53,9 @@ _MOST_CANDIDATES = 3_000_000  # of a layer that nobody asked for: seconds, not m
 _ROUNDING = 1e-13  # of the response's largest magnitude: an intercept below it is none
 _MARGIN = 10.0  # of the criterion: e^5 = 148 to 1 against a rival at the margin
 _MOST_RIVALS = 10
-_REFINED = 20  # how many of the best models have the constants inside their terms fitted
+_REFINED = 3  # how many models of each complexity have the constants inside their terms fitted
+_MOST_REFINED = 40
+_MOST_CONSTANTS = 3
 _ON_PATHS = 300  # features that greedy and LASSO paths choose from
 
 
@@ -241,15 +245,30 @@ def _candidates(layer: Layer, pool: int) -> int:
 
 
 def _with_constants(found: Found, table: Table) -> Found:
-    """Fit the constants inside the terms of the best models."""
+    """Fit the constants inside the terms of the best models of each complexity, the simpler ones first."""
     columns = dict(zip(table.names, table.columns, strict=True))
-    ranked = candidates_in(found, table.response.n, "ebic")[:_REFINED]
-    for one in ranked:
-        terms = tuple(found.terms.expressions[place] for place in one.members)
+    for members in _to_refine(found):
+        terms = tuple(found.terms.expressions[place] for place in members)
         better, share = with_fitted_constants(terms, columns, table.response.values)
-        if better != terms and share < one.share:
-            found = found.with_model(better, columns, share, one.members)
+        if better != terms and share < found.models[members]:
+            found = found.with_model(better, columns, share, members)
+        if share <= EXACT:
+            break
     return found
+
+
+def _to_refine(found: Found) -> list[tuple[int, ...]]:
+    """Choose models whose constants are worth fitting: a start far from the truth makes a poor fit so far."""
+    inside = np.array([constants_in(term) for term in found.terms.expressions])
+    by_complexity: dict[int, list[tuple[int, ...]]] = {}
+    for members in sorted(found.models, key=lambda members: (found.models[members], members)):
+        if 0 < inside[list(members)].sum() <= _MOST_CONSTANTS:
+            complexity = len(members) + int(found.terms.complexity[list(members)].sum())
+            by_complexity.setdefault(complexity, []).append(members)
+    best = [
+        members for complexity in sorted(by_complexity) for members in by_complexity[complexity][:_REFINED]
+    ]
+    return best[:_MOST_REFINED]
 
 
 def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[float]:

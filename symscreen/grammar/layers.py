@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import GrammarError, OptionError, nearest
+from symscreen.grammar.operator import meant_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ class Layer:
 def named_operators(
     names: Sequence[str], arity: int, operators: Mapping[str, Operator], where: str
 ) -> tuple[Operator, ...]:
-    """Look up operators of one arity by name, each once.
+    """Look up operators of one arity by name, each once; a family's name means all of its operators.
 
     Parameters
     ----------
@@ -62,15 +63,17 @@ def named_operators(
     """
     found: dict[str, Operator] = {}
     for name in map(str.strip, names):
-        if name not in operators:
+        meant = meant_by(name, operators)
+        if not meant:
             same = [known.name for known in operators.values() if known.arity == arity]
             raise GrammarError(f"{where}: there is no {_WORD[arity]} operator {name!r}{nearest(name, same)}")
-        if operators[name].arity != arity:
-            other = _WORD[operators[name].arity]
+        if meant[0].arity != arity:
+            other = _WORD[meant[0].arity]
             raise GrammarError(f"{where}: {name!r} is a {other} operator; list it under {other}")
-        if name in found:
-            raise GrammarError(f"{where}: {name!r} is listed twice")
-        found[name] = operators[name]
+        for operator in meant:
+            if operator.name in found:
+                raise GrammarError(f"{where}: {operator.name!r} is listed twice")
+            found[operator.name] = operator
     return tuple(found.values())
 
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import FormulaError, GrammarError, InputError, nearest
 from symscreen.grammar.built_in import OPERATORS
-from symscreen.grammar.define import define_operator
+from symscreen.grammar.define import define_family, define_operator
 from symscreen.grammar.formula import quote_column
 from symscreen.grammar.grammar import Grammar
 from symscreen.grammar.layers import named_operators, parse_layers
+from symscreen.grammar.operator import meant_by
 from symscreen.shipped import shipped_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from symscreen.grammar.operator import Operator
 
@@ -116,7 +117,7 @@ class _Reader:
             if key not in keys:
                 raise self.wrong(key, f"this key has no meaning{nearest(key, keys)}")
 
-    def known(self, key: str, names: Iterable[str], operators: Mapping[str, Any]) -> None:
+    def known(self, key: str, names: Iterable[str], operators: Sequence[str]) -> None:
         for name in names:
             if name not in operators:
                 raise self.wrong(key, f"there is no operator {name!r}{nearest(name, operators)}")
@@ -150,6 +151,13 @@ class _Reader:
         if len(set(value)) < len(value):
             raise self.wrong(key, "a number is listed twice")
         return tuple(value)
+
+    def starts(self, key: str) -> list[float]:
+        value = self.content[key]
+        starts = value if isinstance(value, list) else [value]
+        if not starts or not all(_whole(item) or isinstance(item, float) for item in starts):
+            raise self.unexpected(key, "a number to start from, or a list of such as [0.1, 1, 10]")
+        return starts
 
     def table(self, key: str) -> _Reader:
         value = self.content.get(key, {})
@@ -195,44 +203,69 @@ def _operators(reader: _Reader) -> dict[str, Operator]:
     if len(definitions.content) > _MAX_DEFINED:
         raise reader.wrong("define", f"{len(definitions.content)} operators; at most {_MAX_DEFINED} are read")
     for name in costs.content:
-        costs.known(name, [name], OPERATORS | definitions.content)
+        costs.known(name, [name], [*OPERATORS, *definitions.content])
         if name == "id":
             raise costs.wrong(name, "id leaves a formula as it is and costs nothing")
     operators = {name: _costing(operator, costs) for name, operator in OPERATORS.items()}
     for name in definitions.content:
-        operators[name] = _costing(_defined(name, definitions, operators), costs)
+        for operator in _defined(name, definitions, operators):
+            operators[operator.name] = _costing(operator, costs)
     return operators
 
 
 def _costing(operator: Operator, costs: _Reader) -> Operator:
-    cost = costs.number(operator.name, 0)
+    cost = costs.number(operator.family.name if operator.family else operator.name, 0)
     return operator if cost is None else replace(operator, cost=cost)
 
 
-def _defined(name: str, definitions: _Reader, operators: Mapping[str, Operator]) -> Operator:
+def _spelt_out(names: Iterable[str], operators: Mapping[str, Operator]) -> list[str]:
+    """Put all operators of a family in the place of its name; what is neither stays, to be refused."""
+    return [
+        one for name in names for one in ([operator.name for operator in meant_by(name, operators)] or [name])
+    ]
+
+
+def _defined(name: str, definitions: _Reader, operators: Mapping[str, Operator]) -> tuple[Operator, ...]:
     if quote_column(name) != name:
         raise definitions.wrong(name, "an operator's name must be a plain identifier such as sinpi")
     if name in operators:
         raise definitions.wrong(name, "this name is taken; choose another")
     definition = definitions.table(name)
-    definition.only(("formula", "cost"))
+    definition.only(("formula", "cost", "parameters"))
     formula, cost = definition.text("formula", ""), definition.number("cost", 0)
     if not formula:
         raise definition.wrong("formula", 'missing; give for instance formula = "sin(pi*x)"')
+    parameters = definition.table("parameters")
+    starts = {parameter: parameters.starts(parameter) for parameter in parameters.content}
     try:
-        return define_operator(name, formula, operators, cost=cost)
-    except (FormulaError, GrammarError) as error:
+        if starts:
+            # a copy: what later definitions add is none of this one's
+            return define_family(name, formula, starts, dict(operators), cost=cost)
+        return (define_operator(name, formula, operators, cost=cost),)
+    except FormulaError as error:
         raise definition.wrong("formula", str(error)) from None
+    except GrammarError as error:
+        raise definition.wrong("parameters" if starts else "formula", str(error)) from None
 
 
 def _rules(reader: _Reader, operators: Mapping[str, Operator]) -> dict[str, frozenset[str]]:
+    """Read rules by operator; what is said of a family holds for each of its operators."""
+    rules: dict[str, frozenset[str]] = {}
     for name in reader.content:
-        reader.known(name, [name], operators)
-    return {name: frozenset(reader.texts(name)) for name in reader.content}
+        reader.known(name, [name], _names(operators))
+        for one in _spelt_out([name], operators):
+            rules[one] = rules.get(one, frozenset()) | frozenset(reader.texts(name))
+    return rules
 
 
 def _nestings(reader: _Reader, operators: Mapping[str, Operator]) -> dict[str, frozenset[str]]:
     rules = _rules(reader, operators)
-    for name in rules:
-        reader.known(name, reader.texts(name), operators)
-    return rules
+    for name in reader.content:
+        reader.known(name, reader.texts(name), _names(operators))
+    return {outer: frozenset(_spelt_out(inner, operators)) for outer, inner in rules.items()}
+
+
+def _names(operators: Mapping[str, Operator]) -> list[str]:
+    """Name all that a rule may speak of: operators and families."""
+    families = dict.fromkeys(one.family.name for one in operators.values() if one.family)
+    return list(dict.fromkeys((*operators, *families)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from symscreen.grammar.formula import Syntax
 
     Values = NDArray[np.float64]
     Residues = NDArray[np.uint64]
 
-__all__ = ["Domain", "Monotone", "Notation", "Operator", "UnitRule", "in_domain"]
+__all__ = ["Domain", "Family", "Monotone", "Notation", "Operator", "UnitRule", "in_domain", "meant_by"]
 
 
 class Domain(StrEnum):
@@ -88,6 +90,37 @@ class Notation:
 
 
 @dataclass(frozen=True, slots=True)
+class Family:
+    """What an operator with parameters came from: all that is needed to give them other values.
+
+    A space holds one operator for each combination of starting values; they differ in `values` alone.
+    `symscreen.grammar.define.written_out` makes functions of the formula.
+
+    Parameters
+    ----------
+    name : str
+        As the grammar defines it; its operators are called ``name_1``, ``name_2``, …
+    parameters : tuple of str
+        The parameters' names, in the order of `values`.
+    values : tuple of float
+        This operator's values; an `int` where they are whole.
+    starts : tuple of tuple of float
+        The values of all operators of the family, in their order.
+    tree : Syntax
+        The formula, with the parameters' names in it.
+    operators : mapping of str to Operator
+        Those that the formula may call.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    values: tuple[float, ...]
+    starts: tuple[tuple[float, ...], ...]
+    tree: Syntax
+    operators: Mapping[str, Operator] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """A unary or binary function with everything that symscreen knows about it.
 
@@ -125,6 +158,8 @@ class Operator:
         (division multiplies by an inverse).
     notation : Notation
         How it is written.
+    family : Family or None
+        What it came from, where its formula has parameters.
     """
 
     name: str
@@ -142,12 +177,29 @@ class Operator:
     cancels: bool = False
     prepare_right: Callable[[Residues], Residues] | None = None
     notation: Notation = Notation()
+    family: Family | None = None
 
     def key(self, *arguments: Residues) -> Residues:
         """Return the fingerprint of the value from those of the arguments, shape (…, 2)."""
         if self.prepare_right is not None:
             arguments = (*arguments[:-1], self.prepare_right(arguments[-1]))
         return self.fingerprint(*arguments)
+
+
+def meant_by(name: str, operators: Mapping[str, Operator]) -> tuple[Operator, ...]:
+    """Find what a name in a list stands for: an operator, or all of a family; nothing if there is neither.
+
+    Examples
+    --------
+    >>> from symscreen.grammar.built_in import OPERATORS
+    >>> from symscreen.grammar.define import define_family
+    >>> decay = define_family("decay", "exp(-a*x)", {"a": [0.1, 1]}, OPERATORS)
+    >>> [operator.name for operator in meant_by("decay", {operator.name: operator for operator in decay})]
+    ['decay_1', 'decay_2']
+    """
+    if name in operators:
+        return (operators[name],)
+    return tuple(one for one in operators.values() if one.family is not None and one.family.name == name)
 
 
 def in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expression import complexity, evaluate, key
+from symscreen.models.constants import constants_in
 from symscreen.models.dictionary import Dictionary, dictionary_of, empty_dictionary, named
 from symscreen.statistics.core_scan import CoreModels, merged, scan_core
 from symscreen.statistics.exhaustive import best_models
@@ -105,11 +106,13 @@ class Found:
             The model that it came from, in the order of its terms.
         """
         old = list(instead)
+        fitted = np.array([constants_in(self.terms.expressions[place]) for place in old])
         made = Dictionary(
             tuple(terms),
             np.array([evaluate(term, columns) for term in terms]),
             np.array([complexity(term) for term in terms], dtype=np.int64),
-            self.terms.rivals[old],
+            # each constant is one more parameter: log n in the criterion, as a coefficient's
+            self.terms.rivals[old] * np.sqrt(float(self.terms.values.shape[1])) ** fitted,
             np.array([key(term) for term in terms], dtype=np.uint64),
         )
         grown, places = self.terms.with_new(made)

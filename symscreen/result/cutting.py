@@ -59,7 +59,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     request : Request
         The screeners that cut, and how they work; its limit is not used.
     keep : int or None
-        How many features to keep at most. Column screeners keep their best, affine copies merged, and of
+        How many features to keep at most; None for as many as there are. Column screeners keep their best, affine copies merged, and of
         several the union by the best place in any; joint screeners keep what they select, and all that an
         earlier cut has kept.
 
@@ -71,7 +71,8 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     columns = tuple(one for one in request.screeners if isinstance(one, Screener))
     leaders = leaders_of(request.screeners)
     used = columns or leaders
-    limit = with_margin(keep or 1)
+    most = space.size if keep is None else keep
+    limit = with_margin(most)
     keeps = [Keep(place, "affine", mirrored=True, limit=limit) for place in range(len(columns))]
     kinds = sorted({"affine", *(one.blind_to for one in joint)}) if joint else []
     margin = with_margin(request.prescreen)
@@ -79,7 +80,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     scorer = Scorer(space, response, used, request.sign, tuple(keeps))
     outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
     lists = iter(outcome.kept)
-    own = [final_classes(next(lists), space, keep or 1) for _ in columns]
+    own = [final_classes(next(lists), space, most) for _ in columns]
     showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}
     told = {}
     for one in joint:
@@ -92,7 +93,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
                 "settings": dict(one.all_settings),
                 **ruling.verdict.record,
             }
-    chosen = united(own, space.size if keep is None else keep).number if own else space.base[:0]
+    chosen = united(own, most).number if own else space.base[:0]
     if joint:
         chosen = np.union1d(np.arange(len(space.base)), chosen)
     record = {

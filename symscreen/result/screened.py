@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.errors import OptionError
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.joint import class_sizes, judged, show
 from symscreen.result.kept import every_feature, none_kept, rounded
@@ -56,6 +57,11 @@ class Request:
         Candidates a task.
     progress : callable, optional
         Called with (candidates done, candidates in all).
+
+    Raises
+    ------
+    OptionError
+        If the seed is not a whole number of at least 0.
     """
 
     screeners: tuple[Screener | JointScreener, ...]
@@ -67,6 +73,11 @@ class Request:
     backend: Backend
     chunk_size: int
     progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
+        if not whole or self.seed < 0:
+            raise OptionError(f"seed is {self.seed!r}; give a whole number of at least 0")
 
     @property
     def columns(self) -> tuple[Screener, ...]:

@@ -2,12 +2,15 @@
 
 from symscreen.screeners.asked import AnyScreener, screeners_asked
 from symscreen.screeners.base import Screener, Sign
+from symscreen.screeners.checks import check_screener
+from symscreen.screeners.correlation import PEARSON
 from symscreen.screeners.dependence import XI
 from symscreen.screeners.divergence import T0
 from symscreen.screeners.joint import JointScreener, Option, Path, Shown, Verdict
 from symscreen.screeners.registry import SCREENERS
 
 __all__ = [
+    "PEARSON",
     "SCREENERS",
     "T0",
     "XI",
@@ -19,5 +22,6 @@ __all__ = [
     "Shown",
     "Sign",
     "Verdict",
+    "check_screener",
     "screeners_asked",
 ]

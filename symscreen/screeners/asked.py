@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ _ONE = re.compile(r"\s*([^\[\],=]*?)\s*(?:\[([^\[\]]*)\])?\s*(?:,|$)")
 
 
 def screeners_asked(
-    asked: str | Sequence[str | AnyScreener],
+    asked: str | AnyScreener | Sequence[str | AnyScreener],
     shorthand: Mapping[str, object] | None = None,
     *,
     beside: Sequence[AnyScreener] = (),
@@ -32,15 +33,15 @@ def screeners_asked(
 
     Parameters
     ----------
-    asked : str, or sequence of str, Screener or JointScreener
+    asked : str, Screener, JointScreener, or a sequence of them
         ``"t0,lasso[engine=glmnet,folds=5]"``, or its parts in a list; at least one, each once.
     shorthand : mapping, optional
-        Settings for whichever of the screeners has an option of that name, such as ``{"rule": "gse"}``;
-        None is no setting.
+        Settings for whichever of the screeners has an option of that name that takes the value, such as
+        ``{"rule": "gse"}``; None is no setting. What stands in a screener's own brackets goes first.
     beside : sequence of Screener or JointScreener
-        Others that may have the option of a shorthand instead.
+        Others that may take a shorthand instead.
     partly : bool
-        Whether a shorthand that none of these has is left for others.
+        Whether a shorthand that none of these takes is left for others.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def screeners_asked(
     ------
     OptionError
         If there is none, one is unknown (with near matches), named twice, has no such option, or needs an
-        extra that is not installed; or if no screener has the option of a shorthand.
+        extra that is not installed; or if no screener takes a shorthand.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def screeners_asked(
     ['xi', 't0']
     """
     found: list[AnyScreener] = []
-    for part in [asked] if isinstance(asked, str) else list(asked):
+    for part in list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]:
         found += [part] if isinstance(part, Screener | JointScreener) else _parsed(part)
     if not found:
         raise OptionError("no screener is named; give for instance --screener t0")
@@ -67,16 +68,18 @@ def screeners_asked(
         if name in names[:place]:
             raise OptionError(f"the screener {name!r} is named twice")
     given = {name: value for name, value in (shorthand or {}).items() if value is not None}
+    if not partly:
+        for name, value in given.items():
+            _require_taker((*found, *beside), name, value)
     found = [_with_shorthand(one, given) for one in found]
-    for name in given:
-        if not partly and not any(name in _options(one) for one in (*found, *beside)):
-            raise OptionError(f"none of the screeners {', '.join(names)} has an option {name!r}")
     for one in found:
         _require_extra(one)
     return tuple(found)
 
 
 def _parsed(text: str) -> list[AnyScreener]:
+    if not isinstance(text, str):
+        raise OptionError(f"a screener is {text!r}; give its name, such as 't0'")
     found: list[AnyScreener] = []
     place = 0
     while place < len(text):
@@ -111,14 +114,39 @@ def _with_settings(name: str, settings: str | None) -> AnyScreener:
     return screener.with_settings(given)
 
 
-def _options(screener: AnyScreener) -> set[str]:
-    return {option.name for option in screener.options} if isinstance(screener, JointScreener) else set()
+def _has(screener: AnyScreener, option: str) -> bool:
+    return isinstance(screener, JointScreener) and option in {each.name for each in screener.options}
+
+
+def _require_taker(screeners: Sequence[AnyScreener], option: str, value: object) -> None:
+    """Refuse a shorthand that no screener takes; where one has the option, say what that takes."""
+    having = [one for one in screeners if isinstance(one, JointScreener) and _has(one, option)]
+    if not having:
+        names = ", ".join(dict.fromkeys(one.name for one in screeners))
+        raise OptionError(f"none of the screeners {names} has an option {option!r}; leave it out")
+    refused = [error for one in having if (error := _refusal(one, option, value)) is not None]
+    if len(refused) == len(having):
+        raise refused[0]
+
+
+def _refusal(screener: JointScreener, option: str, value: object) -> OptionError | None:
+    try:
+        screener.with_settings({option: value})
+    except OptionError as error:
+        return error
+    return None
 
 
 def _with_shorthand(screener: AnyScreener, given: Mapping[str, object]) -> AnyScreener:
+    """Set what the screener takes: one screener's rule may have no meaning for another."""
     if isinstance(screener, Screener):
         return screener
-    return screener.with_settings({name: given[name] for name in given if name in _options(screener)})
+    taken = {
+        name: value
+        for name, value in given.items()
+        if _has(screener, name) and name not in screener.settings and _refusal(screener, name, value) is None
+    }
+    return screener.with_settings(taken)
 
 
 def _require_extra(screener: AnyScreener) -> None:

@@ -59,7 +59,8 @@ def best_subsets(
     floor : float
         RSS from which down nothing is left to explain: larger sizes are not tried.
     budget : int
-        The most `work` to do, over all sizes; beyond it models are the best found so far.
+        The most `work` to do, over all sizes; beyond it models are the best found so far. Below 0, nothing
+        is searched, and models are those that no single exchange betters.
 
     Returns
     -------

@@ -2,15 +2,10 @@
 
 As in leaps and bounds (Furnival and Wilson 1974), the search rests on this: RSS only rises as features leave,
 so that no subset of a set S fits better than S. At a node of the search some features are in for good and the
-others are free; S is both. The models of the size sought have room for some of the free ones. If leaving out
-a single free feature raises RSS by d₁ ≥ d₂ ≥ …, each of these models has::
-
-    RSS ≥ RSS(S) + d_{room+1}
-
-because of the room + 1 features that are dearest to lose, one must go. The node is closed where that is no
-less than the best RSS found so far; else it branches on the dearest feature, first with it, then without it.
-One projection updates a node either way, as in `stepwise`: over what the members leave of the features where
-one comes in, over the dual vectors of the free features where one goes.
+others are free; S is both, and RSS(S) bounds all models below. The node branches on the free feature that is
+dearest to lose, first with it, then without it; where RSS without it is no less than the best found so far,
+the second branch is closed unseen. One projection updates a node either way, as in `stepwise`: over what the
+members leave of the features where one comes in, over the dual vectors of the free features where one goes.
 
 A linearly dependent S has no dual vectors. Its node branches on a feature that lies in the span of others,
 until none does; dependent models are not visited, for a smaller one fits as well.
@@ -117,14 +112,14 @@ def _visit(k: int, g: int, free: Flags, least: float, has_dual: bool, search: _S
         _try_last(free, search)
     if room == 1 or count < room or work[0] > work[1]:
         return
-    dearest, rise, bound = -1, 0.0, 0.0
+    dearest, rise = -1, 0.0
     if not has_dual:
         work[0] += count  # so much dearer are dual vectors made anew
         least, dearest = _duals(free, k, g, search)
         has_dual = dearest < 0
     if has_dual:
-        dearest, rise, bound = _dearest(free, gone.along[g], gone.squares[g], room)
-    if least + bound >= best[0] * (1.0 - TIE):
+        dearest, rise = _largest(free, gone.along[g], gone.squares[g])
+    if least >= best[0] * (1.0 - TIE):
         return
     free[dearest] = False
     search.present[k] = dearest
@@ -184,11 +179,8 @@ def _close_spanned(free: Flags, squares: Values, tolerance: Values, widest: floa
 def _try_last(free: Flags, search: _Search) -> None:
     """Fill the last place with the free feature that lowers RSS most; keep the model if it is the best."""
     members, k = search.members, search.model.size - 1
-    gain, last, rss = -1.0, -1, 0.0
-    for f in range(free.size):
-        along, square = members.along[k, f], members.squares[k, f]
-        if free[f] and along * along > gain * square:
-            gain, last = along * along / square, f
+    rss = 0.0
+    last, gain = _largest(free, members.along[k], members.squares[k])
     for i in range(members.aim.shape[1]):
         rss += members.aim[k, i] * members.aim[k, i]
     rss = max(rss - gain, 0.0)
@@ -200,23 +192,13 @@ def _try_last(free: Flags, search: _Search) -> None:
 
 
 @kernel
-def _dearest(free: Flags, along: Values, squares: Values, room: int) -> tuple[int, float, float]:
-    """Find the free feature that is dearest to lose, d₁, and d_{room+1} (0 where there are not so many)."""
-    top = np.zeros(room + 1)
-    dearest = -1
+def _largest(free: Flags, along: Values, squares: Values) -> tuple[int, float]:
+    """Find the free feature by which RSS falls most if it enters, or rises most if it goes; say how much."""
+    change, largest = -1.0, -1
     for f in range(free.size):
-        if not free[f]:
-            continue
-        cost = along[f] * along[f] / squares[f]
-        if dearest < 0 or cost > top[0]:
-            dearest = f
-        place = room
-        if cost > top[place]:
-            while place > 0 and cost > top[place - 1]:
-                top[place] = top[place - 1]
-                place -= 1
-            top[place] = cost
-    return dearest, top[0], top[room]
+        if free[f] and along[f] * along[f] > change * squares[f]:
+            change, largest = along[f] * along[f] / squares[f], f
+    return largest, change
 
 
 @kernel
@@ -236,10 +218,7 @@ def _duals(free: Flags, k: int, g: int, search: _Search) -> tuple[float, int]:
     columns, across = np.empty(q, dtype=np.int64), np.empty((q, r))
     m, spanned, waiting = 0, -1, free.copy()
     for _ in range(q):
-        j, most = -1, -1.0
-        for f in range(q):
-            if waiting[f] and members.along[k, f] ** 2 > most * members.squares[k, f]:
-                j, most = f, members.along[k, f] ** 2 / members.squares[k, f]
+        j, _ = _largest(waiting, members.along[k], members.squares[k])
         if j < 0:
             break
         waiting[j] = False

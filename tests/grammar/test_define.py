@@ -8,9 +8,18 @@ from hypothesis import strategies as st
 from strategies import BINARY, expressions, put_in
 
 from symscreen.errors import FormulaError, GrammarError
-from symscreen.expression import Column, apply, columns_of, evaluate, key, parse, to_sympy, to_text
+from symscreen.expression import Column, Constant, apply, columns_of, evaluate, key, parse, to_sympy, to_text
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import define_operator, finite_or_nan, look_up
+from symscreen.grammar.define import (
+    checked,
+    define_family,
+    define_operator,
+    finite_or_nan,
+    look_up,
+    plain_number,
+    written_out,
+)
+from symscreen.grammar.operator import meant_by
 
 X, Y = Column("x"), Column("y")
 of_x = expressions(st.just("x")).map(lambda tree: apply(OPERATORS["add"], X, tree))
@@ -172,3 +181,140 @@ def test_looking_up_gives_the_operator_itself():
 def test_only_infinities_become_nan():
     values = finite_or_nan(np.array([1.0, np.inf, -np.inf, np.nan, -0.0, 1e308]))
     np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, np.nan, -0.0, 1e308])
+
+
+FORMULAS = ["exp(-a*x)", "1/(x + a)", "x - a - b*x", "x**a + b", "-a**2*x", "a**x/`b`", "x ** ( a ) - b",
+            "(a - x)/(b - y)", "a*sin(b*(x - y)) + pi*a", "x**-a"]  # fmt: skip
+starts = st.one_of(st.integers(-9, 9), st.floats(-50, 50).map(lambda value: round(value, 3)))
+
+
+def family(formula, **parameters):
+    return define_family("f", formula, parameters, OPERATORS)
+
+
+@settings(max_examples=200, deadline=None)
+@given(formula=st.sampled_from(FORMULAS), a=starts, b=starts)
+def test_an_operator_with_parameters_is_its_formula_with_their_values(formula, a, b):
+    (operator,) = family(formula, a=[a], **({"b": [b]} if "b" in formula else {}))
+    applied = apply(operator, *(X, Y)[: operator.arity])
+    filled = {**ROWS, "a": np.full(6, float(a)), "b": np.full(6, float(b))}
+    expected = evaluate(parse(formula), filled)
+    np.testing.assert_allclose(evaluate(applied, ROWS), expected, rtol=1e-14)
+    np.testing.assert_allclose(evaluate(parse(operator.summary), ROWS), expected, rtol=1e-14)
+    numbers = {"a": Constant(plain_number(a)), "b": Constant(plain_number(b))}
+    assert key(applied) == key(put_in(parse(formula), {"x": X, "y": Y, **numbers}))
+    assert key(applied) == key(parse(operator.summary))
+
+
+@pytest.mark.parametrize(
+    ("formula", "parameters", "expected"),
+    [
+        ("exp(-a*x)", {"a": [0.1, 1e-7]}, {"f_1": "exp(-0.1*x)", "f_2": "exp(-1e-07*x)"}),
+        ("1/(x + b)", {"b": [2.0]}, {"f": "1/(x + 2)"}),
+        ("x**n - n", {"n": [2, -3]}, {"f_1": "x**(2) - 2", "f_2": "x**(-3) - (-3)"}),
+        (
+            "max(`lag_1`, x) + `x`*exponent",
+            {"exponent": [0, 1], "lag_1": [5, 6]},
+            {
+                "f_1": "max(5, x) + `x`*0",
+                "f_2": "max(6, x) + `x`*0",
+                "f_3": "max(5, x) + `x`*1",
+                "f_4": "max(6, x) + `x`*1",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_a_family_has_one_operator_for_each_combination_of_starts(formula, parameters, expected):
+    members = family(formula, **parameters)
+    assert {operator.name: operator.summary for operator in members} == expected
+    assert {operator.family.name for operator in members} == {"f"}
+    assert [operator.family.values for operator in members] == list(members[0].family.starts)
+    assert members[0].family.parameters == tuple(parameters)
+    assert len(set(members)) == len(members)
+
+
+def test_a_value_makes_an_operator_commutative_or_not():
+    assert [operator.commutative for operator in family("x + a*y", a=[1, 2])] == [True, False]
+
+
+def test_sympy_sees_the_values():
+    x = sympy.Symbol("x")
+    assert [one.symbolic(x) for one in family("x**n/2", n=[3, 2.5])] == [
+        x**3 / 2,
+        x ** sympy.Float(2.5, 17) / 2,
+    ]
+
+
+def test_a_family_costs_what_its_formula_costs():
+    first, second = family("exp(-a*x)", a=[1, 2])
+    assert (first.cost, first.steps) == (second.cost, second.steps) == (3, 3)
+    assert define_family("f", "exp(-a*x)", {"a": [1]}, OPERATORS, cost=9)[0].cost == 9
+
+
+def test_a_family_is_written_out_for_any_values():
+    (operator,) = family("sin(x - a)/y + pi*b", b=[1], a=[2])
+    whole = written_out(operator.family, checked, np.float64)
+    assert whole(1.0, 2.0, 3.0, 0.5) == np.sin(0.5) / 2 + np.pi * 3
+    assert np.isnan(whole(np.nan, 2.0, 3.0, 0.5))
+
+
+def test_a_definition_may_call_one_start_of_a_family():
+    members = {operator.name: operator for operator in family("exp(-a*x)", a=[1, 2])}
+    wave = define_operator("wave", "sin(f_2(x))", {**OPERATORS, **members})
+    assert numeric(wave, [0.5]).tolist() == [np.sin(np.exp(-1.0))]
+    assert wave.family is None
+    with pytest.raises(GrammarError) as caught:
+        define_operator("wave", "sin(f(x))", {**OPERATORS, **members})
+    assert str(caught.value) == (
+        "'f' has parameters to be fitted; in a formula name the start: f_1 is exp(-1*x)"
+    )
+
+
+def test_a_name_means_an_operator_or_all_of_a_family():
+    members = {operator.name: operator for operator in family("exp(-a*x)", a=[1, 2])}
+    everything = {**OPERATORS, **members}
+    assert meant_by("f", everything) == tuple(members.values())
+    assert meant_by("f_2", everything) == (members["f_2"],)
+    assert meant_by("sin", everything) == (OPERATORS["sin"],)
+    assert meant_by("g", everything) == ()
+
+
+@pytest.mark.parametrize(
+    ("formula", "parameters", "message"),
+    [
+        ("exp(-a*x)", {}, "'f' has 0 parameters; give 1 to 9"),
+        ("x", {f"p{n}": [1] for n in range(10)}, "'f' has 10 parameters; give 1 to 9"),
+        ("exp(-a*x)", {"a": [1], "b": [1]}, "'f' has a parameter 'b' that its formula does not contain"),
+        ("sin(x)", {"a": [1]}, "'f' has a parameter 'a' that its formula does not contain"),
+        ("a*b*x", {"a": [1]}, "'f' is defined with 'b'; the arguments are called x and y, and"),
+        ("a + 1", {"a": [1]}, "'f' is defined without its argument x"),
+        ("x + y", {"y": [1]}, "'f' cannot call a parameter 'y'; take a plain identifier such as a, "),
+        ("x + pi", {"pi": [1]}, "'f' cannot call a parameter 'pi'; "),
+        ("x + sin", {"sin": [1]}, "'f' cannot call a parameter 'sin'; "),
+        ("x + f", {"f": [1]}, "'f' cannot call a parameter 'f'; "),
+        ("x + `a b`", {"a b": [1]}, "'f' cannot call a parameter 'a b'; "),
+        ("a*x", {"a": []}, "'f' has no start for 'a'; give a number or a list of some"),
+        ("a*x", {"a": [1, float("nan")]}, "'f' starts 'a' at a number that is not finite, or beyond 1e+300"),
+        ("a*x", {"a": [-float("inf")]}, "'f' starts 'a' at a number that is not finite"),
+        ("a*x", {"a": [10**400]}, "'f' starts 'a' at a number that is not finite, or beyond 1e+300"),
+        ("a*x", {"a": [1, 2, 1.0]}, "'f' starts 'a' at 1 twice"),
+        ("a*x", {"a": range(28)}, "'f' has 28 combinations of starts; at most 27 are tried"),
+        ("a*x + b", {"a": range(4), "b": range(7)}, "'f' has 28 combinations of starts; at most 27 are"),
+        ("a*x + sine(x)", {"a": [1]}, "there is no operator 'sine'; did you mean 'sin'"),
+    ],
+)  # fmt: skip
+def test_errors_of_families_say_what_is_wrong(formula, parameters, message):
+    with pytest.raises(GrammarError) as caught:
+        family(formula, **parameters)
+    assert str(caught.value).startswith(message)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_family_takes_no_name_that_is_taken():
+    taken = {**OPERATORS, "f_2": define("x", "f_2")}
+    with pytest.raises(
+        GrammarError, match="'f' makes an operator 'f_2', a name that is taken; choose another"
+    ):
+        define_family("f", "a*x", {"a": [1, 2]}, taken)
+    assert [one.name for one in define_family("f", "a*x", {"a": [1]}, taken)] == ["f"]
+    assert len(family("a*x*b*c", a=range(3), b=range(3), c=range(3))) == 27

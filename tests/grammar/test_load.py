@@ -12,6 +12,7 @@ from symscreen.grammar import OPERATORS, grammar_names, load_grammar
 SHIPPED = Path(__file__).resolve().parents[2] / "operators"
 every_grammar = pytest.mark.parametrize("name", grammar_names())
 SIN = 'unary = ["sin"]\n'
+A = '[define.f]\nformula = "a*x"\n'
 
 
 @pytest.fixture
@@ -202,6 +203,17 @@ BAD_KEYS = [
     ('[define.f]\nformula = "sine(x)"', "define.f.formula: there is no operator 'sine'; did you mean 'sin'"),
     ('[define.f]\nformula = "f(x)"', "define.f.formula: there is no operator 'f'; known: id, neg, abs, "),
     ('define = {f.formula = "g(x)", g.formula = "x"}', "define.f.formula: there is no operator 'g'; known:"),
+    (A + 'parameters = 1', 'define.f.parameters: expected a table, [define.f.parameters], found 1'),
+    (A + 'parameters = {a = "1"}', 'define.f.parameters.a: expected a number to start from, or a list of'),
+    (A + 'parameters = {a = [1, true]}', 'define.f.parameters.a: expected a number to start from, or a list'),
+    (A + 'parameters = {a = []}', 'define.f.parameters.a: expected a number to start from, or a list of'),
+    (A + 'parameters = {a = [1, inf]}', "define.f.parameters: 'f' starts 'a' at a number that is not"),
+    (A + 'parameters = {a = 1, b = 1}', "define.f.parameters: 'f' has a parameter 'b' that its formula does"),
+    (A + 'parameters = {}', "define.f.formula: 'f' is defined with 'a'; the arguments are called x"),
+    (A + 'parameters = {a = [1, 2]}\n[define.g]\nformula = "f(x)"', "define.g.formula: 'f' has parameters"),
+    (A + 'parameters = {a = [1, 2]}\n[costs]\nf_1 = 2', "costs.f_1: there is no operator 'f_1'; known: id"),
+    (A + 'parameters = {a = [1, 2]}\n[forbid]\ng = []', "forbid.g: there is no operator 'g'; known: id, neg"),
+    (A + 'parameters = {a = [1, 2]}\n[forbid]\nff = []', "forbid.ff: there is no operator 'ff'; did you"),
     (''.join(f'[define.f{n}]\n' for n in range(201)), 'define: 201 operators; at most 200 are read'),
 ]
 # fmt: on
@@ -289,3 +301,70 @@ def test_the_identity_costs_nothing(tmp_path):
     (tmp_path / "g.toml").write_text('unary = ["id"]\n[costs]\nid = 2')
     with pytest.raises(GrammarError, match=r"g\.toml, costs\.id: id leaves a formula as it is"):
         load_grammar(tmp_path / "g.toml")
+
+
+FAMILIES = """
+    unary = ["bend", "decay", "sin"]
+    binary = ["tilt", "add"]
+"""
+DEFINED = """
+    [define.decay]
+    formula = "exp(-a*x)"
+    parameters = { a = 0.5 }
+    [define.bend]
+    formula = "decay(x)**n"
+    parameters = { n = [2, 3.5] }
+    cost = 4
+    [define.tilt]
+    formula = "x + k*y"
+    [define.tilt.parameters]
+    k = [1, -1.0]
+    [costs]
+    tilt = 7
+    [forbid]
+    sin = ["bend", "exp"]
+    bend = ["bend"]
+    bend_2 = ["sin"]
+    [forbid_within]
+    tilt = ["decay"]
+    [columns]
+    bend = ["x1"]
+    bend_1 = ["x2"]
+"""
+
+
+def test_operators_with_parameters(load):
+    grammar = load(FAMILIES + DEFINED)
+    assert names(grammar.unary) == ["bend_1", "bend_2", "decay", "sin"]
+    assert names(grammar.binary) == ["tilt_1", "tilt_2", "add"]
+    assert [operator.cost for operator in grammar.unary + grammar.binary] == [4, 4, 3, 1, 7, 7, 1]
+    assert [operator.commutative for operator in grammar.binary] == [True, False, True]
+    bend = grammar.operators["bend_2"]
+    assert bend.numeric(np.array([2.0])).tolist() == [np.exp(-1.0) ** 3.5]
+    assert (bend.family.name, bend.family.values, bend.family.starts) == ("bend", (3.5,), ((2,), (3.5,)))
+    assert grammar.forbid == {
+        "sin": {"bend_1", "bend_2", "exp"},
+        "bend_1": {"bend_1", "bend_2"},
+        "bend_2": {"bend_1", "bend_2", "sin"},
+    }
+    assert grammar.forbid_within == {"tilt_1": {"decay"}, "tilt_2": {"decay"}}
+    assert grammar.columns == {"bend_1": {"x1", "x2"}, "bend_2": {"x1"}}
+
+
+def test_a_family_and_one_of_its_operators_are_listed_twice(refused):
+    content = 'unary = ["bend", "bend_2"]' + DEFINED
+    assert refused(content) == "g.toml, unary: 'bend_2' is listed twice"
+
+
+def test_a_familys_name_means_all_its_operators_wherever_operators_are_listed(load):
+    grammar = load(FAMILIES + 'layers = "u[bend, sin] b u[decay]"\n' + DEFINED)
+    assert list(map(str, grammar.parsed_layers())) == [
+        "u[bend_1,bend_2,sin]",
+        "b[tilt_1,tilt_2,add]",
+        "u[decay]",
+    ]
+    assert names(grammar.altered(unary=["sin", "bend"]).unary) == ["sin", "bend_1", "bend_2"]
+    with pytest.raises(GrammarError, match=r"^--unary: 'bend_2' is listed twice$"):
+        grammar.altered(unary=["bend_2", "bend"])
+    with pytest.raises(GrammarError, match=r"^--binary: 'bend' is a unary operator; list it under unary$"):
+        grammar.altered(binary=["bend"])

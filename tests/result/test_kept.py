@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.result.kept import Kept, best_classes, every_feature, joined, merged_when_due, none_kept
+from symscreen.result.kept import (
+    Kept,
+    best_classes,
+    every_feature,
+    joined,
+    merged_when_due,
+    none_kept,
+    united,
+)
 
 
 def _features(losses_of_classes, members):
@@ -119,3 +128,34 @@ def test_a_last_bit_never_decides():
 @pytest.mark.parametrize("limit", [1, 3])
 def test_merging_nothing_gives_nothing(limit):
     assert len(best_classes(none_kept(2), limit)) == 0
+
+
+orders = st.lists(st.permutations(range(12)).map(lambda order: order[:7]), min_size=1, max_size=3)
+
+
+@given(orders, st.integers(1, 12))
+def test_a_union_puts_each_feature_where_the_list_that_puts_it_first_does(lists, limit):
+    whole = _features(list(range(12)), [(k, k % 3, 1 + k % 2, 1) for k in range(12)])
+    found = united([whole.take(np.array(own)) for own in lists], limit)
+    best = {k: min(own.index(k) for own in lists if k in own) for own in lists for k in own}
+    assert len(found) == min(limit, len(best))
+    places = [best[number] for number in found.number.tolist()]
+    assert places == sorted(best.values())[: len(places)]
+    assert len(set(found.number.tolist())) == len(found)
+    if len(lists) > 1:
+        assert found.loss.tolist() == places
+        for a, b in itertools.pairwise(found.number.tolist()):
+            if best[a] == best[b]:  # as members of one class are ordered
+                assert (-(a % 3), 1 + a % 2, -a) < (-(b % 3), 1 + b % 2, -b)
+
+
+def test_a_union_has_one_member_of_a_class_even_if_the_lists_chose_two():
+    one = _features([0, 1], [(0, 0, 1, 1), (1, 0, 1, 1)])
+    other = replace(one, number=one.number + 10, keys=one.keys + np.uint64(10))
+    found = united([one, other.take(np.array([1, 0]))], 9)
+    assert sorted(found.signature.tolist()) == sorted(one.signature.tolist())
+
+
+def test_one_list_is_its_own_union():
+    one = _features([3, 1, 2], [(1, 0, 1, 1), (2, 0, 1, 1), (0, 0, 1, 1)])
+    assert _same(united([one], 2), one.first(2))

@@ -3,12 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.errors import OptionError
 from symscreen.response import Response
-from symscreen.screeners import SCREENERS, screeners_named
+from symscreen.screeners import SCREENERS, JointScreener, Screener
 from symscreen.statistics.order import order_features
 
+COLUMN_NAMES = ["t0", "xi", "kendall", "spearman", "pearson"]
+JOINT_NAMES = ["lasso", "scad", "mcp", "stepwise", "bart", "forest"]
+
+COLUMN = {name: one for name, one in SCREENERS.items() if isinstance(one, Screener)}
+JOINT = {name: one for name, one in SCREENERS.items() if isinstance(one, JointScreener)}
 every_screener = pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
+column_screener = pytest.mark.parametrize("screener", COLUMN.values(), ids=COLUMN)
+joint_screener = pytest.mark.parametrize("screener", JOINT.values(), ids=JOINT)
 
 
 def _block(rng, rows=40, features=30):
@@ -18,18 +24,43 @@ def _block(rng, rows=40, features=30):
 
 
 def test_names_are_those_that_stay():
-    assert list(SCREENERS) == ["t0", "xi", "kendall", "spearman", "pearson"]
+    assert list(COLUMN) == COLUMN_NAMES
+    assert list(JOINT) == [name for name in JOINT_NAMES if name in JOINT]
+    assert {"lasso", "scad", "mcp", "stepwise"} <= set(JOINT)
+    assert list(SCREENERS) == [*COLUMN, *JOINT]
 
 
 @every_screener
 def test_a_record_says_everything(screener):
     assert SCREENERS[screener.name] is screener
+    assert screener.sees == ("column" if isinstance(screener, Screener) else "joint")
+    assert screener.blind_to in {"ranks", "affine"}
     for text in (screener.summary, screener.assumes, screener.fails, screener.cost, screener.source):
         assert text
         assert "\n" not in text
 
 
-@every_screener
+@joint_screener
+def test_options_are_named_once_and_take_their_own_defaults(screener):
+    names = [option.name for option in screener.options]
+    assert len(names) == len(set(names))
+    assert screener.settings == {}
+    for option in screener.options:
+        assert option.read(option.default) == option.default
+        assert option.read(str(option.default)) == option.default
+        assert option.meaning
+        assert "\n" not in option.meaning
+
+
+@joint_screener
+def test_capacity_is_a_number_of_features(screener):
+    for rows in (2, 5, 100, 10_000, 1_000_000):
+        most = screener.most_features(rows)
+        assert isinstance(most, int)
+        assert most >= 1
+
+
+@column_screener
 def test_a_score_depends_on_its_own_feature_alone(screener, rng):
     values, response = _block(rng)
     together = screener.statistic(order_features(values), response)
@@ -37,7 +68,7 @@ def test_a_score_depends_on_its_own_feature_alone(screener, rng):
     assert together.tolist() == alone
 
 
-@every_screener
+@column_screener
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
     values, response = _block(rng)
@@ -48,7 +79,7 @@ def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
     assert loss.min() < 0.1
 
 
-@every_screener
+@column_screener
 def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
     values, response = _block(rng)
     values[7] = -response.values
@@ -59,7 +90,7 @@ def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
         assert screener.direction(scores)[7] == -1
 
 
-@every_screener
+@column_screener
 def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
     values, response = _block(rng)
     copy = np.exp(values) if screener.blind_to == "ranks" else 3.0 * values - 2.0
@@ -73,16 +104,3 @@ def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
     else:
         assert np.allclose(losses[0], losses[1], atol=1e-13)
         assert np.allclose(losses[0], losses[2], atol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ([], "no screener is named"),
-        (["t00"], "no screener 't00'; did you mean 't0'"),
-        (["t0", "xi", "t0"], "'t0' is named twice"),
-    ],
-)
-def test_bad_names_are_told(names, message):
-    with pytest.raises(OptionError, match=message):
-        screeners_named(names)

@@ -1,0 +1,314 @@
+"""Does a screener keep what its protocol promises? For those who write one, and for the ones shipped here."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.errors import OptionError
+from symscreen.response import Response
+from symscreen.screeners.base import Screener
+from symscreen.screeners.joint import JointScreener, Shown, Verdict
+from symscreen.statistics.order import Ordered, order_features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from symscreen.screeners.joint import Path
+
+    Values = NDArray[np.float64]
+
+__all__ = ["check_screener"]
+
+_ROWS = 60
+_NEAR = 1e-9  # affine copies differ by rounding
+_BEST = 0.25  # the loss of the response itself among 60 rows, at most
+_AROUND_ONE = 0.25  # how far the mean loss of noise may lie from 1
+_TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"}
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """Features and a response; the strongest feature, where there is one, is the response or its negative."""
+
+    what: str
+    values: Values
+    response: Response
+    strongest: int | None = None
+    direction: int = 1
+
+
+def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> None:
+    """Run a screener over small generated data and check the promises of its protocol.
+
+    Parameters
+    ----------
+    screener : Screener or JointScreener
+        With the settings that it shall be checked with; a joint one judges a dozen times, up to 60 rows of
+        40 features.
+    rng_seed : int
+        From which the data are drawn, not negative.
+
+    Raises
+    ------
+    AssertionError
+        If it breaks a promise; the message says which. Every screener gives arrays of the right shape and
+        kind that are finite, and the same bytes for the same input; it leaves its input as it was; it puts
+        the response itself before noise; it takes ties, a single feature, more features than rows, and
+        features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
+        near 0 for the response and about 1 for noise, and is blind to what it says it is blind to. A joint
+        screener does not depend on the number of jobs, draws from its seed alone, names its columns after
+        itself, and keeps a record of plain values.
+
+    Examples
+    --------
+    >>> from symscreen.screeners import SCREENERS
+    >>> check_screener(SCREENERS["t0"])
+    """
+    _check_words(screener)
+    cases = list(_cases(np.random.default_rng(rng_seed)))
+    if isinstance(screener, Screener):
+        for case in cases:
+            _check_column(screener, case)
+        _check_blindness(screener, cases[0])
+        _check_noise(screener, np.random.default_rng(rng_seed))
+    else:
+        _check_settings(screener)
+        for case in cases:
+            _check_joint(screener, case)
+        _check_repeated(screener, cases[0])
+
+
+def _cases(rng: np.random.Generator) -> Iterator[_Case]:
+    y = Response(np.sort(rng.normal(size=_ROWS)))
+    noise = rng.normal(size=(8, _ROWS))
+    noise[::3] = np.round(noise[::3])
+    sizes = 10.0 ** np.array([-150.0, 150.0, 0.0, -150.0, 150.0, 0.0, -150.0, 150.0])[:, None]
+    tied = Response(np.sort(rng.integers(0, 5, _ROWS).astype(np.float64)))
+    few = Response(np.sort(rng.normal(size=20)))
+    five = Response(np.array([-1.0, 0.0, 0.5, 2.0, 3.0]))
+    yield _Case("among noise", _with(noise, 4, y.values), y, 4)
+    yield _Case("falling among noise", _with(noise, 4, -y.values), y, 4, -1)
+    yield _Case("one feature alone", y.values[None].copy(), y, 0)
+    yield _Case("one feature of noise alone", noise[:1], y)
+    yield _Case("features of the sizes 1e-150 and 1e150", sizes * _with(noise, 3, y.values), y, 3)
+    yield _Case("a response with ties", _with(noise, 4, tied.values), tied, 4)
+    yield _Case("more features than rows", _with(rng.normal(size=(40, 20)), 2, few.values), few, 2)
+    yield _Case("five rows", rng.normal(size=(3, 5)), five)
+
+
+def _with(noise: Values, place: int, feature: Values) -> Values:
+    values = noise.copy()
+    values[place] = feature
+    return values
+
+
+def _demand(screener: Screener | JointScreener, promise: str, kept: object) -> None:
+    if not kept:
+        raise AssertionError(f"the screener {screener.name!r} breaks a promise: {promise}")
+
+
+def _check_words(screener: Screener | JointScreener) -> None:
+    name = screener.name
+    _demand(screener, "its name is one word without []=,", name and not set(name) & set(" \t\n[]=,"))
+    _demand(screener, f"its name is none of the table's own columns {sorted(_TAKEN)}", name not in _TAKEN)
+    _demand(screener, "it is blind to ranks or affine copies", screener.blind_to in {"ranks", "affine"})
+    for word in ("summary", "assumes", "fails", "cost", "source"):
+        text = getattr(screener, word)
+        _demand(screener, f"{word} is one line", bool(text) and "\n" not in text)
+
+
+def _is_array(values: object, kind: type, count: int) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype == kind and values.shape == (count,)
+
+
+def _is_score(values: object, count: int) -> bool:
+    return _is_array(values, np.float64, count) and bool(np.isfinite(np.asarray(values)).all())
+
+
+def _is_direction(values: object, count: int) -> bool:
+    return _is_array(values, np.int8, count) and bool(np.isin(np.asarray(values), (-1, 0, 1)).all())
+
+
+def _bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
+    return [array.tobytes() for array in arrays]
+
+
+# Column screeners
+
+
+def _statistic(screener: Screener, what: str, ordered: Ordered, response: Response) -> Values:
+    try:
+        return screener.statistic(ordered, response)
+    except Exception as error:
+        raise AssertionError(f"the screener {screener.name!r} fails ({what}): {error!r}") from error
+
+
+def _check_column(screener: Screener, case: _Case) -> None:
+    what, count = case.what, len(case.values)
+    ordered = order_features(case.values)
+    given = (ordered.values, ordered.order, ordered.doubled_ranks, ordered.tied, case.response.values)
+    before = _bytes(*given)
+    statistics = _statistic(screener, what, ordered, case.response)
+    _demand(screener, f"its statistics are {count} finite float64 ({what})", _is_score(statistics, count))
+    again = _statistic(screener, what, ordered, case.response)
+    _demand(screener, f"the same input gives the same bytes ({what})", _bytes(statistics) == _bytes(again))
+    scores = screener.score(statistics, case.response)
+    _demand(screener, f"its scores are {count} finite float64 ({what})", _is_score(scores, count))
+    direction = screener.direction(statistics)
+    _demand(screener, f"directions are int8, -1, 0 or 1 ({what})", _is_direction(direction, count))
+    for sign in ("free", "positive"):
+        loss = screener.loss(statistics, case.response, sign)
+        _demand(screener, f"its losses are {count} finite float64 ({what})", _is_score(loss, count))
+        if case.strongest is not None and (sign == "free" or case.direction == 1):
+            others = np.delete(loss, case.strongest)
+            first = loss[case.strongest] < others.min(initial=np.inf)
+            _demand(screener, f"the response comes first, sign {sign} ({what})", first)
+            good = not case.response.untied or loss[case.strongest] <= _BEST
+            _demand(screener, f"the loss of the response is near 0 ({what})", good)
+    _demand(screener, f"it leaves its input as it was ({what})", _bytes(*given) == before)
+    if case.strongest is not None:
+        sign_of = int(direction[case.strongest])
+        _demand(screener, f"it tells rising from falling ({what})", sign_of in {0, case.direction})
+    rows = (order_features(row[None]) for row in case.values)
+    alone = [_statistic(screener, what, row, case.response) for row in rows]
+    _demand(
+        screener,
+        f"a feature's score does not depend on the others ({what})",
+        np.concatenate(alone).tobytes() == statistics.tobytes(),
+    )
+
+
+def _check_blindness(screener: Screener, case: _Case) -> None:
+    def told(values: Values) -> tuple[Values, Values]:
+        statistics = _statistic(screener, "a copy", order_features(values), case.response)
+        return statistics, screener.loss(statistics, case.response, "free")
+
+    (own, loss), (mirror, mirror_loss) = told(case.values), told(-case.values)
+    if screener.blind_to == "ranks":
+        copy, copy_loss = told(case.values**3)
+        _demand(screener, "features with the same ranks have the same bytes", _bytes(copy) == _bytes(own))
+        opposite = (mirror == -own) | (mirror == own)
+        _demand(screener, "mirrored ranks give exactly the negative, or the same", opposite.all())
+        same = _bytes(mirror_loss) == _bytes(loss)
+        _demand(screener, "with a free sign mirrored ranks have the same loss", same)
+        return
+    copy, copy_loss = told(2.5 * case.values - 1.0)
+    near = np.abs(copy - own).max() <= _NEAR and np.abs(copy_loss - loss).max() <= _NEAR
+    _demand(screener, "affine copies have the same statistic and loss but for rounding", near)
+    near = np.abs(mirror_loss - loss).max() <= _NEAR
+    _demand(screener, "with a free sign a feature and its negative have the same loss", near)
+
+
+def _check_noise(screener: Screener, rng: np.random.Generator) -> None:
+    response = Response(np.sort(rng.normal(size=_ROWS)))
+    ordered = order_features(rng.normal(size=(200, _ROWS)))
+    loss = screener.loss(_statistic(screener, "noise", ordered, response), response, "positive")
+    far = abs(float(loss.mean()) - 1.0)
+    _demand(screener, "the mean loss of noise, sign positive, is about 1", far <= _AROUND_ONE)
+
+
+# Joint screeners
+
+
+def _check_settings(screener: JointScreener) -> None:
+    for option in screener.options:
+        try:
+            taken = option.read(option.default) == option.default == option.read(str(option.default))
+        except OptionError:
+            taken = False
+        _demand(screener, f"the option {option.name} takes its own default", taken)
+    for rows in (5, 100, 1_000_000):
+        most = screener.most_features(rows)
+        _demand(screener, "its capacity is a whole number of at least 1", isinstance(most, int) and most >= 1)
+
+
+def _verdict(screener: JointScreener, case: _Case, jobs: int = 1) -> Verdict:
+    """Let it judge under the conditions of a screen: as many features as it takes, one BLAS thread."""
+    from threadpoolctl import threadpool_limits
+
+    values = case.values[: screener.most_features(case.response.n)].copy()
+    response = Response(case.response.values.copy())
+    before = _bytes(values, response.values)
+    try:
+        with threadpool_limits(1):
+            verdict = screener.verdict(Shown(values, response, seed=3, jobs=jobs))
+    except Exception as error:
+        raise AssertionError(f"the screener {screener.name!r} fails ({case.what}): {error!r}") from error
+    after = _bytes(values, response.values)
+    _demand(screener, f"it leaves its input as it was ({case.what})", after == before)
+    return verdict
+
+
+def _check_joint(screener: JointScreener, case: _Case) -> None:
+    what, count = case.what, min(len(case.values), screener.most_features(case.response.n))
+    verdict = _verdict(screener, case)
+    _demand(screener, f"it returns a Verdict ({what})", isinstance(verdict, Verdict))
+    _demand(screener, f"score is {count} finite float64 ({what})", _is_score(verdict.score, count))
+    _demand(screener, f"loss is {count} finite float64 ({what})", _is_score(verdict.loss, count))
+    _demand(screener, f"selected is {count} bool ({what})", _is_array(verdict.selected, np.bool_, count))
+    _demand(screener, f"direction is int8, -1, 0 or 1 ({what})", _is_direction(verdict.direction, count))
+    _check_columns(screener, verdict, count)
+    _check_record(screener, verdict)
+    if verdict.path is not None:
+        _check_path(screener, verdict.path, count)
+    if case.strongest is not None and case.strongest < count:
+        others = np.delete(verdict.loss, case.strongest)
+        first = verdict.loss[case.strongest] < others.min(initial=np.inf)
+        _demand(screener, f"the response comes first ({what})", first)
+        sign_of = int(verdict.direction[case.strongest])
+        _demand(screener, f"it tells rising from falling ({what})", sign_of in {0, case.direction})
+
+
+def _check_columns(screener: JointScreener, verdict: Verdict, count: int) -> None:
+    own = {f"{screener.name}_selected", f"{screener.name}_rank"}
+    for name, values in verdict.columns.items():
+        named = name.startswith(f"{screener.name}_") and name not in own
+        _demand(screener, f"columns begin with its name and are not {sorted(own)}: {name!r}", named)
+        _demand(screener, f"the column {name} is {count} float64", _is_array(values, np.float64, count))
+        _demand(screener, f"the column {name} is not infinite", not np.isinf(values).any())
+
+
+def _check_record(screener: JointScreener, verdict: Verdict) -> None:
+    try:
+        plain = json.loads(json.dumps(verdict.record, allow_nan=False)) == verdict.record
+    except (TypeError, ValueError):
+        plain = False
+    _demand(screener, "its record is of plain values, ready for JSON", plain)
+
+
+def _check_path(screener: JointScreener, path: Path, count: int) -> None:
+    steps = len(path.steps)
+    shapes = (path.coefficients.shape, path.intercepts.shape, path.error.shape)
+    _demand(
+        screener,
+        "its path has one row of coefficients, an intercept and an error a step",
+        shapes == ((steps, count), (steps,), (steps,)),
+    )
+
+
+def _check_repeated(screener: JointScreener, case: _Case) -> None:
+    first = _all_bytes(_verdict(screener, case))
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002  # the very generators it must not use
+    random.seed(12345)
+    np.random.seed(12345)  # noqa: NPY002
+    try:
+        again = _all_bytes(_verdict(screener, case))
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+    _demand(screener, "the same input and seed give the same bytes", again == first)
+    many = _all_bytes(_verdict(screener, case, jobs=2))
+    _demand(screener, "the verdict does not depend on the number of jobs", many == first)
+
+
+def _all_bytes(verdict: Verdict) -> list[object]:
+    columns = [(name, values.tobytes()) for name, values in verdict.columns.items()]
+    record = json.dumps(verdict.record)
+    return [*_bytes(verdict.score, verdict.loss, verdict.selected, verdict.direction), columns, record]

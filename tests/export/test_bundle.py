@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import copy
+import io
+import json
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import expressions, names
+
+import symscreen
+from symscreen.errors import FormulaError, OutputError, TableError
+from symscreen.export import Formula, apply_bundle, bundle_as_json, load_bundle, save_bundle
+from symscreen.export.stored import bundle_from
+from symscreen.expression import Column, Constant, apply, columns_of, complexity, evaluate, parse
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.define import define_operator
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+models = st.builds(
+    lambda target, intercept, pairs: Formula(target, intercept, *zip(*pairs, strict=True)),
+    names,
+    finite,
+    st.lists(st.tuples(finite, expressions()), min_size=1, max_size=5),
+)
+MODEL = Formula("y", 1.5, (2.0, -0.1), (parse("x1**3"), parse("`a b`/x1")))
+FEATURES = (parse("x1**3"), parse("log(`a b`)"))
+ROWS = pd.DataFrame({"x1": [1.0, 2.0, 0.3], "a b": [0.1, 0.7, 3.0]}, index=[5, 6, 7])
+
+
+def sinpi_and_its_user():
+    sinpi = define_operator("sinpi", "sin(pi*x)", OPERATORS, cost=1)
+    operators = OPERATORS | {"sinpi": sinpi}
+    return operators | {"wave": define_operator("wave", "sinpi(x)*y", operators)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(model=models)
+def test_a_model_comes_back_as_it_was(model):
+    text = bundle_as_json(model)
+    back = bundle_from(text, "m")
+    assert back == model
+    assert bundle_as_json(back) == text
+    needed = sorted(frozenset().union(*map(columns_of, model.terms)))
+    rows = {name: np.linspace(0.5, 2.0, 5) + place for place, name in enumerate(needed or ["a"])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert back.predict(rows).tobytes() == model.predict(rows).tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(features=st.lists(expressions(), min_size=1, max_size=5))
+def test_features_come_back_as_they_were(features):
+    assert bundle_from(bundle_as_json(features), "m") == tuple(features)
+
+
+def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
+    path = tmp_path / "m.json"
+    save_bundle(MODEL, path, record={"seed": 3, "notes": ["λ", None, True]})
+    assert load_bundle(path) == load_bundle(str(path)) == MODEL
+    content = json.loads(path.read_text())
+    assert content == {
+        "format": 1,
+        "symscreen": symscreen.__version__,
+        "kind": "model",
+        "target": "y",
+        "intercept": 1.5,
+        "terms": [
+            {"coefficient": 2.0, "expression": "x1**3"},
+            {"coefficient": -0.1, "expression": "`a b`/x1"},
+        ],
+        "inputs": ["a b", "x1"],
+        "define": {},
+        "costs": {},
+        "record": {"seed": 3, "notes": ["λ", None, True]},
+    }
+    with pytest.raises(OutputError, match=r"m\.json exists and is not overwritten"):
+        save_bundle(FEATURES, path)
+    save_bundle(FEATURES, path, force=True)
+    assert load_bundle(path) == FEATURES
+    assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_standard_input_and_output(monkeypatch, capsys):
+    save_bundle(MODEL, "-")
+    written = capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written.encode())))
+    assert load_bundle("-") == MODEL
+
+
+def test_a_screen_can_be_saved_and_gives_the_same_columns(frame, tmp_path):
+    result = symscreen.screen(frame, layers="ub", unary="log,square", binary="sub,div", top=5)
+    save_bundle(result.expressions, tmp_path / "f.json", record=result.record)
+    pd.testing.assert_frame_equal(apply_bundle(tmp_path / "f.json", frame), result.transform(frame))
+
+
+def test_predictions_stand_under_the_target_with_the_index_kept():
+    table = apply_bundle(MODEL, ROWS)
+    assert list(table.columns) == ["y"]
+    assert table.index.tolist() == [5, 6, 7]
+    assert table["y"].tolist() == MODEL.predict(ROWS).tolist()
+    assert apply_bundle(MODEL, dict(ROWS)).index.tolist() == [0, 1, 2]
+
+
+def test_features_stand_under_their_texts_even_twice():
+    table = apply_bundle((*FEATURES, FEATURES[0]), ROWS)
+    assert list(table.columns) == ["x1**3", "log(`a b`)", "x1**3"]
+    assert (
+        table.iloc[:, 2].tolist()
+        == table.iloc[:, 0].tolist()
+        == evaluate(FEATURES[0], {"x1": ROWS["x1"].to_numpy()}).tolist()
+    )
+    assert table.index.tolist() == [5, 6, 7]
+
+
+def test_undefined_values_are_counted():
+    rows = ROWS.assign(x1=0.0, **{"a b": [1.0, -1.0, 0.0]})
+    with pytest.warns(
+        UserWarning, match=r"1 of 2 features .* 3 rows and NaN there; 'log\(`a b`\)' in 2"
+    ) as caught:
+        assert apply_bundle(FEATURES, rows).isna().to_numpy().sum() == 2
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="undefined in 3 of the 3 rows") as caught:
+        assert apply_bundle(MODEL, rows)["y"].isna().all()
+    assert caught[0].filename == __file__
+    with pytest.raises(TableError, match="no column 'a b'"):
+        apply_bundle(MODEL, ROWS[["x1"]])
+
+
+def test_definitions_travel_with_the_formulas():
+    operators = sinpi_and_its_user()
+    model = Formula("y", 0.0, (2.0, 3.0), (parse("wave(x, z)", operators), parse("sinpi(z)", operators)))
+    text = bundle_as_json(model)
+    assert json.loads(text)["define"] == {
+        "sinpi": {"formula": "sin(pi*x)", "cost": 1},
+        "wave": {"formula": "sinpi(x)*y", "cost": 2},
+    }
+    back = bundle_from(text, "m")
+    rows = {"x": np.linspace(-3, 3, 50), "z": np.linspace(0, 9, 50)}
+    assert back.predict(rows).tobytes() == model.predict(rows).tobytes()
+    assert back.text == model.text
+    assert back.complexity == model.complexity
+
+
+def test_a_definition_that_only_another_one_calls_comes_from_the_grammar():
+    operators = sinpi_and_its_user()
+    feature = parse("wave(x, z)", operators)
+    with pytest.raises(OutputError, match="'wave' calls 'sinpi', which is not known here"):
+        bundle_as_json([feature])
+    text = bundle_as_json([feature], operators=operators)
+    assert list(json.loads(text)["define"]) == ["sinpi", "wave"]
+    (back,) = bundle_from(text, "m")
+    rows = {"x": np.linspace(-3, 3, 9), "z": np.ones(9)}
+    assert evaluate(back, rows).tobytes() == evaluate(feature, rows).tobytes()
+    # a grammar's unused definitions stay at home
+    assert json.loads(bundle_as_json(FEATURES, operators=operators))["define"] == {}
+
+
+def test_costs_of_shipped_operators_travel_too():
+    dear = replace(OPERATORS["sin"], cost=7)
+    feature = apply(dear, apply(OPERATORS["log"], Column("x")))
+    text = bundle_as_json([feature])
+    assert json.loads(text)["costs"] == {"sin": 7}
+    assert bundle_from(text, "m") == (feature,)
+    assert complexity(bundle_from(text, "m")[0]) == complexity(feature) == 9
+
+
+def test_the_grammar_files_operators_can_be_saved(tmp_path):
+    (tmp_path / "g.toml").write_text(
+        'unary = ["bell"]\nbinary = ["mul"]\n'
+        '[define.bell]\nformula = "exp(-x**2/2)"\n[costs]\nmul = 3\nbell = 1\n'
+    )
+    grammar = symscreen.load_grammar(tmp_path / "g.toml")
+    feature = parse("bell(x)*y", grammar.operators)
+    (back,) = bundle_from(bundle_as_json([feature], operators=grammar.operators), "m")
+    assert complexity(back) == complexity(feature) == 6
+
+
+def test_operators_with_parameters_are_saved_with_their_values(tmp_path):
+    (tmp_path / "g.toml").write_text(
+        'unary = ["fade"]\n[define.twice]\nformula = "2*x"\n'
+        '[define.fade]\nformula = "exp(-a*twice(x))"\nparameters = { a = [0.1, 2.5] }\n'
+    )
+    features = [
+        apply(operator, Column("x")) for operator in symscreen.load_grammar(tmp_path / "g.toml").unary
+    ]
+    text = bundle_as_json(features)
+    assert json.loads(text)["define"]["fade_2"]["formula"] == "exp(-2.5*twice(x))"
+    rows = {"x": np.linspace(0, 3, 9)}
+    for back, feature in zip(bundle_from(text, "m"), features, strict=True):
+        assert evaluate(back, rows).tobytes() == evaluate(feature, rows).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("operator", "message"),
+    [
+        (replace(OPERATORS["sin"], numeric=np.cos), "'sin' is not the one that ships"),
+        (replace(OPERATORS["sin"], name="sine"), "'sine' is not defined by a formula"),
+        (
+            replace(OPERATORS["sin"], name="sine", summary="cos(x)"),
+            "'sine' is not what its formula 'cos.x.' says",
+        ),
+        (replace(OPERATORS["sin"], name="sine", summary="sine(x)"), "'sine' calls 'sine'"),
+        (replace(OPERATORS["sin"], name="a b", summary="sin(x)"), "no operator's name"),
+    ],
+)
+def test_operators_that_no_file_can_hold_are_refused(operator, message):
+    with pytest.raises(OutputError, match=message):
+        bundle_as_json([apply(operator, Column("x"))])
+
+
+def test_two_operators_of_one_name_are_refused_unless_they_are_the_same():
+    one, same = (define_operator("f", "sin(x)*x", OPERATORS) for _ in range(2))
+    other = define_operator("f", "cos(x)*x", OPERATORS)
+    features = [apply(one, Column("x")), apply(same, Column("z"))]
+    assert len(bundle_from(bundle_as_json(features), "m")) == 2
+    with pytest.raises(OutputError, match="two operators are called 'f'"):
+        bundle_as_json([*features, apply(other, Column("x"))])
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_refused(bad):
+    with pytest.raises(OutputError, match="only finite ones can be written"):
+        bundle_as_json([apply(OPERATORS["add"], Column("x"), Constant(bad))])
+
+
+def test_what_could_not_be_read_back_is_refused(tmp_path):
+    deep = Column("x")
+    for _ in range(200):
+        deep = apply(OPERATORS["sin"], deep)
+    for thing in ([deep], [Column("x" * 10_001)]):
+        with pytest.raises(OutputError, match=r"cannot be saved: the bundle, features\[0\]: "):
+            save_bundle(thing, tmp_path / "f.json")
+    with pytest.raises(OutputError, match="there are none"):
+        save_bundle([], tmp_path / "f.json")
+    for record in ({"a": object()}, {"a": np.int64(1)}, {"a": float("nan")}):
+        with pytest.raises(OutputError, match="its record holds more than plain values"):
+            save_bundle(FEATURES, tmp_path / "f.json", record=record)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_a_surrogate_pair_in_a_name_survives(tmp_path):
+    features = (Column("\ud800λ"),)
+    save_bundle(features, tmp_path / "f.json")
+    assert load_bundle(tmp_path / "f.json") == features
+
+
+def _altered(change):
+    content = json.loads(bundle_as_json(MODEL))
+    change(content)
+    return json.dumps(content)
+
+
+def _set(*path_and_value):
+    *path, last, value = path_and_value
+
+    def change(content):
+        for step in path:
+            content = content[step]
+        content[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("format", 2), "m.json, format: format 2 came after symscreen"),
+        (_set("format", 0), "format: expected 1, found 0"),
+        (lambda content: content.update(format=True), "format: expected 1, found True"),
+        (lambda content: content.update(intercept=True), "intercept: expected a number, found True"),
+        (_set("format", 1.0), "format: expected 1, found 1.0"),
+        (_set("format", "1"), "format: expected 1, found '1'"),
+        (_set("symscreen", None), "symscreen: expected a text"),
+        (_set("kind", "modle"), "kind: 'modle' is unknown; did you mean 'model'"),
+        (_set("kind", "features"), "m.json, target: this key has no meaning"),
+        (_set("kind", ["model"]), "kind: expected a text"),
+        (_set("target", 3), "target: expected a text, found 3"),
+        (_set("targets", "y"), "targets: this key has no meaning; did you mean 'target'"),
+        (lambda content: content.pop("target"), "target: missing"),
+        (_set("intercept", "1"), "intercept: expected a number, found '1'"),
+        (_set("intercept", 10**400), "intercept: expected a finite number"),
+        (_set("terms", {}), "terms: expected a list of objects"),
+        (_set("terms", 0, "x1"), "terms: expected a list of objects"),
+        (_set("terms", 1, "coefficient", None), r"terms\[1\].coefficient: expected a number"),
+        (_set("terms", 1, "power", 2), r"terms\[1\].power: this key has no meaning"),
+        (_set("terms", 1, "expression", 2), r"terms\[1\].expression: expected a text"),
+        (_set("terms", 1, "expression", "x1 +"), r"terms\[1\].expression: formula 'x1 \+', character 5"),
+        (_set("terms", 1, "expression", "__import__('os')"), r"terms\[1\].expression: formula"),
+        (_set("terms", 1, "expression", "evil(x1)"), "there is no operator 'evil'"),
+        (_set("terms", 1, "expression", "x1*" * 5000 + "x1"), r"terms\[1\].expression: .* is too long"),
+        (_set("terms", 1, "expression", "(" * 500 + "x1"), r"terms\[1\].expression: .* nested more than"),
+        (_set("terms", [{"coefficient": 1, "expression": "x1*`a b`"}] * 500), "500 terms is too long"),
+        (_set("inputs", ["x1"]), "inputs: expected those of its formulas, .'a b', 'x1'.*, found"),
+        (_set("inputs", "x1"), "inputs: expected a list of texts"),
+        (_set("define", []), "define: expected an object"),
+        (_set("define", "f", "sin(x)"), "define.f: expected an object"),
+        (_set("define", "f", {"formula": "sin(x)"}), "define.f.cost: missing"),
+        (_set("define", "f", {"formula": "sin(x)", "cost": -1}), "define.f.cost: expected a whole number"),
+        (_set("define", "f", {"formula": "sin(x)", "cost": 1, "code": ""}), "define.f.code: this key has no"),
+        (_set("define", "f", {"formula": "sin(q)", "cost": 1}), "define: 'f' is defined with 'q'"),
+        (_set("define", "f", {"formula": "sin(", "cost": 1}), "define: formula 'sin.'"),
+        (
+            _set("define", "sin", {"formula": "cos(x)", "cost": 1}),
+            "the operator 'sin' is defined twice, or ships",
+        ),
+        (_set("define", "a\nb", {"formula": "cos(x)", "cost": 1}), r"'a\\nb' is no operator's name"),
+        (
+            _set("define", {f"f{i}": {"formula": "x", "cost": 0} for i in range(401)}),
+            "define: 401 operators; at most 400",
+        ),
+        (_set("costs", {"sine": 1}), "there is no operator 'sine'; did you mean 'sin'"),
+        (_set("costs", {"sin": 1.5}), "costs.sin: expected a whole number"),
+        (_set("record", 3), "record: expected an object"),
+    ],
+)
+def test_anything_that_was_not_so_written_is_refused_in_one_line(change, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.json").write_text(_altered(change))
+    with pytest.raises(FormulaError, match=message) as caught:
+        load_bundle("m.json")
+    assert str(caught.value).startswith("m.json, ")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not the JSON of a bundle"),
+        (b"rank,expression\n1,x\n", "not the JSON of a bundle"),
+        (b"\x80\x04\x95", "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[1]", "JSON, but not a bundle"),
+        (b'{"record": {}, "ranking": []}', "JSON, but not a bundle"),
+        (b'{"format": 1, "format": 1}', "a key stands twice"),
+        (b'{"format": NaN}', "NaN is no finite number"),
+        (b'{"format": ' + b"9" * 10_000 + b"}", "not the JSON of a bundle"),
+    ],
+)
+def test_other_files_are_refused(data, message, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_bytes(data)
+    with pytest.raises(FormulaError, match=message) as caught:
+        load_bundle(path)
+    assert str(caught.value).isprintable()
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path, monkeypatch):
+    for path, message in [
+        (tmp_path / "no.json", "no such file"),
+        (tmp_path, "cannot be read"),
+        ("a\0b", "cannot be"),
+    ]:
+        with pytest.raises(FormulaError, match=message):
+            load_bundle(path)
+    monkeypatch.setattr("symscreen.export.bundle.MOST_BYTES", 100)
+    save = tmp_path / "m.json"
+    save.write_text(" " * 101)
+    with pytest.raises(FormulaError, match="larger than"):
+        load_bundle(save)
+    with pytest.raises(OutputError, match="too many for one file"):
+        bundle_as_json(FEATURES)
+
+
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), finite, st.text(max_size=5))
+anything = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data(), value=anything)
+def test_no_value_anywhere_gets_past_unnoticed_or_breaks_the_reader(data, value):
+    content = json.loads(bundle_as_json(Formula("y", 1.5, (2.0,), (parse("x1**3"),)), record={"a": [1]}))
+    changed = copy.deepcopy(content)
+    place = changed
+    while True:
+        step = data.draw(st.sampled_from(range(len(place)) if isinstance(place, list) else sorted(place)))
+        if not isinstance(place[step], (dict, list)) or not place[step] or data.draw(st.booleans()):
+            place[step] = value
+            break
+        place = place[step]
+    try:
+        back = bundle_from(json.dumps(changed), "m")
+    except FormulaError:
+        return
+    again = json.loads(bundle_as_json(back))
+    for key in ("kind", "target", "intercept", "inputs"):
+        assert again[key] == changed[key]

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import expressions, names
+
+from symscreen.errors import OptionError
+from symscreen.export import Formula, to_latex
+from symscreen.export.latex import column_latex
+from symscreen.expression import Column, Constant, parse
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.define import define_operator
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("x1", "x_{1}"),
+        ("x12**3", "x_{12}^{3}"),
+        ("sin(x)**2", r"\sin^{2}\left(x\right)"),
+        ("exp(x)**2", r"\left(\mathrm{e}^{x}\right)^{2}"),
+        ("e**x", "e^{x}"),
+        ("(x + y)**3", r"\left(x + y\right)^{3}"),
+        ("(x/y)**2", r"\left(\frac{x}{y}\right)^{2}"),
+        ("x**2**y", r"x^{2^{y}}"),
+        ("(x**2)**2", r"\left(x^{2}\right)^{2}"),
+        ("(-x)**2", r"\left(-x\right)^{2}"),
+        ("sin(x)**(-1)", r"\left(\sin\left(x\right)\right)^{-1}"),
+        ("1/x", r"\frac{1}{x}"),
+        ("(x + 1)/(y - 2)", r"\frac{x + 1}{y - 2}"),
+        ("x*y", r"x\,y"),
+        ("x*(y*z)", r"x\,y\,z"),
+        ("x*(y + z)", r"x\,\left(y + z\right)"),
+        ("x*(-y)", r"x\,\left(-y\right)"),
+        ("2*3*x", r"2 \cdot 3\,x"),
+        ("x*2", r"x \cdot 2"),
+        ("x - (y + z)", r"x - \left(y + z\right)"),
+        ("x + (y - z)", "x + y - z"),
+        ("x - (-y)", r"x - \left(-y\right)"),
+        ("-(x + y)", r"-\left(x + y\right)"),
+        ("-(x*y)", r"-x\,y"),
+        ("x + (-2)", r"x + \left(-2\right)"),
+        ("(-2)**x", r"\left(-2\right)^{x}"),
+        ("sqrt(x)**2", r"\left(\sqrt{x}\right)^{2}"),
+        ("cbrt(x + 1)", r"\sqrt[3]{x + 1}"),
+        ("abs(x - y)", r"\left|x - y\right|"),
+        ("abs(x - (y - z))", r"\left|x - \left(y - z\right)\right|"),
+        ("abs(x)", r"\left|x\right|"),
+        ("log(x)", r"\ln\left(x\right)"),
+        ("asin(x) + asinh(x)", r"\arcsin\left(x\right) + \operatorname{arsinh}\left(x\right)"),
+        ("max(x, y - z)", r"\max\left(x, y - z\right)"),
+        ("max(x, y)**2", r"\left(\max\left(x, y\right)\right)^{2}"),
+        ("floor(x)", r"\left\lfloor x\right\rfloor"),
+        ("erf(x)**3", r"\operatorname{erf}^{3}\left(x\right)"),
+        ("pi*x", r"\pi\,x"),
+        ("x*1e-7", r"x \cdot 10^{-7}"),
+        ("1234567.8*x", r"1.235 \times 10^{6}\,x"),
+        ("(2.5e-8)**x", r"\left(2.5 \times 10^{-8}\right)^{x}"),
+        ("0.00012345*x", r"0.0001234\,x"),
+        ("1234567*x", r"1.234567 \times 10^{6}\,x"),
+        ("`flow rate`/`50 %`", r"\frac{\mathrm{flow\ rate}}{\mathrm{50\ \%}}"),
+    ],
+)
+def test_formulas_are_set_as_people_write_them(text, latex):
+    assert to_latex(parse(text)) == latex
+
+
+@pytest.mark.parametrize(
+    ("name", "latex"),
+    [
+        ("x", "x"),
+        ("X10", "X_{10}"),
+        ("x_1", r"\mathrm{x\_1}"),
+        ("speed", r"\mathrm{speed}"),
+        ("pi", r"\mathrm{pi}"),
+        ("λ", r"\mathrm{λ}"),
+        ("a-b", r"\mathrm{a\text{-}b}"),
+        ("a+b", r"\mathrm{a{+}b}"),
+        ("{$&#_%}", r"\mathrm{\{\$\&\#\_\%\}}"),
+        ("\\frac{1}", r"\mathrm{\text{\textbackslash}frac\{1\}}"),
+        ("a\nb", r"\mathrm{a\text{\textbackslash}nb}"),
+        ("~^", r"\mathrm{\text{\textasciitilde}\text{\textasciicircum}}"),
+        ("", r"\langle\rangle"),
+    ],
+)
+def test_names_are_escaped(name, latex):
+    assert column_latex(name) == latex
+
+
+def test_a_model_is_rounded_and_set_with_its_target():
+    formula = Formula("y 1", 10.01999, (2.00999, -4.98e-9), (parse("x1**3/t"), parse("exp(0.123456*x3)")))
+    body = r"10.02 + \frac{2.01\,x_{1}^{3}}{t} - 4.98 \times 10^{-9}\,\mathrm{e}^{0.1235\,x_{3}}"
+    assert formula.latex() == body
+    assert formula._repr_latex_() == rf"$\mathrm{{y\ 1}} = {body}$"
+    assert formula.latex(2).startswith(r"10 + \frac{2\,x_{1}^{3}}{t} - 5 \times 10^{-9}")
+    assert Formula("y", 0.0, (0.99999, -1.0), (Column("a"), Column("b"))).latex() == "a - b"
+    assert Formula("y", -2e7, (), ()).latex() == r"-2 \times 10^{7}"
+    with pytest.raises(OptionError, match="give 1 to 17"):
+        formula.latex(0)
+
+
+def test_an_operator_of_a_users_own_is_named():
+    operators = OPERATORS | {"sin_pi": define_operator("sin_pi", "sin(pi*x)", OPERATORS)}
+    assert to_latex(parse("sin_pi(x)**2", operators)) == r"\operatorname{sin\_pi}^{2}\left(x\right)"
+
+
+@settings(max_examples=300, deadline=None)
+@given(expression=expressions(), coefficient=st.floats(allow_nan=False, allow_infinity=False), name=names)
+def test_whatever_the_formula_braces_and_delimiters_are_balanced(expression, coefficient, name):
+    text = Formula(name, coefficient, (coefficient,), (expression,))._repr_latex_()
+    assert text[0] == text[-1] == "$"
+    bare = re.sub(r"\\[{}$&#_%\\ ,]", "", text[1:-1])
+    assert not re.search(r"[$&#%~]|\\$|\\(?![A-Za-z])", bare)
+    depth = 0
+    for mark in re.findall(r"\\left|\\right|[{}]", bare):
+        depth += 1 if mark in {"{", "\\left"} else -1
+        assert depth >= 0
+    assert depth == 0
+    # two superscripts or subscripts on one base are an error of TeX
+    assert not re.search(r"\^\{[^{}]*\}\^", bare)
+    assert bare.isprintable()
+
+
+@given(value=st.floats(1e-300, 1e300), digits=st.integers(1, 17))
+def test_numbers_are_what_they_say(value, digits):
+    text = to_latex(Constant(value), digits)
+    plain = re.sub(r" \\times 10\^\{(-?\d+)\}", r"e\1", re.sub(r"^10\^", r"1 \\times 10^", text))
+    assert float(plain) == float(f"{value:.{digits}g}")

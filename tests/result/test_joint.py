@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from result.brute_force import Whole, classes_of, fake, loss_of, request_of, space_of, table_of
+from threadpoolctl import threadpool_info
+
+from symscreen.backends import Threads
+from symscreen.expression import to_text
+from symscreen.result.joint import class_sizes, judged, show
+from symscreen.result.scoring import Keep, Scorer
+from symscreen.result.stream import streamed, with_margin
+from symscreen.screeners import PEARSON, SCREENERS, T0, XI, Verdict
+from symscreen.statistics.order import order_features
+
+
+def _showing(table, space, leaders, merged, limit, *, sign="free", chunk_size=11):
+    keeps = tuple(Keep(by, merged, mirrored=True, limit=with_margin(limit)) for by, _ in enumerate(leaders))
+    scorer = Scorer(space, table.response, tuple(leaders), sign, keeps)
+    return show(list(streamed(scorer, Threads(1), chunk_size).kept), space, limit, merged)
+
+
+@pytest.fixture
+def whole(rng):
+    table = table_of(rng)
+    return Whole.of(table, space_of(table))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 1000])
+@pytest.mark.parametrize("merged", ["ranks", "affine"])
+@pytest.mark.parametrize("leader", ["t0", "xi", "pearson"])
+def test_what_is_shown_is_the_best_of_all_features_with_copies_merged(whole, leader, merged, limit):
+    showing = _showing(whole.table, whole.space, [SCREENERS[leader]], merged, limit)
+    directions = np.zeros(len(whole.values)) if leader == "xi" else None
+    best, sizes = whole.best(loss_of(leader, whole.values, whole.y), merged, limit, directions)
+    assert showing.kept.number.tolist() == whole.numbers[best].tolist()
+    assert np.array_equal(showing.values, whole.values[best])
+    if leader != "pearson" or merged == "affine":  # Pearson's r tells members of a rank class apart
+        assert showing.kept.class_size.tolist() == sizes
+
+
+@pytest.mark.parametrize("merged", ["ranks", "affine"])
+def test_of_two_leaders_the_union_is_shown_by_the_better_place(whole, merged):
+    limit = 6
+    showing = _showing(whole.table, whole.space, [T0, XI], merged, limit)
+    places = {}
+    for leader in ("t0", "xi"):
+        directions = np.zeros(len(whole.values)) if leader == "xi" else None
+        for place, k in enumerate(
+            whole.best(loss_of(leader, whole.values, whole.y), merged, None, directions)[0]
+        ):
+            places[k] = min(place, places.get(k, place))
+    worst = sorted(places.values())[limit - 1]
+    shown = set(np.flatnonzero(np.isin(whole.numbers, showing.kept.number)).tolist())
+    assert len(shown) == limit
+    assert {k for k in places if places[k] < worst} <= shown <= {k for k in places if places[k] <= worst}
+    own = [places[int(np.flatnonzero(whole.numbers == number)[0])] for number in showing.kept.number]
+    assert own == sorted(own)
+
+
+@pytest.mark.parametrize("limit", [3, 8, 1000])
+@pytest.mark.parametrize("merged", ["ranks", "affine"])
+def test_every_feature_of_the_space_finds_its_stand_in(whole, merged, limit):
+    showing = _showing(whole.table, whole.space, [T0], merged, limit)
+    best, _ = whole.best(loss_of("t0", whole.values, whole.y), merged, limit)
+    classes = _classes(whole, merged)
+    place_of = {classes[k]: place for place, k in enumerate(best)}
+    expected = [place_of.get(own, -1) for own in classes]
+    assert showing.places_of(order_features(whole.values)).tolist() == expected
+    assert showing.places_of(order_features(-2.0 * whole.values)).tolist() == expected
+    fewer = showing.first(2)
+    assert len(fewer.kept) == len(fewer.values) == 2
+    assert fewer.places_of(order_features(whole.values)).tolist() == [
+        place if place < 2 else -1 for place in expected
+    ]
+
+
+def _classes(whole, merged):
+    return classes_of(whole.values, merged).tolist()
+
+
+def test_features_equal_up_to_rounding_are_shown_once_and_found_by_either(rng):
+    table = table_of(rng, rows=20, inputs=2)
+    space = space_of(table, "b[mul] u[log] b[add]", "basic", unary=("log",), binary=("add", "mul"))
+    whole = Whole.of(table, space)
+    showing = _showing(table, space, [T0], "affine", 1000)
+    texts = {to_text(space.expression(number)) for number in whole.numbers.tolist()}
+    assert {"log(x1*x2)", "log(x1) + log(x2)"} <= texts
+    near = np.abs(showing.values[:, None] - showing.values[None]).max(axis=2)
+    size = np.abs(showing.values).max(axis=1)
+    assert (near + np.diag(np.full(len(near), np.inf)) > 1e-12 * np.minimum.outer(size, size)).all()
+    places = showing.places_of(order_features(whole.values))
+    assert (places >= 0).all()
+    for row, place in zip(whole.values, places, strict=True):
+        assert abs(np.corrcoef(row, showing.values[place])[0, 1]) > 1 - 1e-12
+    assert np.bincount(places).tolist() == showing.kept.class_size.tolist()
+
+
+@pytest.mark.parametrize(("leader", "sign"), [(PEARSON, "free"), (T0, "positive"), (PEARSON, "positive")])
+def test_what_is_shown_does_not_hang_on_chunks_or_sign(whole, leader, sign):
+    expected = _showing(whole.table, whole.space, [leader], "ranks", 2, chunk_size=10**6)
+    for chunk_size in (1, 5, 17):
+        showing = _showing(whole.table, whole.space, [leader], "ranks", 2, sign=sign, chunk_size=chunk_size)
+        assert showing.kept.number.tolist() == expected.kept.number.tolist()
+        assert np.array_equal(showing.signatures, expected.signatures)
+
+
+@pytest.mark.parametrize("leader", [T0, PEARSON])
+@pytest.mark.parametrize("chunk_size", [1, 7, 10**6])
+def test_class_sizes_are_those_of_the_whole_space(whole, leader, chunk_size):
+    showing = _showing(whole.table, whole.space, [leader], "ranks", 3)
+    sizes = class_sizes(showing, whole.space, Threads(2), chunk_size)
+    classes = _classes(whole, "ranks")
+    shown = [int(np.flatnonzero(whole.numbers == number)[0]) for number in showing.kept.number]
+    assert sizes.tolist() == [classes.count(classes[k]) for k in shown]
+
+
+def test_nothing_is_shown_of_nothing(rng):
+    table = table_of(rng, rows=12, inputs=2)
+    table = replace(table, columns=table.columns + 2.0)
+    space = space_of(table, "u[acos]", "basic", "strict", unary=("acos",))
+    showing = _showing(table, space, [T0], "affine", 5)
+    assert len(showing.kept) == 0
+    assert showing.places_of(order_features(table.columns)).tolist() == [-1, -1]
+
+
+def test_a_screener_judges_no_more_than_it_can_take_and_may_change_nothing(whole):
+    log = []
+    showing = _showing(whole.table, whole.space, [T0], "affine", 10)
+    own = judged(fake(most=4, log=log), showing, whole.table.response, seed=7, jobs=2)
+    assert len(own.showing.kept) == len(own.verdict.score) == 4
+    assert np.array_equal(log[0].values, showing.values[:4])
+    assert log[0].values.flags.c_contiguous
+    assert not log[0].values.flags.writeable
+    assert (log[0].seed, log[0].jobs) == (7, 2)
+
+
+def test_a_verdict_is_given_with_one_blas_thread_and_its_last_bits_do_not_order(whole):
+    threads = []
+
+    def judge(shown, settings):
+        del settings
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        q = len(shown.values)
+        return Verdict(np.full(q, -0.0), 0.5 + 1e-16 * np.arange(q), np.ones(q, bool), np.zeros(q, np.int8))
+
+    showing = _showing(whole.table, whole.space, [T0], "affine", 10)
+    verdict = judged(fake(judge=judge), showing, whole.table.response, seed=0, jobs=1).verdict
+    assert threads
+    assert set(threads) == {1}
+    assert len(set(verdict.loss.tolist())) == 1
+    assert not np.signbit(verdict.score).any()
+
+
+def test_a_request_knows_who_leads():
+    assert request_of("lasso").leaders == request_of("lasso").columns == (T0, XI)
+    assert request_of("lasso", "xi", "t0").leaders == (XI,)
+    assert request_of("lasso", "xi", "t0").columns == (XI, T0)
+    assert [one.name for one in request_of("lasso", "xi", "scad").joint] == ["lasso", "scad"]

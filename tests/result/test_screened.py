@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from result.brute_force import Whole, classes_of, fake, loss_of, request_of, space_of, table_of
+from scipy.stats import rankdata
+
+from symscreen.backends import Threads
+from symscreen.errors import OptionError
+from symscreen.result import Request, screened
+from symscreen.result.kept import Kept
+from symscreen.result.screened import kinds_shown
+
+
+@pytest.fixture
+def whole(rng):
+    table = table_of(rng)
+    return Whole.of(table, space_of(table))
+
+
+def _screened(whole, *screeners, **changes):
+    return screened(whole.space, whole.table.response, request_of(*screeners, **changes))
+
+
+def _places(whole, found) -> list[int]:
+    place = {number: k for k, number in enumerate(whole.numbers.tolist())}
+    return [place[number] for number in found.kept.number.tolist()]
+
+
+def _verdict_by_class(whole, found, name, merged):
+    """Look up, for each feature of the space, the place of the class that stands for it in a verdict."""
+    classes = classes_of(whole.values, merged).tolist()
+    shown = found.judged[name].showing.kept.number.tolist()
+    numbers = whole.numbers.tolist()
+    place = {classes[numbers.index(number)]: k for k, number in enumerate(shown)}
+    assert len(place) == len(shown)
+    return [place.get(own) for own in classes]
+
+
+@pytest.mark.parametrize("sign", ["free", "positive"])
+@pytest.mark.parametrize(("name", "merged"), [("t0", "ranks"), ("xi", "ranks"), ("pearson", "affine")])
+def test_one_column_screener_ranks_as_brute_force_does(whole, name, merged, sign):
+    found = _screened(whole, name, limit=9, sign=sign)
+    directions = np.zeros(len(whole.values)) if name == "xi" else None
+    loss = loss_of(name, whole.values, whole.y, sign)
+    best, sizes = whole.best(loss, merged, 9, directions, mirrored=sign == "free")
+    assert _places(whole, found) == best
+    assert found.kept.class_size.tolist() == sizes
+    assert (found.columns, found.judged, found.comparison) == ({}, {}, None)
+    assert found.scored == len(whole.numbers)
+
+
+@pytest.mark.parametrize("blind_to", ["affine", "ranks"])
+@pytest.mark.parametrize("prescreen", [5, 1000])
+@pytest.mark.parametrize("limit", [6, None])
+def test_scores_in_the_ranking_are_those_of_the_verdict_for_who_stands_for_a_feature(
+    whole, blind_to, prescreen, limit
+):
+    found = _screened(whole, "t0", fake(blind_to=blind_to), limit=limit, prescreen=prescreen)
+    verdict = found.judged["fake"].verdict
+    stands = _verdict_by_class(whole, found, "fake", blind_to)
+    assert any(place is None for place in stands) == (prescreen == 5)
+    scores = found.kept.scores[:, 1].tolist()
+    selected, own = found.columns["fake_selected"], found.columns["fake_rank2"]
+    for row, k in enumerate(_places(whole, found)):
+        if stands[k] is None:
+            assert np.isnan(scores[row])
+            assert selected[row] is pd.NA
+            assert np.isnan(own[row])
+        else:
+            assert scores[row] == verdict.score[stands[k]]
+            assert selected[row] == verdict.selected[stands[k]]
+            assert np.array_equal(own[row], verdict.columns["fake_rank2"][stands[k]], equal_nan=True)
+    assert len(scores) == (len(whole.numbers) if limit is None else limit)
+    alone = _screened(whole, "t0", limit=limit)
+    assert found.kept.number.tolist() == alone.kept.number.tolist()
+    assert found.kept.scores[:, 0].tolist() == alone.kept.scores[:, 0].tolist()
+
+
+@pytest.mark.parametrize("blind_to", ["affine", "ranks"])
+def test_a_joint_screener_that_ranks_gives_its_own_order(whole, blind_to):
+    found = _screened(whole, fake(blind_to=blind_to), "xi", "t0", limit=6, prescreen=12)
+    verdict, shown = found.judged["fake"].verdict, found.judged["fake"].showing.kept
+    assert found.judged["fake"].showing.kept.number.tolist() == [
+        int(whole.numbers[k])
+        for k in whole.best(loss_of("xi", whole.values, whole.y), blind_to, 12, np.zeros(len(whole.values)))[
+            0
+        ]
+    ]
+    order = np.argsort(verdict.loss, kind="stable")[:6]
+    assert found.kept.number.tolist() == shown.number[order].tolist()
+    assert found.kept.loss.tolist() == verdict.loss[order].tolist()
+    assert found.kept.direction.tolist() == verdict.direction[order].tolist()
+    assert found.kept.scores[:, 0].tolist() == verdict.score[order].tolist()
+    places = _places(whole, found)
+    assert np.allclose(found.kept.scores[:, 1], 1 - loss_of("xi", whole.values, whole.y)[places])
+    sizes = np.bincount(classes_of(whole.values, blind_to))
+    classes = classes_of(whole.values, blind_to)
+    assert found.kept.class_size.tolist() == sizes[classes[places]].tolist()
+
+
+@pytest.mark.parametrize("blind_to", ["affine", "ranks"])
+@pytest.mark.parametrize("prescreen", [5, 1000])
+def test_all_features_are_listed_under_a_joint_screener_with_equal_scores_in_a_class(
+    whole, blind_to, prescreen
+):
+    found = _screened(whole, fake(blind_to=blind_to), limit=None, prescreen=prescreen)
+    assert sorted(found.kept.number.tolist()) == whole.numbers.tolist()
+    stands = _verdict_by_class(whole, found, "fake", blind_to)
+    rows = [stands[k] for k in _places(whole, found)]
+    shown = [row for row in rows if row is not None]
+    assert rows[: len(shown)] == shown  # what was not shown comes last
+    verdict = found.judged["fake"].verdict
+    assert found.kept.scores[: len(shown), 0].tolist() == verdict.score[shown].tolist()
+    assert np.isnan(found.kept.scores[len(shown) :, 0]).all()
+    assert verdict.loss[shown].tolist() == sorted(verdict.loss[shown].tolist())
+    assert (found.kept.direction[len(shown) :] == 0).all()
+    classes = classes_of(whole.values, blind_to)
+    assert found.kept.class_size.tolist() == np.bincount(classes)[classes[_places(whole, found)]].tolist()
+
+
+def test_ranks_are_those_among_the_features_compared(whole):
+    found = _screened(whole, "t0", fake(), fake("trees", "ranks", most=4), "pearson", limit=None, prescreen=9)
+    shown, _ = whole.best(loss_of("t0", whole.values, whole.y), "affine", 9)
+    ranks = found.comparison.ranks
+    for name in ("t0", "pearson"):
+        loss = np.round(loss_of(name, whole.values, whole.y), 11)[shown]
+        assert ranks[name].tolist() == rankdata(loss, method="min").tolist()
+    assert ranks["fake"].tolist() == rankdata(found.judged["fake"].verdict.loss, method="min").tolist()
+    # of the 9 only those that one of the 4 rank classes stands for
+    stands = _verdict_by_class(whole, found, "trees", "ranks")
+    loss = np.array(
+        [np.nan if stands[k] is None else found.judged["trees"].verdict.loss[stands[k]] for k in shown]
+    )
+    known = ~np.isnan(loss)
+    assert 4 <= known.sum() < 9
+    assert np.isnan(ranks["trees"][~known]).all()
+    assert ranks["trees"][known].tolist() == rankdata(loss[known], method="min").tolist()
+    # and the ranking shows them for every affine copy of a feature compared
+    classes = classes_of(whole.values, "affine")
+    place = {classes[k]: row for row, k in enumerate(shown)}
+    for row, k in enumerate(_places(whole, found)):
+        told = found.columns["t0_rank"][row]
+        if classes[k] in place:
+            assert told == ranks["t0"][place[classes[k]]]
+        else:
+            assert told is pd.NA
+
+
+def test_lists_are_made_for_each_kind_that_is_needed():
+    trees, linear = fake("trees", "ranks"), fake("linear", "affine")
+    assert kinds_shown(request_of("t0")) == []
+    assert kinds_shown(request_of("t0", "xi")) == ["affine"]
+    assert kinds_shown(request_of(trees)) == ["ranks"]
+    assert kinds_shown(request_of(linear)) == ["affine"]
+    assert kinds_shown(request_of("t0", trees)) == ["affine", "ranks"]
+
+
+def _same(a, b) -> bool:
+    kept = all(
+        getattr(a.kept, field.name).tobytes() == getattr(b.kept, field.name).tobytes()
+        for field in fields(Kept)
+    )
+    columns = pd.DataFrame(a.columns).equals(pd.DataFrame(b.columns))
+    verdicts = all(
+        a.judged[name].verdict.score.tobytes() == b.judged[name].verdict.score.tobytes() for name in b.judged
+    )
+    return kept and columns and verdicts and list(a.columns) == list(b.columns)
+
+
+@pytest.mark.parametrize("limit", [4, None])
+@pytest.mark.parametrize("sign", ["free", "positive"])
+@pytest.mark.parametrize(
+    "screeners",
+    [
+        ("lasso", "t0"),
+        ("stepwise",),
+        ("pearson", "scad", fake("trees", "ranks")),
+        (fake("trees", "ranks"), "pearson"),
+    ],
+    ids=lambda screeners: "-".join(getattr(one, "name", str(one)) for one in screeners),
+)
+def test_jobs_and_chunks_change_nothing(whole, screeners, sign, limit):
+    expected = _screened(whole, *screeners, prescreen=3, limit=limit, sign=sign)
+    for changes in ({"chunk_size": 1}, {"chunk_size": 7, "jobs": 2, "backend": Threads(2)}):
+        assert _same(_screened(whole, *screeners, prescreen=3, limit=limit, sign=sign, **changes), expected)
+
+
+@pytest.mark.parametrize("screeners", [("lasso",), ("t0", "lasso"), ("lasso", "t0"), (fake("a", "ranks"),)])
+@pytest.mark.parametrize("limit", [4, None])
+def test_nothing_is_found_in_nothing(rng, screeners, limit):
+    table = table_of(rng, rows=12, inputs=2)
+    table = replace(table, columns=table.columns + 2.0)
+    space = space_of(table, "u[acos]", "basic", "strict", unary=("acos",))
+    found = screened(space, table.response, request_of(*screeners, limit=limit))
+    assert (len(found.kept), found.scored, found.judged) == (0, 0, {})
+    assert found.kept.scores.shape[1] >= len(screeners)
+
+
+def test_seed_and_jobs_reach_joint_screeners(whole):
+    request: Request = request_of("t0", fake(), seed=11, jobs=2)
+    record = screened(whole.space, whole.table.response, request).judged["fake"].verdict.record
+    assert (record["seed"], record["jobs"]) == (11, 2)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True])
+def test_a_seed_that_is_no_whole_number_is_told(seed):
+    with pytest.raises(OptionError, match=re.escape(f"seed is {seed!r}; give a whole number of at least 0")):
+        request_of("t0", seed=seed)

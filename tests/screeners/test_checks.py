@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.screeners import (
+    SCREENERS,
+    T0,
+    XI,
+    JointScreener,
+    Option,
+    Path,
+    Verdict,
+    check_screener,
+)
+from symscreen.screeners.base import by_magnitude, by_sign
+from symscreen.statistics.correlation import correlations, pearson_of
+
+LIGHT = {"permutations": 5, "trees": 20, "draws": 200, "burn": 100, "replicates": 1, "iterations": 10}
+
+
+def _light(screener):
+    """Take settings that cost less, where a screener has them."""
+    if not isinstance(screener, JointScreener):
+        return screener
+    options = {option.name: option for option in screener.options}
+    least = {name: max(value, options[name].least) for name, value in LIGHT.items() if name in options}
+    return screener.with_settings({name: int(value) for name, value in least.items()})
+
+
+@pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
+def test_every_screener_keeps_its_promises(screener):
+    needs = getattr(screener, "needs", None)
+    if needs is not None and find_spec(needs[0]) is None:
+        pytest.skip(f"{needs[0]} is not installed")
+    check_screener(_light(screener), rng_seed=1)
+
+
+def test_it_is_public():
+    assert symscreen.check_screener is check_screener
+
+
+def _broken(screener, promise):
+    with pytest.raises(AssertionError, match=re.escape(promise)):
+        check_screener(screener)
+
+
+# Column screeners
+
+
+def _statistic(change):
+    return lambda ordered, response: change(T0.statistic(ordered, response), ordered, response)
+
+
+def _moody():
+    calls = []
+
+    def statistic(ordered, response):
+        calls.append(1)
+        return T0.statistic(ordered, response) * (1 + 1e-15 * len(calls))
+
+    return statistic
+
+
+def _spoil(ordered):
+    ordered.values[0] += 1.0
+    return 0.0
+
+
+def _naive_pearson(ordered, response):
+    z = ordered.values - ordered.values.mean(axis=1, keepdims=True)
+    y = response.values - response.values.mean()
+    with np.errstate(all="ignore"):
+        size = (z**4).sum(axis=1) ** 0.25
+        r = (z * y).sum(axis=1) / size
+        return r / ((y * y).sum() / (y**4).sum() ** 0.25)
+
+
+NAIVE = {"statistic": _naive_pearson, "loss": by_magnitude, "blind_to": "affine", "score": lambda s, _: s}
+
+
+def _several_only(ordered, response):
+    if len(ordered.values) == 1 and len(response.values) == 60:
+        raise IndexError("one is too few")
+    return T0.statistic(ordered, response)
+
+
+@pytest.mark.parametrize(
+    ("changes", "promise"),
+    [
+        ({"name": "two words"}, "its name is one word"),
+        ({"name": "a,b"}, "its name is one word"),
+        ({"name": ""}, "its name is one word"),
+        ({"name": "class_size"}, "its name is none of the table's own columns"),
+        ({"blind_to": "nothing"}, "it is blind to ranks or affine copies"),
+        ({"fails": ""}, "fails is one line"),
+        ({"source": "a\nb"}, "source is one line"),
+        ({"statistic": _several_only}, "fails (among noise): IndexError('one is too few')"),
+        ({"statistic": _statistic(lambda s, *_: s.astype(np.float32))}, "statistics are 8 finite float64"),
+        ({"statistic": _statistic(lambda s, *_: s[:-1])}, "its statistics are 8 finite float64"),
+        ({"statistic": _statistic(lambda s, *_: s * np.nan)}, "its statistics are 8 finite float64"),
+        ({"statistic": _statistic(lambda s, *_: s.tolist())}, "its statistics are 8 finite float64"),
+        ({"statistic": _moody()}, "the same input gives the same bytes"),
+        ({"statistic": _statistic(lambda s, ordered, _: s + 0 * _spoil(ordered))}, "its input as it was"),
+        ({"statistic": _statistic(lambda s, *_: s * (1 - 1e-9 * len(s)))}, "does not depend on the others"),
+        (NAIVE, "8 finite float64 (features of the sizes 1e-150 and 1e150)"),
+        ({"statistic": pearson_of, "loss": by_magnitude}, "features with the same ranks have the same bytes"),
+        ({"statistic": _statistic(lambda s, *_: s + 0.01)}, "mirrored ranks give exactly the negative"),
+        ({"loss": lambda s, r, _: T0.loss(s, r, "positive")}, "(falling among noise)"),
+        ({"loss": lambda s, r, sign: -T0.loss(s, r, sign)}, "the response comes first, sign free"),
+        ({"loss": lambda s, r, sign: T0.loss(s, r, sign) + 0.5}, "the loss of the response is near 0"),
+        ({"loss": lambda s, r, sign: 0.5 * T0.loss(s, r, sign)}, "the mean loss of noise, sign positive"),
+        ({"loss": lambda s, r, sign: T0.loss(s, r, sign)[:, None]}, "its losses are 8 finite float64"),
+        ({"loss": lambda s, r, sign: np.log(0 * T0.loss(s, r, sign) - 1)}, "its losses are"),
+        ({"score": lambda s, _: s > 0}, "its scores are 8 finite float64"),
+        ({"score": lambda s, _: s * np.inf}, "its scores are 8 finite float64"),
+        ({"direction": lambda s: np.sign(s)}, "directions are int8, -1, 0 or 1"),  # noqa: PLW0108
+        ({"direction": lambda s: 2 * by_sign(s)}, "directions are int8, -1, 0 or 1"),
+        ({"direction": lambda s: -by_sign(s)}, "it tells rising from falling"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_column_screener_that_breaks_a_promise_is_caught(changes, promise):
+    _broken(replace(T0, **changes), promise)
+
+
+def test_a_screener_that_is_not_blind_to_affine_copies_is_caught():
+    affine = replace(T0, name="own", statistic=pearson_of, loss=by_magnitude, blind_to="affine")
+    check_screener(affine)
+    scaled = replace(
+        affine,
+        statistic=lambda ordered, r: (
+            pearson_of(ordered, r) * (0.9 + 0.1 * np.tanh(np.ptp(ordered.values, axis=1)))
+        ),
+    )
+    _broken(scaled, "affine copies have the same statistic and loss")
+    # x and -x
+    lopsided = replace(affine, loss=lambda r, response, sign: 1 - np.where(r > 0, r, -0.999 * r))  # noqa: ARG005
+    _broken(lopsided, "a feature and its negative have the same loss")
+
+
+def test_a_mirrored_loss_must_be_the_same_to_the_last_bit():
+    # ξ of mirrored ranks is the same; a loss that adds a last bit is not
+    other = replace(XI, loss=lambda xi, r, sign: XI.loss(xi, r, sign) + 1e-16 * np.arange(len(xi)))
+    check_screener(other)
+    bit = replace(
+        T0,
+        loss=lambda s, r, sign: T0.loss(s, r, sign) * np.where((s < 0) & (sign == "free"), 1 + 1e-15, 1.0),
+    )
+    _broken(bit, "with a free sign mirrored ranks have the same loss")
+
+
+# Joint screeners
+
+
+def _judge(shown, settings):
+    """Score by |correlation|."""
+    y = shown.response.values
+    r = correlations(shown.values, y / np.abs(y).max())
+    q = len(r)
+    rng = np.random.default_rng(shown.seed)
+    return Verdict(
+        score=r,
+        loss=1.0 - np.abs(r),
+        selected=np.abs(r) > 0.5,
+        direction=np.sign(r).astype(np.int8),
+        columns={"own_entry": np.where(np.abs(r) > 0.5, r, np.nan)},
+        path=Path(np.arange(2.0), np.zeros((2, q)), np.zeros(2), np.full(2, np.nan)),
+        record={"seed": shown.seed, "drawn": rng.random(), "share": settings["share"], "warnings": []},
+    )
+
+
+def _joint(**changes):
+    words = dict.fromkeys(("summary", "assumes", "fails", "cost", "source"), "made up")
+    own = {
+        "name": "own",
+        "judge": _judge,
+        "capacity": lambda rows, settings: 50,  # noqa: ARG005
+        "blind_to": "affine",
+        "options": (Option("share", 0.5, "a share", least=0, most=1),),
+    }
+    return JointScreener(**own | words | changes)
+
+
+def _spoiled(**changes):
+    """Spoil some parts of a good verdict."""
+
+    def judge(shown, settings):
+        verdict = _judge(shown, settings)
+        return replace(
+            verdict, **{part: change(getattr(verdict, part), shown) for part, change in changes.items()}
+        )
+
+    return _joint(judge=judge)
+
+
+def _after(work):
+    """Judge well, and do something wrong beside."""
+
+    def judge(shown, settings):
+        found = work(shown)
+        return replace(_judge(shown, settings), record={"found": found})
+
+    return _joint(judge=judge)
+
+
+def _writes(array):
+    array[..., 0] -= 1e-3
+    return 0
+
+
+def _refuses(condition):
+    def judge(shown, settings):
+        if condition(*shown.values.shape):
+            raise ValueError("not these")
+        return _judge(shown, settings)
+
+    return _joint(judge=judge)
+
+
+def _naive(shown, settings):
+    z, y = shown.values, shown.response.values
+    with np.errstate(all="ignore"):
+        r = (z * y).sum(axis=1) / (z**4).sum(axis=1) ** 0.25
+    r = np.nan_to_num(r / (np.abs(r).max() + 1.0), posinf=0.0, neginf=0.0)
+    return replace(_judge(shown, settings), loss=1 - np.abs(r))
+
+
+def _nested(path, steps, q):
+    return replace(path, coefficients=np.zeros((steps, q)))
+
+
+def test_a_joint_screener_that_keeps_its_promises_passes():
+    check_screener(_joint())
+    check_screener(_joint(capacity=lambda rows, settings: max(1, rows - 2)))  # noqa: ARG005
+    check_screener(_joint(capacity=lambda rows, settings: 1))  # noqa: ARG005
+
+
+@pytest.mark.parametrize(
+    ("screener", "promise"),
+    [
+        (_joint(name="own rule"), "its name is one word"),
+        (_joint(name="rank"), "its name is none of the table's own columns"),
+        (_joint(cost=""), "cost is one line"),
+        (_joint(blind_to="signs"), "it is blind to ranks or affine copies"),
+        (_joint(options=(Option("share", 2.0, "a share", most=1),)), "takes its own default"),
+        (_joint(options=(Option("share", 1, "a share", choices=("1", "2")),)), "takes its own default"),
+        (_joint(capacity=lambda rows, settings: rows / 2), "its capacity is a whole number"),  # noqa: ARG005
+        (_joint(capacity=lambda rows, settings: 100 // rows), "its capacity is a whole number"),  # noqa: ARG005
+        (_joint(judge=lambda shown, settings: None), "it returns a Verdict"),  # noqa: ARG005
+        (_spoiled(score=lambda s, _: s.astype(np.float32)), "score is 8 finite float64"),
+        (_spoiled(score=lambda s, _: s[1:]), "score is 8 finite float64"),
+        (_spoiled(score=lambda s, _: s * np.nan), "score is 8 finite float64"),
+        (_spoiled(loss=lambda s, _: s * np.inf), "loss is 8 finite float64"),
+        (_spoiled(loss=lambda s, _: -s), "the response comes first (among noise)"),
+        (_spoiled(loss=lambda s, _: 0 * s), "the response comes first (among noise)"),
+        (_spoiled(selected=lambda s, _: s.astype(int)), "selected is 8 bool"),
+        (_spoiled(selected=lambda s, _: np.flatnonzero(s)), "selected is 8 bool"),
+        (_spoiled(direction=lambda s, _: s.astype(float)), "direction is int8"),
+        (_spoiled(direction=lambda s, _: 3 * s), "direction is int8, -1, 0 or 1"),
+        (_spoiled(direction=lambda s, _: np.abs(s)), "rising from falling (falling among noise)"),
+        (_spoiled(columns=lambda c, _: {"entry": c["own_entry"]}), "columns begin with its name"),
+        (_spoiled(columns=lambda c, _: {"own_selected": c["own_entry"]}), "are not ['own_rank', 'own_sel"),
+        (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"][1:]}), "own_entry is 8 float64"),
+        (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"] > 0}), "own_entry is 8 float64"),
+        (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"] * np.inf}), "own_entry is not infinite"),
+        (_spoiled(record=lambda r, _: r | {"k": np.int64(3)}), "its record is of plain values"),
+        (_spoiled(record=lambda r, _: r | {"k": np.nan}), "its record is of plain values"),
+        (_spoiled(record=lambda r, _: r | {"k": (1, 2)}), "its record is of plain values"),
+        (_spoiled(path=lambda p, _: _nested(p, 3, 8)), "its path has one row of coefficients"),
+        (_spoiled(path=lambda p, _: _nested(p, 2, 7)), "its path has one row of coefficients"),
+        (_after(lambda shown: _writes(shown.values)), "it leaves its input as it was"),
+        (_after(lambda shown: _writes(shown.response.values)), "it leaves its input as it was"),
+        (_after(lambda _: np.random.random()), "same input and seed give the same bytes"),  # noqa: NPY002
+        (_after(lambda _: random.random()), "same input and seed give the same bytes"),  # noqa: S311
+        (_after(lambda shown: shown.jobs), "does not depend on the number of jobs"),
+        (_refuses(lambda q, n: q == 1), "fails (one feature alone): ValueError('not these')"),  # noqa: ARG005
+        (_refuses(lambda q, n: q > n), "fails (more features than rows)"),
+        (_refuses(lambda q, n: n < 10), "fails (five rows)"),  # noqa: ARG005
+        (_joint(judge=_naive), "the response comes first (features of the sizes 1e-150 and 1e150)"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_joint_screener_that_breaks_a_promise_is_caught(screener, promise):
+    _broken(screener, promise)
+
+
+def test_the_users_own_random_numbers_stay_as_they_were():
+    np.random.seed(7)  # noqa: NPY002
+    random.seed(7)
+    before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
+    check_screener(_joint())
+    assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
