@@ -98,7 +98,10 @@ def at_least_1(name: str, value: object, other: str = "") -> int:
     OptionError
         If it is none, or below 1.
     """
-    whole = index(value) if isinstance(value, SupportsIndex) and not isinstance(value, bool) else 0
+    try:
+        whole = 0 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
+    except TypeError:  # an array of several numbers
+        whole = 0
     if whole < 1:
         raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{other}")
     return whole

@@ -130,8 +130,8 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
         values = np.array([evaluate(expression, by_name) for expression in known])
         left = residual_of(values, table.response.values, len(found), job.request.jobs) if known else None
         if left is None:
-            why = f"round {len(found) + 1} was not run: the features found leave nothing to explain"
-            found[-1] = replace(found[-1], notices=(why,))
+            why = "the features found leave nothing to explain" if known else "no feature was found"
+            found[-1] = replace(found[-1], notices=(f"round {len(found) + 1} was not run: {why}",))
             break
         residual, members = left
         model = tuple(known[member] for member in members.tolist())

@@ -59,9 +59,9 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     request : Request
         The screeners that cut, and how they work; its limit is not used.
     keep : int or None
-        How many features to keep at most; None for as many as there are. Column screeners keep their best, affine copies merged, and of
-        several the union by the best place in any; joint screeners keep what they select, and all that an
-        earlier cut has kept.
+        How many features to keep at most; None for as many as there are. Column screeners keep their best,
+        affine copies merged, and of several the union by the best place in any; joint screeners keep what
+        they select, and all that an earlier cut has kept.
 
     Returns
     -------

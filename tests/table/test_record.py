@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.table import read_table
+from symscreen.errors import TableError
+from symscreen.table import read_table, with_response
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 
@@ -103,3 +104,45 @@ def test_the_table_does_not_share_memory_with_its_source():
     source[:] = 0
     assert table.columns.tolist() == [[0, 2, 4, 6, 8, 10]]
     assert table.response.values.tolist() == [1, 3, 5, 7, 9, 11]
+
+
+@REPEATABLE
+@given(tables(), st.data())
+def test_another_response_stands_as_if_it_had_been_read(source, data):
+    table = read_table(source)
+    n = len(source["target"])
+    drawn = data.draw(st.lists(FEW, min_size=n, max_size=n).filter(lambda y: len(set(y)) > 1))
+    other = with_response(table, np.array(drawn))
+    read = dict.fromkeys(source)
+    for name, column in zip(table.names, table.columns, strict=True):
+        read[name] = column.tolist()
+    read["target"] = drawn
+    assert same(other, read_table(read))
+    assert np.array_equal(np.array(drawn)[_where(table.rows, other.rows)], other.response.values)
+    for name, column in zip(other.names, other.columns, strict=True):
+        assert np.array_equal(np.array(source[name])[other.rows], column)
+
+
+def _where(rows, wanted):
+    """Find each wanted row among those of a table."""
+    place = {row: k for k, row in enumerate(rows.tolist())}
+    return [place[row] for row in wanted.tolist()]
+
+
+def test_another_response_keeps_what_was_decided_about_the_table():
+    source = {"x": [1, 2, None, 4, 5, 6], "t": list("abcdef"), "y": [6, 5, 4, 3, 2, 1]}
+    table = read_table(source, missing="drop", target="y")
+    other = with_response(table, np.array([1.0, 9.0, 4.0, 5.0, 7.0]))
+    assert table.notices
+    assert (other.notices, other.dropped, other.response.name) == (table.notices, 1, "y")
+    assert sorted(other.rows.tolist()) == [0, 1, 3, 4, 5]
+    assert other.digest != table.digest
+    back = with_response(other, table.response.values[_where(table.rows, other.rows)])
+    assert same(back, table)
+    assert back.rows.tolist() == table.rows.tolist()
+
+
+def test_another_response_may_not_be_constant():
+    table = read_table({"x": [1, 2, 3, 4, 5], "y": [1, 2, 3, 4, 5]})
+    with pytest.raises(TableError, match="the response 'y' is constant"):
+        with_response(table, np.full(5, 2.0))

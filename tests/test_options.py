@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscreen import options
+from symscreen.errors import GrammarError, OptionError
+from symscreen.grammar import load_grammar
+from symscreen.screeners import SCREENERS
+from symscreen.screeners.joint import Option
+
+
+def _refused(message):
+    return pytest.raises(OptionError, match=re.escape(message))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2GB", 2 * 10**9),
+        (" 500 mb ", 5 * 10**8),
+        ("1.5g", 1_500_000_000),
+        (4096, 4096),
+        ("64KiB", 64_000),
+        ("1T", 10**12),
+    ],
+)
+def test_amounts_of_memory(text, size):
+    assert options.parse_bytes(text) == size
+    assert options.read_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "0", "-1GB", "1.5.2GB", "GB", "1 2GB", "1e9", "inf", "２GB"])
+def test_what_is_no_amount_of_memory_is_told(text):
+    with _refused(f"max_ram is {text!r}; give an amount such as 2GB or 500MB"):
+        options.parse_bytes(text)
+
+
+def test_without_an_amount_four_fifths_of_the_machine_may_be_used():
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert options.read_memory(None) == int(0.8 * total)
+
+
+def test_names_and_formulas_come_one_or_many():
+    assert options.list_of_names("a, b ,c") == ["a", "b", "c"]
+    assert options.list_of_names(("a b", "c")) == ["a b", "c"]
+    assert options.formula_texts("x1 + f(a, b)") == ("x1 + f(a, b)",)
+    assert options.formula_texts(["x1", "x2"]) == ("x1", "x2")
+    assert options.formula_texts(()) == options.formula_texts(None) == ()
+
+
+@given(st.integers(1, 10**12))
+def test_whole_numbers_are_taken_from_numpy_too(number):
+    for kind in (number, np.int64(number)):
+        found = options.at_least_1("top", kind)
+        assert found == number
+        assert type(found) is int
+
+
+@pytest.mark.parametrize(
+    "value", [0, -3, True, False, None, "2", 1.0, 2.5, np.float64(3), [1], np.array([1, 2])]
+)
+def test_what_is_no_whole_number_is_told(value):
+    with _refused(f"jobs is {value!r}; give a whole number of at least 1"):
+        options.at_least_1("jobs", value)
+
+
+def test_top_is_a_number_or_all():
+    assert options.read_limit("all") is None
+    assert options.read_limit(7) == 7
+    with _refused("top is 'some'; give a whole number of at least 1, or 'all'"):
+        options.read_limit("some")
+
+
+def test_sign_is_one_of_two():
+    options.check_sign("free")
+    options.check_sign("positive")
+    with _refused("sign is 'both'; it must be 'free' or 'positive'"):
+        options.check_sign("both")
+
+
+@pytest.mark.parametrize(
+    ("keep", "found"),
+    [
+        (None, None),
+        (7, {"u": 7, "b": 7}),
+        (np.int64(7), {"u": 7, "b": 7}),
+        ("200", {"u": 200, "b": 200}),
+        (" 200 ", {"u": 200, "b": 200}),
+        ("u:50,b:200", {"u": 50, "b": 200}),
+        (" b : 3 , u : 4 ", {"b": 3, "u": 4}),
+        ("b:9", {"b": 9}),
+        ({"u": 5}, {"u": 5}),
+        ({"b": np.int32(5)}, {"b": 5}),
+        ({}, {}),
+    ],
+)
+def test_what_a_cut_keeps(keep, found):
+    assert options.read_keep(keep) == found
+
+
+@given(st.dictionaries(st.sampled_from("ub"), st.integers(1, 10**6), min_size=1))
+def test_what_a_cut_keeps_reads_back(keep):
+    assert options.read_keep(",".join(f"{kind}:{number}" for kind, number in keep.items())) == keep
+    assert options.read_keep(keep) == keep
+
+
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        ("", "keep is ''; write 200, or u:50,b:200"),
+        ("many", "keep is 'many'; write 200, or u:50,b:200"),
+        ("200,", "keep is '200,'"),
+        ("u:1,u:2", "keep is 'u:1,u:2'"),
+        ("b:3,5", "keep is 'b:3,5'"),
+        ("x:3", "keep is 'x:3'"),
+        ("-3", "keep is '-3'"),
+        ("٣", "keep is '٣'"),
+        ("0", "keep for u layers is 0; give a whole number of at least 1"),
+        ("u:0", "keep for u layers is 0; give a whole number of at least 1"),
+        (0, "keep is 0; give a whole number of at least 1, or u:50,b:200"),
+        (True, "keep is True; give a whole number of at least 1, or u:50,b:200"),
+        (1.5, "keep is 1.5; give a whole number of at least 1, or u:50,b:200"),
+        ([5], "keep is [5]; give a whole number of at least 1, or u:50,b:200"),
+        ({"u": 2.0}, "keep for u layers is 2.0; give a whole number of at least 1"),
+        ({"U": 2}, "keep names 'U': layers are of the kinds u and b"),
+    ],
+)
+def test_what_a_cut_cannot_keep_is_told(keep, message):
+    with _refused(message):
+        options.read_keep(keep)
+
+
+def _names(screeners):
+    return [one.name for one in screeners]
+
+
+def test_who_cuts():
+    assert options.read_cutters(None, None, {}) == ()
+    assert _names(options.read_cutters(None, 5, {})) == ["t0", "xi"]
+    assert _names(options.read_cutters("xi", "u:5", {})) == ["xi"]
+    assert _names(options.read_cutters("lasso", None, {})) == ["lasso"]
+    assert _names(options.read_cutters(["t0", "lasso[folds=5]"], 5, {})) == ["t0", "lasso"]
+    found = options.read_cutters("lasso,t0", 5, {"rule": "1se", "engine": None})
+    assert found[0].settings == {"rule": "1se"}
+    # a setting for the screeners that score is left for them
+    assert _names(options.read_cutters("t0", 5, {"rule": "1se"})) == ["t0"]
+
+
+@pytest.mark.parametrize(
+    ("cut", "keep", "message"),
+    [
+        ("t0", None, "cut by t0: say how many features stay, for instance --keep 200"),
+        ("lasso,t0,xi", None, "cut by t0, xi: say how many features stay"),
+        ("laso", 5, "there is no screener 'laso'; did you mean 'lasso'?"),
+        ("", 5, "no screener is named"),
+        ("lasso[fold=5]", None, "the screener lasso has no option 'fold'; did you mean 'folds'?"),
+    ],
+)
+def test_who_cannot_cut_is_told(cut, keep, message):
+    with _refused(message):
+        options.read_cutters(cut, keep, {})
+
+
+def test_more_than_a_joint_screener_can_take_is_refused():
+    small = replace(
+        SCREENERS["lasso"],
+        name="small",
+        options=(Option("times", 2, "of the rows", least=1),),
+        capacity=lambda rows, settings: settings["times"] * rows,
+    )
+    options.check_capacity([SCREENERS["t0"], small], 2000, 1000)
+    with _refused("prescreen is 2,001, but small takes at most 2,000 features of 1,000 rows"):
+        options.check_capacity([SCREENERS["t0"], small], 2001, 1000)
+    options.check_capacity([small.with_settings({"times": 3})], 2001, 1000)
+    options.check_capacity([SCREENERS["t0"]], 10**9, 10)
+
+
+def test_a_grammar_is_altered_as_the_options_say():
+    plain, layers = options.read_grammar("ablation", None, None, None, None)
+    assert [operator.name for operator in plain.unary + plain.binary] == ["id", "cube", "add", "mul"]
+    assert list(map(str, layers)) == list(map(str, plain.parsed_layers(plain.layers)))
+    grammar, layers = options.read_grammar("basic", "ub", "sin, cos", ["mul"], 9)
+    assert [operator.name for operator in grammar.unary] == ["sin", "cos"]
+    assert [operator.name for operator in grammar.binary] == ["mul"]
+    assert grammar.max_complexity == 9
+    assert [layer.kind for layer in layers] == ["u", "b"]
+    with pytest.raises(GrammarError, match="no unary operator 'sine'; did you mean 'sin'"):
+        options.read_grammar("basic", "u", "sine", None, None)
+
+
+def test_rules_that_keep_an_operator_from_every_column_are_told():
+    grammar = replace(
+        load_grammar("basic"), columns={"log": frozenset({"x11"}), "sin": frozenset({"x2", "x9"})}
+    )
+    told = options.idle_rules(grammar, grammar.parsed_layers("u"), ["x1", "x2"])
+    assert told == ["the grammar lets log touch only columns that the table lacks; did you mean 'x1'?"]
+    assert options.idle_rules(grammar, grammar.parsed_layers("b"), ["x1", "x2"]) == []
+
+
+def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
+    grammar = load_grammar("ablation")
+    asked = options.read_schedule(grammar, "ubu")
+    assert [[layer.kind for layer in layers] for layers in asked] == [["u"], ["u", "b"], ["u", "b", "u"]]
+    plain = ["".join(layer.kind for layer in layers) for layers in options.read_schedule(grammar, None)]
+    assert plain == ["u", "b", "ub", "bu", "bub", "ubb"]
+    only = options.read_schedule(replace(grammar, unary=()), None)
+    assert [[layer.kind for layer in layers] for layers in only] == [["b"]]
