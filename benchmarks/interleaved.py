@@ -3,7 +3,7 @@
 The truth is y = 15(exp(x1) − exp(x2))² + 20 sin(π x3 x4) + N(0, 0.5²), x ~ U[−1, 1], n = 250: the size of
 iBART's own example. Prints where both terms stand in the final table, and the formula that ``fit`` finds.
 
-Usage: ``python benchmarks/interleaved.py [--cut "bart[rule=gse]"] [--seeds 3]``
+Usage: ``python benchmarks/interleaved.py [--cut bart] [--seeds 3]``
 """
 
 from __future__ import annotations

@@ -185,8 +185,8 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     from pathlib import Path
 
     from symscreen import pipeline
-    from symscreen.export import check_free, save_bundle
-    from symscreen.report.fitted import show_fit
+    from symscreen.export import check_free
+    from symscreen.report.fitted import equation_of, show_fit
     from symscreen.report.terminal import print_table
 
     if out is not None and out != "-":
@@ -194,10 +194,11 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     result = pipeline.fit(data, **options)
     _notify(result.notices, quiet=quiet)
     if out is not None:
-        save_bundle(result.formula, out, force=force, record=result.record)
+        result.save(out, force=force)
         if out == "-":
             return
         _notify((f"written: {out}",), quiet=quiet)
+    click.echo(equation_of(result))  # whole, however long: it is read by programs, too
     print_table(show_fit(result), sys.stdout)
 
 

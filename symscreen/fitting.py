@@ -7,27 +7,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError
-from symscreen.export import Formula
-from symscreen.expression import evaluate
+from symscreen.errors import OptionError, SpaceError, TableError
+from symscreen.grammar import OPERATORS
 from symscreen.growth import Growth, grown, with_best_inputs
 from symscreen.models import (
     EXACT,
+    Data,
     Effort,
     FitResult,
     candidates_in,
-    constants_in,
-    estimates_of,
+    columns_of,
+    determined,
+    estimated,
     exhausted,
     fit_tables,
     front,
     models_on_paths,
     named,
+    predicted,
     preferred,
     rivals_of,
+    rounding_share,
     search,
-    snapped,
-    with_fitted_constants,
+    share_left,
+    terms_on,
 )
 from symscreen.result import screened
 from symscreen.screeners import screeners_asked
@@ -41,22 +44,22 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import PoolKind, Space
-    from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
-    from symscreen.models import Candidate, Criterion, Estimates, Found
+    from symscreen.models import Candidate, Criterion, Found
+    from symscreen.response import Response
     from symscreen.result import Request
     from symscreen.table import Table
 
 __all__ = ["FitJob", "fitted"]
 
-_MOST_CANDIDATES = 3_000_000  # of a layer that nobody asked for: seconds, not minutes
-_ROUNDING = 1e-13  # of the response's largest magnitude: an intercept below it is none
+# of a layer that nobody asked for: seconds, not minutes
+_MOST_CANDIDATES = 3_000_000
+_MOST_VALUES = 1_200_000_000
 _MARGIN = 10.0  # of the criterion: e^5 = 148 to 1 against a rival at the margin
 _MOST_RIVALS = 10
-_REFINED = 3  # how many models of each complexity have the constants inside their terms fitted
-_MOST_REFINED = 40
-_MOST_CONSTANTS = 3
 _ON_PATHS = 300  # features that greedy and LASSO paths choose from
+_PARTS = 20  # into so many the rows are dealt, and a split takes whole ones
+_FEWEST_CHOOSING, _FEWEST_ESTIMATING = 5, 3  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,34 +138,35 @@ def fitted(table: Table, job: FitJob) -> FitResult:
     -------
     FitResult
     """
+    from threadpoolctl import threadpool_limits
+
+    # sums that BLAS cuts up for its threads would follow their number
+    with threadpool_limits(1):
+        return _fitted(table, job)
+
+
+def _fitted(table: Table, job: FitJob) -> FitResult:
     choosing, holding = _split(table, job)
+    estimating = choosing if holding is None else holding
     notices: list[str] = []
     found = _found(choosing, job, notices)
     criterion: Criterion = "ebic" if job.choose == "cv" else job.choose  # type: ignore[assignment]
     candidates = candidates_in(found, choosing.response.n, criterion)
     errors = _nested_errors(choosing, job, criterion) if job.choose == "cv" else None
-    chosen = preferred(candidates) if errors is None else _of_size(candidates, errors)
+    chosen = _chosen(found, candidates, errors, estimating)
+    notices += _cautions(chosen, job)
     expressions = tuple(found.terms.expressions[place] for place in chosen.members)
-    if holding is None:
-        notices.append(
-            "the intervals take the terms as given, but the same rows chose them: they are too narrow by an "
-            "unknown amount; split=0.5 gives honest ones"
-        )
-    formula, estimates, simple = _estimated(expressions, choosing if holding is None else holding, job)
+    formula, estimates, simple = estimated(expressions, estimating, job.level, snap=job.snap)
     if job.snap and not simple:
         notices.append("the coefficients are as fitted: the data do not allow simple numbers for all")
-    shown = front(candidates)
-    if chosen not in shown:
-        shown = sorted([*shown, chosen], key=lambda one: (one.complexity, -one.share))
-    near = rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS)
     terms, front_table, rival_table = fit_tables(
         found,
         choosing.response,
         formula,
         estimates,
         chosen=chosen,
-        front=shown,
-        rivals=near,
+        front=_with_chosen(front(candidates), chosen),
+        rivals=rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS),
         criterion=criterion,
     )
     record = {
@@ -177,8 +181,18 @@ def fitted(table: Table, job: FitJob) -> FitResult:
         "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
         "keep": None if job.keeps is None else dict(job.keeps),
     }
+    share = share_left(formula, estimating) if simple else estimates.share
     return FitResult(
-        formula, terms, front_table, rival_table, 1.0 - estimates.share, (*table.notices, *notices), record
+        formula=formula,
+        terms=terms,
+        front=front_table,
+        rivals=rival_table,
+        r2=1.0 - share,
+        notices=(*table.notices, *notices),
+        record=record,
+        operators={
+            name: operator for name, operator in job.grammar.operators.items() if name not in OPERATORS
+        },
     )
 
 
@@ -187,32 +201,70 @@ def _split(table: Table, job: FitJob) -> tuple[Table, Table | None]:
     if job.split == 0:
         return table, None
     n = table.response.n
-    parts = 20
-    dealt = folds_of(n, parts, job.seed)
-    held = dealt < max(1, round(parts * job.split))
-    if held.sum() < 3 or (~held).sum() < 3:
-        raise OptionError(f"{n} rows are too few to keep a share of {job.split:g} from the search")
+    parts = min(_PARTS, n)
+    held = folds_of(n, parts, job.seed) < max(1, round(parts * job.split))
+    if held.sum() < _FEWEST_ESTIMATING or (~held).sum() < _FEWEST_CHOOSING:
+        raise OptionError(
+            f"{n} rows are too few to keep a share of {job.split:g} from the search: at least "
+            f"{_FEWEST_CHOOSING} must choose and {_FEWEST_ESTIMATING} estimate"
+        )
     return some_rows(table, np.flatnonzero(~held)), some_rows(table, np.flatnonzero(held))
+
+
+def _chosen(
+    found: Found, candidates: Sequence[Candidate], errors: Sequence[float | None] | None, table: Table
+) -> Candidate:
+    """Choose among the models whose coefficients these rows determine, as they do of the mean."""
+    while True:
+        one = preferred(candidates) if errors is None else _of_size(candidates, errors, table.response)
+        if determined(terms_on([found.terms.expressions[place] for place in one.members], table)):
+            return one
+        candidates = [other for other in candidates if other is not one]
+
+
+def _cautions(chosen: Candidate, job: FitJob) -> list[str]:
+    if not chosen.members:
+        return ["no formula searched is better than the mean: the rows show no relation, or are too few"]
+    if job.split == 0 and chosen.share > EXACT:
+        told = (
+            "the intervals take the terms as given, but the same rows chose them: they are too narrow by an "
+            "unknown amount; split=0.5 gives honest ones"
+        )
+        return [told]
+    return []
+
+
+def _with_chosen(shown: Sequence[Candidate], chosen: Candidate) -> list[Candidate]:
+    """Put the model chosen among those of the front, where a criterion has put another before it."""
+    if any(one is chosen for one in shown):
+        return list(shown)
+    return sorted([*shown, chosen], key=lambda one: one.complexity)
 
 
 def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     effort = Effort(terms=min(job.terms, 4))
+    data = Data(columns_of(table), table.response)
     if job.ibart:
-        found = _after_lasso(table, job, effort)
+        found = _after_lasso(table, job, data, effort)
     else:
-        found = search(_spaces(table, job, notices), table.response, job.backend, effort)
-    found = _with_constants(found, table)
-    if job.terms > 4 and len(found.terms) > 4:
+        found = search(_spaces(table, job, notices), data, job.backend, effort)
+    most = min(job.terms, table.response.n - 2)
+    if most > 4 and len(found.terms) > 4 and not found.exact:
         ranked = candidates_in(found, table.response.n, "bic")
         wanted = list(dict.fromkeys(place for one in ranked for place in one.members))[:_ON_PATHS]
         places = np.array(sorted(wanted), dtype=np.int64)
-        longer = models_on_paths(found.terms.values[places], table.response.values, 5, job.terms)
-        more = {tuple(places[list(members)].tolist()): share for members, share in longer.items()}
+        terms = found.terms.take(places)
+        longer = models_on_paths(terms.values, table.response.values, terms.complexity, 5, most)
+        rounding = rounding_share(table.response)
+        more = {
+            tuple(places[list(members)].tolist()): 0.0 if share <= rounding else share
+            for members, share in longer.items()
+        }
         found = replace(found, models=found.models | more)
     return found
 
 
-def _after_lasso(table: Table, job: FitJob, effort: Effort) -> Found:
+def _after_lasso(table: Table, job: FitJob, data: Data, effort: Effort) -> Found:
     """Grow one space between cuts, and try all subsets of what the LASSO selects there."""
     assert job.cut is not None  # noqa: S101  # the preset says who cuts
     space, _ = grown(with_best_inputs(table, job.growth), job.growth, job.schedule[-1])
@@ -222,21 +274,42 @@ def _after_lasso(table: Table, job: FitJob, effort: Effort) -> Found:
         raise TableError("the LASSO selects no feature: nothing in this space tells of the response")
     shown = judged["lasso"].showing.kept.number
     chosen = np.sort(shown[judged["lasso"].verdict.selected])
-    return exhausted(named(space, chosen, float(space.size)), space.size, table.response, job.backend, effort)
+    return exhausted(named(space, chosen, float(space.size)), space.size, data, job.backend, effort)
 
 
 def _spaces(table: Table, job: FitJob, notices: list[str]) -> Iterator[Space]:
     """Grow the spaces of the schedule one by one."""
-    sizes: dict[tuple[Layer, ...], int] = {}
+    pools: dict[tuple[Layer, ...], int] = {(): len(table.names)}
     for layers in job.schedule:
-        before = sizes.get(layers[:-1], len(table.names)) + len(job.grammar.constants)
-        if not job.asked and _candidates(layers[-1], before) > _MOST_CANDIDATES:
+        space = None
+        if job.asked or _affordable(layers[-1], pools.get(layers[:-1]), table, job):
+            try:
+                space, _ = grown(table, job.growth, layers)
+            except SpaceError:
+                if job.asked or len(pools) == 1:
+                    raise
+        if space is None:
             kinds = "".join(layer.kind for layer in layers)
             notices.append(f"the layers {kinds} were not searched, for their size; ask with layers={kinds!r}")
             continue
-        space, _ = grown(table, job.growth, layers)
-        sizes[layers] = space.size
+        pools[layers] = _after_cut(space.size, layers[-1], table, job)
         yield space
+
+
+def _affordable(layer: Layer, pool: int | None, table: Table, job: FitJob) -> bool:
+    """Say whether a layer that nobody asked for takes seconds; the pool is None where it was too large."""
+    if pool is None:
+        return False
+    candidates = _candidates(layer, pool + len(job.grammar.constants))
+    return candidates <= _MOST_CANDIDATES and candidates * table.response.n <= _MOST_VALUES
+
+
+def _after_cut(size: int, layer: Layer, table: Table, job: FitJob) -> int:
+    """Bound the pool that the next layer is applied to; inputs stay beside what is kept."""
+    if job.cut is None:
+        return size
+    keeps = {layer.kind: job.cut.prescreen} if job.keeps is None else job.keeps
+    return min(size, keeps.get(layer.kind, size) + len(table.names))
 
 
 def _candidates(layer: Layer, pool: int) -> int:
@@ -244,84 +317,48 @@ def _candidates(layer: Layer, pool: int) -> int:
     return sum(each[operator.arity] // (1 + operator.commutative) for operator in layer.operators)
 
 
-def _with_constants(found: Found, table: Table) -> Found:
-    """Fit the constants inside the terms of the best models of each complexity, the simpler ones first."""
-    columns = dict(zip(table.names, table.columns, strict=True))
-    for members in _to_refine(found):
-        terms = tuple(found.terms.expressions[place] for place in members)
-        better, share = with_fitted_constants(terms, columns, table.response.values)
-        if better != terms and share < found.models[members]:
-            found = found.with_model(better, columns, share, members)
-        if share <= EXACT:
-            break
-    return found
-
-
-def _to_refine(found: Found) -> list[tuple[int, ...]]:
-    """Choose models whose constants are worth fitting: a start far from the truth makes a poor fit so far."""
-    inside = np.array([constants_in(term) for term in found.terms.expressions])
-    by_complexity: dict[int, list[tuple[int, ...]]] = {}
-    for members in sorted(found.models, key=lambda members: (found.models[members], members)):
-        if 0 < inside[list(members)].sum() <= _MOST_CONSTANTS:
-            complexity = len(members) + int(found.terms.complexity[list(members)].sum())
-            by_complexity.setdefault(complexity, []).append(members)
-    best = [
-        members for complexity in sorted(by_complexity) for members in by_complexity[complexity][:_REFINED]
-    ]
-    return best[:_MOST_REFINED]
-
-
-def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[float]:
+def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[float | None]:
     """Repeat the whole search without each fold in turn, and predict it, for each number of terms.
 
     Returns
     -------
-    list of float
-        The mean squared error by number of terms, from 1.
+    list of float or None
+        The mean squared error by number of terms, from 0; None where a fold has no such model, or one that is
+        undefined in its rows.
     """
-    dealt = folds_of(table.response.n, job.folds, job.seed)
-    squares = np.zeros((int(dealt.max()) + 1, job.terms))
-    for fold in range(len(squares)):
-        inside, outside = (some_rows(table, np.flatnonzero(part)) for part in (dealt != fold, dealt == fold))
-        found = _found(inside, job, [])
-        best = candidates_in(found, inside.response.n, criterion)
-        for size in range(1, job.terms + 1):
-            model = next((one for one in best if len(one.members) == size), best[0])
-            terms = [found.terms.expressions[place] for place in model.members]
-            formula, _, _ = _estimated(terms, inside, replace(job, snap=False))
-            away = _values(formula, outside) - outside.response.values
-            squares[fold, size - 1] = float(np.nan_to_num((away * away).mean(), nan=np.inf))
-    return [float(error) for error in squares.mean(axis=0)]
-
-
-def _of_size(candidates: Sequence[Candidate], errors: Sequence[float]) -> Candidate:
-    """Return the best model of the size with the least error."""
-    size = int(np.argmin(errors)) + 1
-    return next((one for one in candidates if len(one.members) == size), candidates[0])
-
-
-def _values(formula: Formula, table: Table) -> NDArray[np.float64]:
-    columns = dict(zip(table.names, table.columns, strict=True))
-    pairs = zip(formula.coefficients, formula.terms, strict=True)
-    total = np.full(table.response.n, formula.intercept)
-    for coefficient, term in pairs:
-        total = total + coefficient * evaluate(term, columns)
-    return total
-
-
-def _estimated(terms: Sequence[Expression], table: Table, job: FitJob) -> tuple[Formula, Estimates, bool]:
-    """Fit the coefficients on a table's rows; the last says whether they are simple numbers."""
-    columns = dict(zip(table.names, table.columns, strict=True))
-    values = np.array([evaluate(term, columns) for term in terms])
-    target = table.response.values
-    if np.isnan(values).any():
+    n = table.response.n
+    dealt = folds_of(n, job.folds, job.seed)
+    if n - np.bincount(dealt).max() < _FEWEST_CHOOSING:
         raise OptionError(
-            "a term of the formula is undefined in the rows kept for estimation; split otherwise"
+            f"{n} rows are too few to choose by cross-validation in {job.folds} folds: "
+            f"{_FEWEST_CHOOSING} must stay in each; take another criterion, or more folds"
         )
-    estimates = estimates_of(values, target, job.level)
-    simple = snapped(estimates, values, target) if job.snap else None
-    numbers = estimates.coefficients if simple is None else simple
-    if abs(numbers[0]) <= _ROUNDING * np.abs(target).max():
-        numbers = np.concatenate(([0.0], numbers[1:]))
-    formula = Formula(table.response.name, float(numbers[0]), tuple(numbers[1:].tolist()), tuple(terms))
-    return formula, estimates, simple is not None
+    squares = np.zeros((job.terms + 1, n))
+    for fold in range(int(dealt.max()) + 1):
+        inside, outside = (np.flatnonzero(part) for part in (dealt != fold, dealt == fold))
+        squares[:, outside] = _squares(some_rows(table, inside), some_rows(table, outside), job, criterion)
+    return [float(error) if np.isfinite(error) else None for error in squares.mean(axis=1)]
+
+
+def _squares(inside: Table, outside: Table, job: FitJob, criterion: Criterion) -> NDArray[np.float64]:
+    """Return the squared errors of the best models of each size, shape (terms + 1, rows outside)."""
+    found = _found(inside, job, [])
+    best = candidates_in(found, inside.response.n, criterion)
+    squares = np.full((job.terms + 1, outside.response.n), np.nan)
+    for size in range(job.terms + 1):
+        model = next((one for one in best if len(one.members) == size), None)
+        if model is not None:
+            terms = [found.terms.expressions[place] for place in model.members]
+            formula, _, _ = estimated(terms, inside, job.level, snap=False)
+            squares[size] = (predicted(formula, outside) - outside.response.values) ** 2
+    return squares
+
+
+def _of_size(
+    candidates: Sequence[Candidate], errors: Sequence[float | None], response: Response
+) -> Candidate:
+    """Return the best model of the size with the least error, the smaller of sizes that are all but exact."""
+    rounding = rounding_share(response) * float(response.values.var())
+    known = [np.inf if error is None else max(error, rounding) for error in errors]
+    sizes = np.argsort(known, kind="stable").tolist()
+    return min(candidates, key=lambda one: sizes.index(len(one.members)))

@@ -212,7 +212,7 @@ def read_cutters(
     Raises
     ------
     OptionError
-        If column screeners are to cut and nobody says how many they keep.
+        If column screeners are to cut and nobody says how many they keep, or a joint one selects nothing.
     """
     if cut is None and keep is None:
         return ()
@@ -220,6 +220,10 @@ def read_cutters(
     if keep is None and any(isinstance(one, Screener) for one in cutters):
         names = ", ".join(one.name for one in cutters if isinstance(one, Screener))
         raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+    cutters = tuple(one if isinstance(one, Screener) else one.cutter for one in cutters)
+    for one in cutters:
+        if isinstance(one, JointScreener) and one.all_settings.get("rule") == "none":
+            raise OptionError(f"cut by {one.name}: with rule=none it selects nothing; name a rule")
     return cutters
 
 

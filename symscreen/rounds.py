@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import SpaceError
-from symscreen.expression import evaluate, key, to_text
+from symscreen.expression import evaluate, to_text
 from symscreen.growth import Growth, grown
 from symscreen.models import residual_of
 from symscreen.result import places_in, screened, with_margin
@@ -125,8 +125,8 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
     """
     found = [_one_round(table, job)]
     by_name = dict(zip(table.names, table.columns, strict=True))
-    known = _new_expressions(found[0], set())
     while len(found) < rounds:
+        known = _distinct(found)
         values = np.array([evaluate(expression, by_name) for expression in known])
         left = residual_of(values, table.response.values, len(found), job.request.jobs) if known else None
         if left is None:
@@ -136,9 +136,10 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
         residual, members = left
         model = tuple(known[member] for member in members.tolist())
         found.append(replace(_one_round(with_response(table, residual), job), model=model))
-        known += _new_expressions(found[-1], {key(expression) for expression in known})
+    if len(found) == 1:
+        return found
     found = _each_once(found)
-    if len(found) > 1 and isinstance(job.request.screeners[0], Screener):
+    if isinstance(job.request.screeners[0], Screener):
         shown = [expression for each in found for expression in each.expressions]
         found[-1] = replace(found[-1], places=_places(table, job, found[0].space, shown, by_name))
     return found
@@ -159,8 +160,15 @@ def _each_once(found: Sequence[Round]) -> list[Round]:
     ]
 
 
-def _new_expressions(found: Round, known: set[tuple[int, int]]) -> list[Expression]:
-    return [expression for expression in found.expressions if key(expression) not in known]
+def _distinct(found: Sequence[Round]) -> list[Expression]:
+    """Return what the rounds found, each feature once, in the order in which it was found."""
+    expressions: dict[tuple[int, ...], Expression] = {}
+    for each in found:
+        kept = each.screened.kept
+        for own, number in zip(map(tuple, kept.keys.tolist()), kept.number.tolist(), strict=True):
+            if own not in expressions:
+                expressions[own] = each.space.expression(number)
+    return list(expressions.values())
 
 
 def _places(

@@ -217,6 +217,19 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--pool", "deep"], "'deep' is not one of 'cumulative', 'strict'"),
         (["screen", "DATA", "--jobs", "two"], "'two' is not a valid integer"),
         (["screen", "DATA", "--screener", "t0,foo"], "there is no screener 'foo'"),
+        (
+            ["screen", "DATA", "--screener", "lasso[folds=1]"],
+            "lasso: folds is '1'; give a whole number of at",
+        ),
+        (["screen", "DATA", "--screener", "lasso[folds=5"], "cannot read the screeners 'lasso[folds=5'"),
+        (["screen", "DATA", "--rule", "1se"], "none of the screeners t0 has an option 'rule'; leave it out"),
+        (["screen", "DATA", "--screener", "lasso", "--engine", "glmnt"], "did you mean 'glmnet'?"),
+        (["screen", "DATA", "--prescreen", "0"], "prescreen is 0; give a whole number of at least 1"),
+        (["screen", "DATA", "--prescreen", "few"], "'few' is not a valid integer"),
+        (["screen", "DATA", "--keep", "x:5"], "keep is 'x:5'; write 200, or u:50,b:200"),
+        (["screen", "DATA", "--cut", "t0"], "cut by t0: say how many features stay, for instance --keep 200"),
+        (["screen", "DATA", "--rounds", "9"], "rounds is 9; give at most 5"),
+        (["screen", "DATA", "--seed", "-1"], "seed is -1; give a whole number of at least 0"),
         (["screen", "DATA", "--target", "targt"], "did you mean 'target'"),
         (["screen", "DATA", "--out", "r.xls"], "use one of .csv, .parquet, .json"),
         (["screen", "DATA", "--also", "x1 ^ 2"], "write a power as x**2"),
@@ -229,6 +242,82 @@ def test_every_complaint_is_one_line_and_status_2(run, data, arguments, message)
     assert err.count("\n") == 1
     assert message in err
     assert "Traceback" not in err
+
+
+SMALL = ["--operators", "ablation", "--layers", "ub"]
+
+
+def test_joint_screeners_with_settings_stand_beside_column_ones(run, data, tmp_path):
+    asked = ["--screener", "t0, lasso[folds=5],stepwise[direction=backward]", "--rule", "1se"]
+    out = tmp_path / "r.csv"
+    status, text, _ = run("screen", data, *SMALL, *asked, "--prescreen", 12, "--seed", 3, "--out", out)
+    assert status == 0
+    assert max(map(len, text.splitlines())) <= 80
+    assert "by t0, lasso, stepwise" in " ".join(text.split())
+    table = pd.read_csv(out)
+    expected = symscreen.screen(
+        data,
+        operators="ablation",
+        layers="ub",
+        screener="t0,lasso[folds=5,rule=1se],stepwise[direction=backward]",
+        prescreen=12,
+        seed=3,
+    )
+    assert ranking_as_csv(expected) == out.read_text()
+    assert {"lasso", "lasso_rank", "lasso_selected", "lasso_entry", "stepwise_step"} <= set(table)
+    record = json.loads((tmp_path / "r.csv.json").read_text())
+    assert record["joint"]["lasso"]["settings"] == {"engine": "sklearn", "folds": 5, "rule": "1se"}
+    assert record["joint"]["stepwise"]["shown"] == 12
+    assert record["options"]["seed"] == 3
+
+
+def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
+    out = tmp_path / "r.csv"
+    arguments = ["--operators", "ablation", "--layers", "ubu", "--keep", "u:3,b:5", "--cut", "xi,pearson"]
+    status, text, _ = run("screen", data, *arguments, "--rounds", 2, "--top", 4, "--out", out)
+    assert status == 0
+    assert "round: which round found it" in " ".join(text.split())
+    assert set(pd.read_csv(out)["round"]) == {1, 2}
+    record = json.loads((tmp_path / "r.csv.json").read_text())
+    assert record["options"]["keep"] == {"u": 3, "b": 5}
+    assert record["options"]["cut"] == ["xi", "pearson"]
+    assert [(cut["layer"], cut["chosen"]) for cut in record["cuts"]] == [(1, 3), (2, 5)] * 2
+    assert len(record["rounds"]) == 2
+
+
+def test_a_notice_tells_of_rounds_that_were_not_run(run, frame, tmp_path):
+    frame.assign(target=frame["x1"] ** 3).to_csv(tmp_path / "t.csv", index=False)
+    status, text, err = run("screen", tmp_path / "t.csv", *SMALL, "--rounds", 3)
+    assert (status, err) == (
+        0,
+        "symscreen: round 2 was not run: the features found leave nothing to explain\n",
+    )
+    assert "x1**3" in text
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_scores_that_are_missing_are_written_to_every_kind_of_file(run, data, tmp_path, ending):
+    out = tmp_path / f"r.{ending}"
+    status, _, err = run(
+        "screen", data, *SMALL, "--screener", "t0,lasso", "--prescreen", 4, "--top", 12, "--out", out
+    )
+    assert (status, err) == (
+        0,
+        f"symscreen: written: {out}{' and ' + str(out) + '.json' if ending == 'csv' else ''}\n",
+    )
+    if ending == "json":
+        rows = json.loads(out.read_text())["ranking"]
+        assert sum(row["lasso"] is None for row in rows) >= 8
+        assert sum(row["lasso_selected"] is None for row in rows) >= 8
+    else:
+        table = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
+        assert table["lasso"].isna().sum() >= 8
+
+
+def test_the_screeners_listing_shows_options_of_joint_ones(run):
+    out = " ".join(run("screeners")[1].split())
+    assert "sees many features together" in out
+    assert "lasso[folds=10]: folds of the cross-validation" in out
 
 
 def test_a_fault_of_ours_is_called_so(run, data, monkeypatch):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -11,11 +12,12 @@ from symscreen.errors import FormulaError, GrammarError, OptionError, SpaceError
 from symscreen.expression import columns_of, evaluate, key, parse
 from symscreen.options import parse_bytes
 from symscreen.report import ranking_as_csv
-from symscreen.screeners import SCREENERS
+from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.table import read_table
 
 GLIDER = {"layers": "ubb", "unary": "cos,id", "binary": "sub,div"}
+SMALL = {"operators": "ablation", "layers": "ub"}
 
 
 @pytest.fixture(scope="module")
@@ -119,18 +121,13 @@ def test_positive_sign_asks_for_the_order_itself(rng):
     assert (free.expression[0], free.direction[0]) == ("x", "-")
 
 
-@pytest.mark.parametrize("screener", list(SCREENERS))
-def test_each_screener_can_rank(frame, screener):
+COLUMNS = ["rank", "expression", "complexity", "layer", "direction"]
+
+
+@pytest.mark.parametrize("screener", [name for name, one in SCREENERS.items() if isinstance(one, Screener)])
+def test_each_column_screener_can_rank(frame, screener):
     table = symscreen.screen(frame, screener=screener, layers="ub", top=10).table
-    assert list(table.columns) == [
-        "rank",
-        "expression",
-        "complexity",
-        "layer",
-        "direction",
-        screener,
-        "class_size",
-    ]
+    assert list(table.columns) == [*COLUMNS, screener, "class_size"]
     strength = (
         table[screener]
         if screener == "xi"
@@ -140,6 +137,25 @@ def test_each_screener_can_rank(frame, screener):
         delta = symscreen.screen(frame, layers="u", top=1).scale
         strength = -np.minimum(strength, 2 * delta - strength)
     assert (np.diff(strength) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("screener", ["lasso", "scad", "mcp", "stepwise"])
+def test_each_joint_screener_can_rank(frame, screener):
+    result = symscreen.screen(frame, screener=screener, **SMALL, top=10)
+    table, ruling = result.table, result.rulings[screener].table
+    own = list(result.rulings[screener].verdict.columns)
+    assert own
+    assert list(table.columns) == [*COLUMNS, screener, "class_size", f"{screener}_selected", *own]
+    assert table[screener].notna().all()
+    chosen = table[f"{screener}_selected"].tolist()
+    assert chosen[0] is True
+    assert chosen == sorted(chosen, reverse=True)
+    # the ranking is the head of the verdict, whose own table orders equals as they were shown
+    by_name = ruling.set_index("expression")
+    for name in ("score", *own):
+        shown = screener if name == "score" else name
+        assert np.array_equal(table[shown], by_name.loc[table["expression"], name], equal_nan=True)
+    assert result.record["joint"][screener]["shown"] == len(ruling) == 48 - 6  # x + x, x**3 + x**3
 
 
 def test_affine_copies_are_one_class_for_pearson(rng):
@@ -214,7 +230,7 @@ def test_the_record_says_how_it_was_made(frame):
 
 
 def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
-    monkeypatch.setattr("symscreen.pipeline._BYTES_A_FEATURE", 10**9)
+    monkeypatch.setattr("symscreen.rounds._BYTES_A_FEATURE", 10**9)
     with pytest.raises(SpaceError, match=r"keeping \d+ features would take .* ask for fewer with --top"):
         symscreen.screen(frame, layers="b", top="all", max_ram="2GB")
 
@@ -291,6 +307,18 @@ def test_scale_is_gini_mean_difference(frame):
         ({"layers": "u" * 51}, OptionError, "51 layers; at most 50"),
         ({"pool": "deep"}, OptionError, "pool is 'deep'"),
         ({"screener": "t1"}, OptionError, "there is no screener 't1'; known: t0, xi"),
+        ({"screener": "t0,lasso[fold=5]"}, OptionError, "has no option 'fold'; did you mean 'folds'?"),
+        ({"screener": "t0", "rule": "1se"}, OptionError, "none of the screeners t0 has an option 'rule'"),
+        ({"screener": "lasso", "engine": "R"}, OptionError, "lasso: engine is 'R'; known: sklearn, glmnet"),
+        ({"screener": "lasso", "prescreen": 0}, OptionError, "prescreen is 0; give a whole number of at"),
+        ({"screener": "lasso", "prescreen": 10**7}, OptionError, "but lasso takes at most 10,000 features"),
+        ({"keep": "many"}, OptionError, "keep is 'many'; write 200, or u:50,b:200"),
+        ({"keep": 0.5}, OptionError, "keep is 0.5; give a whole number of at least 1, or u:50,b:200"),
+        ({"cut": "t0"}, OptionError, "cut by t0: say how many features stay, for instance --keep 200"),
+        ({"cut": "t7", "keep": 5}, OptionError, "there is no screener 't7'"),
+        ({"rounds": 0}, OptionError, "rounds is 0; give a whole number of at least 1"),
+        ({"rounds": 6}, OptionError, "rounds is 6; give at most 5"),
+        ({"seed": -1}, OptionError, "seed is -1; give a whole number of at least 0"),
         ({"layers": "ua"}, OptionError, "character 2: expected u or b"),
         ({"layers": " "}, OptionError, "layers is empty"),
         ({"unary": "sine"}, GrammarError, "--unary: there is no unary operator 'sine'; did you mean 'sin'"),
@@ -317,3 +345,125 @@ def test_bad_options_are_told(frame, options, error, message):
 )
 def test_amounts_of_memory(text, size):
     assert parse_bytes(text) == size
+
+
+JOINT_RUNS = {
+    "lasso": {"screener": "t0,lasso", "prescreen": 9},
+    "lasso first": {"screener": "lasso[folds=5],t0", "prescreen": 9, "top": "all"},
+    "scad, positive": {"screener": "scad[folds=5]", "prescreen": 6, "sign": "positive", "top": 4},
+    "stepwise": {"screener": "stepwise[criterion=cv],pearson", "prescreen": 9, "top": 5},
+    "kept": {"layers": "ubub", "keep": 5, "screener": "t0,xi"},
+    "kept by kind": {"layers": "ubu", "keep": "b:3", "cut": "pearson", "top": "all"},
+    "cut": {"layers": "ubu", "cut": "lasso", "rule": "1se", "prescreen": 20},
+    "rounds": {"screener": "t0,lasso[folds=5]", "rounds": 3, "prescreen": 9, "top": 5},
+    "rounds of joint": {"screener": "stepwise,t0", "rounds": 2, "layers": "ubu", "keep": 4, "prescreen": 9},
+}
+each_run = pytest.mark.parametrize("options", JOINT_RUNS.values(), ids=JOINT_RUNS)
+
+
+@each_run
+def test_no_joint_screener_cut_or_round_hangs_on_jobs_or_chunks(frame, options):
+    options = SMALL | {"jobs": 1} | options
+    expected = symscreen.screen(frame, **options)
+    for changes in ({"jobs": 2}, {"chunk_size": 5}, {"jobs": 2, "chunk_size": 17}):
+        found = symscreen.screen(frame, **options | changes)
+        assert ranking_as_csv(found) == ranking_as_csv(expected)
+        assert (found.agreement is None) == (expected.agreement is None)
+        assert found.agreement is None or found.agreement.equals(expected.agreement)
+        same = ("layers", "scored", "joint", "cuts", "rounds", "shown")
+        assert {key: found.record.get(key) for key in same} == {key: expected.record.get(key) for key in same}
+
+
+@each_run
+def test_no_joint_screener_cut_or_round_hangs_on_the_order_of_rows_or_columns(frame, options, rng):
+    frame = pd.concat([frame, frame.iloc[:5]])  # duplicated rows as well
+    options = SMALL | {"target": "target"} | options
+    expected = symscreen.screen(frame, **options)
+    shuffled = frame.sample(frac=1, random_state=int(rng.integers(1 << 30)))
+    found = symscreen.screen(shuffled[list(rng.permutation(frame.columns))], **options)
+    assert ranking_as_csv(found) == ranking_as_csv(expected)
+    assert found.record == expected.record
+
+
+def test_joint_screeners_may_have_settings_and_short_ones(frame):
+    long = symscreen.screen(frame, screener="lasso[rule=1se,folds=5],t0", **SMALL)
+    short = symscreen.screen(frame, screener="lasso[folds=5],t0", rule="1se", **SMALL)
+    assert ranking_as_csv(short) == ranking_as_csv(long)
+    settings = long.record["joint"]["lasso"]["settings"]
+    assert settings == {"engine": "sklearn", "folds": 5, "rule": "1se"}
+    assert ranking_as_csv(long) != ranking_as_csv(symscreen.screen(frame, screener="lasso,t0", **SMALL))
+
+
+def test_the_seed_deals_the_folds(frame):
+    def entries(seed):
+        return symscreen.screen(frame, screener="lasso", seed=seed, **SMALL).record["joint"]["lasso"]["error"]
+
+    assert entries(1) == entries(1)
+    assert entries(1) != entries(2)
+
+
+def test_prescreen_says_how_many_are_shown(frame):
+    result = symscreen.screen(frame, screener="t0,lasso", prescreen=7, top="all", **SMALL)
+    told = result.record["joint"]["lasso"]
+    assert (told["shown"], told["chosen_by"], told["merged"]) == (7, ["t0"], "affine copies")
+    assert len(result.rulings["lasso"].expressions) == 7
+    named = set(result.rulings["lasso"].table["expression"])
+    scored = result.table[result.table["lasso"].notna()]
+    assert named <= set(scored["expression"])
+    assert scored["lasso_rank"].notna().all()
+    # beside those shown only their affine copies have a score
+    values = result.transform(frame)
+    for text in set(scored["expression"]) - named:
+        assert max(abs(np.corrcoef(values[text], values[other])[0, 1]) for other in named) > 1 - 1e-12
+
+
+def test_five_screeners_stand_in_one_table_with_their_agreement(frame):
+    names = ["t0", "xi", "lasso", "scad", "stepwise"]
+    result = symscreen.screen(frame, screener=",".join(names), pool="strict", **SMALL)
+    assert result.scored == 42
+    assert list(result.table.columns[5:10]) == names
+    assert [f"{name}_rank" in result.table for name in names] == [True] * 5
+    assert len(result.agreement) == 10
+    assert (result.agreement["features"] <= 42).all()
+    assert (result.agreement["top"] == min(20, len(result), result.agreement["features"][0] // 2)).all()
+    assert result.agreement["overlap"].between(0, 1).all()
+    assert result.agreement["kendall"].between(-1, 1).all()
+
+
+@pytest.mark.parametrize("kept", [1, 4, 10])
+def test_keep_cuts_the_pool_between_layers(frame, kept):
+    result = symscreen.screen(frame, keep=kept, operators="ablation", layers="ubu", top="all")
+    layers = result.record["layers"]
+    assert [cut["chosen"] for cut in result.record["cuts"]] == [
+        min(kept, result.record["cuts"][0]["scored"]),
+        kept,
+    ]
+    for cut, layer in zip(result.record["cuts"], layers[1:], strict=False):
+        assert layer["features"] <= kept + 3  # the inputs stay beside them
+        assert ("cut" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
+    whole = symscreen.screen(frame, operators="ablation", layers="ubu", top="all")
+    assert set(result.table["expression"]) < set(whole.table["expression"])
+    assert result.record["options"]["keep"] == {"u": kept, "b": kept}
+    assert result.record["options"]["cut"] == ["t0", "xi"]
+
+
+def test_a_kind_of_layer_that_is_not_named_is_not_cut(frame):
+    options = {"layers": "ub", "unary": "neg,square", "binary": "add,mul", "top": "all"}
+    assert ranking_as_csv(symscreen.screen(frame, keep="b:2", **options)) == ranking_as_csv(
+        symscreen.screen(frame, **options)
+    )
+
+
+def test_a_joint_cut_keeps_what_it_selects(frame):
+    result = symscreen.screen(frame, cut="stepwise", operators="ablation", layers="ubu", top="all")
+    for cut, layer in zip(result.record["cuts"], result.record["layers"][1:], strict=False):
+        assert cut["screeners"] == ["stepwise"]
+        assert cut["verdicts"]["stepwise"]["settings"]["direction"] == "forward"
+        assert layer["features"] <= cut["chosen"] + 3
+    assert result.record["options"]["keep"] is None
+
+
+def test_records_of_every_kind_of_run_are_plain_values(frame):
+    for options in JOINT_RUNS.values():
+        record = symscreen.screen(frame, **SMALL | options).record
+        assert json.loads(json.dumps(record, allow_nan=False)) == record

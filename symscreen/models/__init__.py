@@ -3,33 +3,49 @@
 from symscreen.models.choice import Candidate, Criterion, candidates_in, front, preferred, rivals_of
 from symscreen.models.constants import constants_in, with_fitted_constants
 from symscreen.models.dictionary import named
+from symscreen.models.estimation import (
+    columns_of,
+    determined,
+    estimated,
+    predicted,
+    share_left,
+    terms_on,
+)
 from symscreen.models.fit_result import FitResult
 from symscreen.models.fit_tables import fit_tables
 from symscreen.models.inference import Estimates, estimates_of, snapped
 from symscreen.models.paths import models_on_paths
 from symscreen.models.residual import residual_of
-from symscreen.models.search import EXACT, Effort, Found, exhausted, search
+from symscreen.models.search import EXACT, Data, Effort, Found, exhausted, rounding_share, search
 
 __all__ = [
     "EXACT",
     "Candidate",
     "Criterion",
+    "Data",
     "Effort",
     "Estimates",
     "FitResult",
     "Found",
     "candidates_in",
+    "columns_of",
     "constants_in",
+    "determined",
+    "estimated",
     "estimates_of",
     "exhausted",
     "fit_tables",
     "front",
     "models_on_paths",
     "named",
+    "predicted",
     "preferred",
     "residual_of",
     "rivals_of",
+    "rounding_share",
     "search",
+    "share_left",
     "snapped",
+    "terms_on",
     "with_fitted_constants",
 ]

@@ -20,6 +20,7 @@ __all__ = ["Candidate", "Criterion", "candidates_in", "front", "preferred", "riv
 Criterion = Literal["ebic", "bic", "aic"]
 
 _BARE_MENTION = 2.0
+_ROWS_EACH = 5
 _SAME = 9  # digits: models whose unexplained shares agree so far span the same space
 
 
@@ -34,7 +35,7 @@ class Candidate:
     share : float
         Of the response's variance, what the model leaves unexplained: 1 − R².
     complexity : int
-        The terms' complexity, and one for each coefficient.
+        The terms' complexity, and one for each coefficient; 0 for the mean.
     score : float
         The criterion, lower is better.
     shape : tuple of int
@@ -54,7 +55,7 @@ class Candidate:
 
 
 def candidates_in(found: Found, rows: int, criterion: Criterion) -> list[Candidate]:
-    """Score the models found, of those that leave exactly as much only the simplest.
+    """Score the models found, and the mean; of those that leave exactly as much only the simplest.
 
     Parameters
     ----------
@@ -63,20 +64,25 @@ def candidates_in(found: Found, rows: int, criterion: Criterion) -> list[Candida
     rows : int
         n, how many rows it saw.
     criterion : {"ebic", "bic", "aic"}
-        With k terms and an intercept: n·log(1 − R²) + (k + 1)·log n for BIC (Schwarz 1978), 2(k + 1) instead
-        for AIC (Akaike 1974). EBIC adds 2·Σ log p_j, p_j being the number of features that term j was chosen
-        from (Chen and Chen 2008, Biometrika 95, 759-771, with γ = 1): a search over many formulas fits noise,
-        and only this one counts how many it went through.
+        With k terms, c constants fitted inside them and an intercept: n·log(1 − R²) + (k + c + 1)·log n for
+        BIC (Schwarz 1978), 2·(k + c + 1) instead for AIC (Akaike 1974). EBIC adds 2·Σ log p_j, p_j being the
+        number of features that term j was chosen from (Chen and Chen 2008, Biometrika 95, 759-771, with
+        γ = 1): a search over many formulas fits noise, and only this one counts how many it went through.
 
     Returns
     -------
     list of Candidate
-        Best first.
+        Best first; exact formulas before all others, the simplest of them first. Unless it is exact, a model
+        of more than one term has at least five rows for each of its k + c + 1 numbers: the criteria hold for
+        many rows, and with few they prefer what passes through all points.
     """
     alike: dict[tuple[int, float], list[Candidate]] = {}
-    for members, share in found.models.items():
+    for members, share in [((), 1.0), *found.models.items()]:
+        numbers = 1 + len(members) + int(found.terms.constants[list(members)].sum())
+        if share > EXACT and len(members) > 1 and _ROWS_EACH * numbers > rows:
+            continue
         shape = tuple(sorted((int(found.terms.complexity[place]) for place in members), reverse=True))
-        score = _score(found, members, rows, criterion)
+        score = rows * log(max(share, EXACT)) + _price(found, members, numbers, rows, criterion)
         one = Candidate(members, share, sum(shape) + len(shape), score, shape)
         same = 0.0 if share <= EXACT else float(f"{share:.{_SAME}g}")
         alike.setdefault((len(members), same), []).append(one)
@@ -93,13 +99,11 @@ def _simplicity(one: Candidate) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     return one.complexity, one.shape, one.members
 
 
-def _score(found: Found, members: tuple[int, ...], rows: int, criterion: Criterion) -> float:
-    fit = rows * log(max(found.models[members], EXACT))
-    k = len(members) + 1
+def _price(found: Found, members: tuple[int, ...], numbers: int, rows: int, criterion: Criterion) -> float:
     if criterion == "aic":
-        return fit + 2 * k
+        return 2.0 * numbers
     searched = 2 * sum(log(found.terms.rivals[place]) for place in members) if criterion == "ebic" else 0.0
-    return fit + k * log(rows) + searched
+    return numbers * log(rows) + searched
 
 
 def preferred(candidates: Sequence[Candidate]) -> Candidate:
@@ -132,7 +136,9 @@ def front(candidates: Iterable[Candidate]) -> list[Candidate]:
     [2]
     """
     best: list[Candidate] = []
-    for one in sorted(candidates, key=lambda one: (one.complexity, one.share, one.members)):
+    for one in sorted(
+        candidates, key=lambda one: (one.complexity, max(one.share, EXACT), one.shape, one.members)
+    ):
         if not best or max(one.share, EXACT) < max(best[-1].share, EXACT) * (1 - 1e-9):
             best.append(one)
     return best

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.result import best_of, simplest_of
+from symscreen.statistics.signature import affine_signatures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +35,8 @@ class Dictionary:
         How many features there were to choose each from: what its choice costs, in nats, is the logarithm.
     keys : uint64 array, shape (q, 2)
         Canonical keys.
+    constants : int64 array, shape (q,)
+        How many numbers inside each were fitted to the response.
     """
 
     expressions: tuple[Expression, ...]
@@ -40,42 +44,63 @@ class Dictionary:
     complexity: NDArray[np.int64]
     rivals: NDArray[np.float64]
     keys: NDArray[np.uint64]
+    constants: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.expressions)
 
+    @cached_property
+    def kinds(self) -> NDArray[np.uint64]:
+        """What affine copies have in common, shape (q,)."""
+        return affine_signatures(self.values, mirrored=True)
+
     def with_new(self, more: Dictionary) -> tuple[Dictionary, NDArray[np.int64]]:
-        """Add what is new of another dictionary over the same rows.
+        """Add what is new of another dictionary over the same rows: to a model affine copies are one feature.
 
         Returns
         -------
         Dictionary
             What was there first, at its old places.
         int64 array, shape (len(more),)
-            The place of each of the others.
+            The place of each of the others, or of the one that stands for it.
         """
-        place_of = {own: place for place, own in enumerate(map(tuple, self.keys.tolist()))}
+        place_of = {kind: place for place, kind in enumerate(self.kinds.tolist())}
         places = np.empty(len(more), dtype=np.int64)
         fresh: list[int] = []
-        for number, own in enumerate(map(tuple, more.keys.tolist())):
-            if own not in place_of:
-                place_of[own] = len(place_of)
+        for number, kind in enumerate(more.kinds.tolist()):
+            if kind not in place_of:
+                place_of[kind] = len(self) + len(fresh)
                 fresh.append(number)
-            places[number] = place_of[own]
-        grown = Dictionary(
-            self.expressions + tuple(more.expressions[number] for number in fresh),
-            np.concatenate((self.values, more.values[fresh])),
-            np.concatenate((self.complexity, more.complexity[fresh])),
-            np.concatenate((self.rivals, more.rivals[fresh])),
-            np.concatenate((self.keys, more.keys[fresh])),
+            places[number] = place_of[kind]
+        return self.joined(more.take(np.array(fresh, dtype=np.int64))), places
+
+    def take(self, places: NDArray[np.int64]) -> Dictionary:
+        """Return the features at some places."""
+        return Dictionary(
+            tuple(self.expressions[place] for place in places.tolist()),
+            self.values[places],
+            self.complexity[places],
+            self.rivals[places],
+            self.keys[places],
+            self.constants[places],
         )
-        return grown, places
+
+    def joined(self, more: Dictionary) -> Dictionary:
+        """Put the features of another dictionary behind these, whatever they are."""
+        return Dictionary(
+            self.expressions + more.expressions,
+            np.concatenate((self.values, more.values)),
+            np.concatenate((self.complexity, more.complexity)),
+            np.concatenate((self.rivals, more.rivals)),
+            np.concatenate((self.keys, more.keys)),
+            np.concatenate((self.constants, more.constants)),
+        )
 
 
 def empty_dictionary(rows: int) -> Dictionary:
     """Return a dictionary without features over so many rows."""
-    keys = np.empty((0, 2), dtype=np.uint64)
-    return Dictionary((), np.empty((0, rows)), np.empty(0, dtype=np.int64), np.empty(0), keys)
+    none = np.empty(0, dtype=np.int64)
+    return Dictionary((), np.empty((0, rows)), none, np.empty(0), np.empty((0, 2), dtype=np.uint64), none)
 
 
 def named(space: Space, numbers: NDArray[np.int64], rivals: float) -> Dictionary:
@@ -101,6 +126,7 @@ def named(space: Space, numbers: NDArray[np.int64], rivals: float) -> Dictionary
         features.complexity.astype(np.int64),
         np.full(len(numbers), rivals),
         features.keys,
+        np.zeros(len(numbers), dtype=np.int64),
     )
 
 
@@ -114,7 +140,7 @@ def dictionary_of(space: Space, response: Response, limit: int, backend: Backend
     response : Response
         The response.
     limit : int
-        How many features at most: where there are more, the simplest; else all, affine copies merged.
+        How many features at most: where there are more, the simplest; else all. Affine copies are merged.
     backend : Backend
         Where chunks are scored.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.export import Formula
+    from symscreen.grammar import Operator
 
 __all__ = ["FitResult"]
 
@@ -30,16 +32,18 @@ class FitResult:
         One row for the intercept and one a term: ``term``, ``coefficient``, ``low``, ``high`` (the interval),
         ``complexity``.
     front : pandas.DataFrame
-        The Pareto front of error against complexity, simplest first: ``complexity``, ``terms``, ``r2``, the
-        criterion, ``formula``, ``chosen``.
+        The Pareto front of error against complexity, simplest first, and the model chosen: ``complexity``,
+        ``terms``, ``r2``, the criterion, ``rewritings``, ``formula``, ``chosen``.
     rivals : pandas.DataFrame
         Other formulas that fit as well, as far as the criterion can tell, with the same columns.
     r2 : float
-        1 − RSS/TSS on the rows whose coefficients these are.
+        1 − RSS/TSS of the formula on the rows that gave its coefficients.
     notices : tuple of str
         What a reader should know.
     record : dict
         How the fit was made.
+    operators : mapping of str to Operator
+        The grammar's own, for `save`: definitions may call others that stand in no term.
     """
 
     formula: Formula
@@ -49,6 +53,7 @@ class FitResult:
     r2: float
     notices: tuple[str, ...]
     record: dict[str, Any]
+    operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         shown = self.formula.rounded(6).equation
@@ -75,7 +80,17 @@ class FitResult:
         return self.formula.predict(rows)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the formula as a bundle that ``symscreen apply`` reads."""
-        from symscreen.export import save_bundle
+        """Write the formula as a bundle that ``symscreen apply`` reads.
 
-        save_bundle(self.formula, path, force=force, record=self.record)
+        Parameters
+        ----------
+        path : str or Path
+            The file's name; ``-`` is standard output.
+        force : bool
+            Whether an existing file may be overwritten.
+        """
+        from symscreen.export import save_bundle
+        from symscreen.grammar import OPERATORS
+
+        known = {**OPERATORS, **self.operators}
+        save_bundle(self.formula, path, operators=known, record=self.record, force=force)

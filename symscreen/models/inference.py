@@ -83,24 +83,30 @@ def estimates_of(values: Values, target: Values, level: float = 0.95) -> Estimat
 
     design, norms = _design(values)
     n, p = design.shape
+    # a power of two rounds nothing, and near 1 squares neither overflow nor vanish
+    _, exponent = np.frexp(np.abs(target).max())
+    aim = np.ldexp(target, -int(exponent))
     basis, triangle = np.linalg.qr(design)
-    solution = np.linalg.solve(triangle, basis.T @ target)
+    solution = np.linalg.solve(triangle, basis.T @ aim)
     # one step of refinement: an exact formula's coefficients come out to the last digits
-    solution = solution + np.linalg.solve(triangle, basis.T @ (target - design @ solution))
-    left = target - design @ solution
-    around = target - target.mean()
+    solution = solution + np.linalg.solve(triangle, basis.T @ (aim - design @ solution))
+    left = aim - design @ solution
+    around = aim - aim.mean()
     freedom = n - p
     variance = float((left * left).sum()) / freedom if freedom > 0 else np.nan
-    spread = np.sqrt((np.linalg.inv(triangle) ** 2).sum(axis=1) * variance) / norms
+    spread = np.sqrt((np.linalg.inv(triangle) ** 2).sum(axis=1) * variance)
     reach = float(t.ppf(0.5 + level / 2, freedom)) if freedom > 0 else np.nan
-    own = solution / norms
+    own, low, high = (
+        np.ldexp(one / norms, int(exponent))
+        for one in (solution, solution - reach * spread, solution + reach * spread)
+    )
     return Estimates(
         coefficients=own,
-        low=own - reach * spread,
-        high=own + reach * spread,
+        low=low,
+        high=high,
         level=level,
         share=float((left * left).sum() / (around * around).sum()),
-        residual=float(np.sqrt(variance)),
+        residual=float(np.ldexp(np.sqrt(variance), int(exponent))),
         rows=n,
     )
 
@@ -123,16 +129,19 @@ def simplest_number(low: float, high: float) -> float:
     >>> simplest_number(1.93, 2.06), simplest_number(0.3329, 0.3337), simplest_number(0.0747, 0.0752)
     (2.0, 0.3333333333333333, 0.075)
     """
-    middle = (low + high) / 2
+    middle = low / 2 + high / 2  # the sum might overflow
     if low <= 0.0 <= high or not np.isfinite(middle):
         return 0.0 if low <= 0.0 <= high else middle
+    # the number of few digits that is nearest to the middle lies inside if any of so few digits does
     decimals = next((digits for digits in range(1, 17) if low <= _to_digits(middle, digits) <= high), 17)
     for denominator in range(2, _DENOMINATORS + 1):
+        if abs(middle) * denominator >= 10.0**decimals:
+            break  # the numerator alone would be as long
         fraction = Fraction(round(middle * denominator), denominator)
         digits = len(str(abs(fraction.numerator))) + len(str(fraction.denominator))
         if low <= float(fraction) <= high and digits < decimals:
             return float(fraction)
-    return _to_digits(middle, decimals) if decimals < 17 else middle
+    return _to_digits(middle, decimals) if decimals < 17 else min(max(middle, low), high)
 
 
 def _to_digits(number: float, digits: int) -> float:
@@ -141,6 +150,8 @@ def _to_digits(number: float, digits: int) -> float:
 
 def snapped(found: Estimates, values: Values, target: Values) -> Values | None:
     """Replace each coefficient by the simplest number of its interval, if the data allow all of them.
+
+    A coefficient whose interval holds 0 stays as it is, an intercept becomes 0.
 
     Parameters
     ----------
@@ -158,22 +169,22 @@ def snapped(found: Estimates, values: Values, target: Values) -> Values | None:
     """
     from scipy.stats import f
 
-    around = _ROUNDING * np.abs(target).max() / np.concatenate(([1.0], np.abs(values).max(axis=1)))
-    low, high = (
-        np.fmin(found.low, found.coefficients - around),
-        np.fmax(found.high, found.coefficients + around),
-    )
-    # an intercept or coefficient is never dropped here: which terms there are was chosen before
+    largest = np.abs(target).max()
+    around = _ROUNDING * largest / np.concatenate(([1.0], np.abs(values).max(axis=1)))
+    low = np.fmin(found.low, found.coefficients - around)
+    high = np.fmax(found.high, found.coefficients + around)
     simple = np.array([simplest_number(a, b) for a, b in zip(low, high, strict=True)])
+    # a term is never dropped here: which terms there are was chosen before
     simple[1:] = np.where(simple[1:] == 0.0, found.coefficients[1:], simple[1:])
+    aim, numbers = target / largest, simple / largest
+    left = aim - numbers[0] - (numbers[1:, None] * values).sum(axis=0)
     n, p = len(target), len(simple)
-    left = target - simple[0] - (simple[1:, None] * values).sum(axis=0)
-    around_mean = target - target.mean()
-    total = float((around_mean * around_mean).sum())
-    share = float((left * left).sum()) / total
-    if share <= 1e-20:
+    if np.abs(left).max() <= p * _ROUNDING:
         return simple
-    if n <= p or found.share <= 0.0:
+    centred = aim - aim.mean()
+    share = float((left * left).sum() / (centred * centred).sum())
+    moved = int((simple != found.coefficients).sum())
+    if n <= p or not moved or found.share <= 0.0:
         return None
-    statistic = (share - found.share) / p / (found.share / (n - p))
-    return simple if statistic <= float(f.ppf(found.level, p, n - p)) else None
+    statistic = (share - found.share) / moved / (found.share / (n - p))
+    return simple if statistic <= float(f.ppf(found.level, moved, n - p)) else None

@@ -3,7 +3,8 @@
 In a small space all subsets of one to three features are tried, and of four among the best. In a large one,
 every feature is tried alone and with every subset of one or two of a core of simple features, for an exact
 formula is as a rule one deep term and a few simple ones; the best of these join the small space's features,
-and all subsets are tried again.
+and all subsets are tried again. To a model affine copies of a feature are the same, so of each only the
+simplest takes part, and copies take nobody's place.
 """
 
 from __future__ import annotations
@@ -14,29 +15,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expression import complexity, evaluate, key
-from symscreen.models.constants import constants_in
 from symscreen.models.dictionary import Dictionary, dictionary_of, empty_dictionary, named
+from symscreen.models.refinement import refined
 from symscreen.statistics.core_scan import CoreModels, merged, scan_core
 from symscreen.statistics.exhaustive import best_models
 from symscreen.statistics.gram import Gram, gram_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
     from symscreen.expansion import Block, Space
-    from symscreen.expression import Expression
     from symscreen.response import Response
 
-__all__ = ["EXACT", "Effort", "Found", "exhausted", "search"]
+__all__ = ["EXACT", "Data", "Effort", "Found", "exhausted", "rounding_share", "search"]
 
 _VALUES_AT_A_TIME = 1 << 23
+_COPIES = 3  # finalists of a large space for each that is wanted: about half of them are copies of others
 
 EXACT = 1e-24
 """A share of the response's variance, left unexplained, that is rounding: (1e-12)²."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What models are fitted to.
+
+    Parameters
+    ----------
+    inputs : mapping of str to float64 array, shape (n,)
+        The columns by name: constants inside formulas are fitted on them.
+    response : Response
+        The response.
+    """
+
+    inputs: Mapping[str, NDArray[np.float64]]
+    response: Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +62,8 @@ class Effort:
     Parameters
     ----------
     terms : int
-        The most features in a model, 1 to 4.
+        The most features in a model, 1 to 4; at most two fewer than there are rows, for through n points
+        some model of n − 1 features always passes.
     small : int
         A space of so many features is searched exhaustively; of a larger one so many join the dictionary.
     core : int
@@ -73,7 +90,8 @@ class Found:
     terms : Dictionary
         The features of all models.
     models : dict of tuple of int to float
-        Models, as ascending places among the terms, with the share of variance that each leaves.
+        Models, as ascending places among the terms, with the share of variance that each leaves: 0 where it
+        is rounding.
     searched : int
         How many features were tried.
     tried : int
@@ -85,54 +103,41 @@ class Found:
     searched: int
     tried: int
 
-    def with_model(
-        self,
-        terms: Sequence[Expression],
-        columns: Mapping[str, NDArray[np.float64]],
-        share: float,
-        instead: tuple[int, ...],
-    ) -> Found:
-        """Add a model whose terms have come from those of another one by fitting constants inside them.
-
-        Parameters
-        ----------
-        terms : sequence of Expression
-            Of the new model.
-        columns : mapping of str to float64 array, shape (n,)
-            The inputs.
-        share : float
-            What it leaves unexplained.
-        instead : tuple of int
-            The model that it came from, in the order of its terms.
-        """
-        old = list(instead)
-        fitted = np.array([constants_in(self.terms.expressions[place]) for place in old])
-        made = Dictionary(
-            tuple(terms),
-            np.array([evaluate(term, columns) for term in terms]),
-            np.array([complexity(term) for term in terms], dtype=np.int64),
-            # each constant is one more parameter: log n in the criterion, as a coefficient's
-            self.terms.rivals[old] * np.sqrt(float(self.terms.values.shape[1])) ** fitted,
-            np.array([key(term) for term in terms], dtype=np.uint64),
-        )
-        grown, places = self.terms.with_new(made)
-        return replace(self, terms=grown, models=self.models | {tuple(sorted(places.tolist())): share})
-
     @property
     def exact(self) -> bool:
         """Whether some model leaves nothing but rounding."""
         return any(share <= EXACT for share in self.models.values())
 
 
-def search(spaces: Iterable[Space], response: Response, backend: Backend, effort: Effort) -> Found:
+def rounding_share(response: Response) -> float:
+    """Return the share of the response's variance that is rounding of its own digits, at least `EXACT`.
+
+    A response far from zero, such as years, has few digits left for its variance.
+
+    Examples
+    --------
+    >>> from symscreen.response import Response
+    >>> rounding_share(Response(np.array([1.0, 2.0, 3.0])))
+    1e-24
+    >>> rounding_share(Response(1e9 + np.array([1.0, 2.0, 3.0]))) > 1e-14
+    True
+    """
+    _, exponent = np.frexp(np.abs(response.values).max())
+    values = np.ldexp(response.values, -int(exponent))
+    around = values - values.mean()
+    spacing = 16 * float(np.finfo(np.float64).eps)
+    return float(max(EXACT, min(spacing**2 * response.n / (around * around).sum(), 1.0)))
+
+
+def search(spaces: Iterable[Space], data: Data, backend: Backend, effort: Effort) -> Found:
     """Search spaces for models of few features, the smaller spaces first.
 
     Parameters
     ----------
     spaces : iterable of Space
         With values; taken one by one. Once a model is exact no larger space than `effort.small` is searched.
-    response : Response
-        The response.
+    data : Data
+        Over the same rows.
     backend : Backend
         Where chunks are scored; its threads try models.
     effort : Effort
@@ -142,23 +147,24 @@ def search(spaces: Iterable[Space], response: Response, backend: Backend, effort
     -------
     Found
     """
-    found = Found(empty_dictionary(response.n), {}, 0, 0)
+    effort = _within(effort, data)
+    found = Found(empty_dictionary(data.response.n), {}, 0, 0)
+    known: set[object] = set()
     for space in spaces:
         if found.exact and space.size > effort.small:
             break
-        fresh = dictionary_of(space, response, effort.small, backend)
+        fresh = dictionary_of(space, data.response, effort.small, backend)
         terms, active = found.terms.with_new(fresh)
         found = Found(terms, found.models, found.searched + space.size, found.tried)
         if space.size > effort.small:
-            found, finalists = _scanned(found, space, response, backend, effort)
-            active = np.union1d(active, finalists)
-        found = _exhausted(found, active, response, backend, effort)
+            found, finalists = _scanned(found, space, data.response, backend, effort)
+            active = np.concatenate((active, finalists))
+        found = _exhausted(found, np.unique(active), data.response, backend, effort)
+        found = _finished(found, data, known)
     return found
 
 
-def exhausted(
-    terms: Dictionary, searched: int, response: Response, backend: Backend, effort: Effort
-) -> Found:
+def exhausted(terms: Dictionary, searched: int, data: Data, backend: Backend, effort: Effort) -> Found:
     """Try all subsets of a few features.
 
     Parameters
@@ -167,14 +173,31 @@ def exhausted(
         The features.
     searched : int
         How many they were chosen from.
-    response, backend, effort
+    data, backend, effort
         As of `search`.
 
     Returns
     -------
     Found
     """
-    return _exhausted(Found(terms, {}, searched, 0), np.arange(len(terms)), response, backend, effort)
+    terms, active = empty_dictionary(data.response.n).with_new(terms)
+    found = Found(terms, {}, searched, 0)
+    found = _exhausted(found, np.unique(active), data.response, backend, _within(effort, data))
+    return _finished(found, data, set())
+
+
+def _within(effort: Effort, data: Data) -> Effort:
+    """Stay below the size at which some model passes through all points."""
+    return replace(effort, terms=max(1, min(effort.terms, data.response.n - 2)))
+
+
+def _finished(found: Found, data: Data, known: set[object]) -> Found:
+    """Take rounding for nothing, and fit the constants inside the best models."""
+    rounding = rounding_share(data.response)
+    models = {members: 0.0 if share <= rounding else share for members, share in found.models.items()}
+    terms, models = refined(found.terms, models, data.inputs, data.response.values, known)
+    models = {members: 0.0 if share <= rounding else share for members, share in models.items()}
+    return replace(found, terms=terms, models=models)
 
 
 def _scanned(
@@ -194,18 +217,27 @@ def _scanned(
     sizes = tuple(range(min(effort.terms, 3)))
     best = [CoreModels(np.zeros(0, np.int64), np.zeros((0, size), np.int32), np.zeros(0)) for size in sizes]
     for block in _gathered(space):
-        best = _scan(block, gram, best, effort.keep, backend.jobs)
-    models, places = dict(found.models), []
+        best = _scan(block, gram, best, _COPIES * effort.keep, backend.jobs)
+    models, finalists = dict(found.models), []
     terms = found.terms
     for part in best:
-        terms, own = terms.with_new(named(space, part.features, float(space.size)))
-        for place, subset, share in zip(own, core[part.subsets], part.unexplained, strict=True):
-            members = tuple(sorted({int(place), *subset.tolist()}))
+        terms, places = _placed(terms, named(space, part.features, float(space.size)))
+        distinct = list(dict.fromkeys(places.tolist()))[: effort.keep]
+        finalists.append(np.array(distinct, dtype=np.int64))
+        for place, subset, share in zip(places.tolist(), core[part.subsets], part.unexplained, strict=True):
+            members = tuple(sorted({place, *subset.tolist()}))
             if len(members) == len(subset) + 1:
-                models[members] = float(share)
-        places.append(own)
+                models.setdefault(members, float(share))
     subsets = sum(comb(len(core), size) for size in sizes)
-    return Found(terms, models, found.searched, found.tried + space.size * subsets), np.concatenate(places)
+    return Found(terms, models, found.searched, found.tried + space.size * subsets), np.concatenate(finalists)
+
+
+def _placed(terms: Dictionary, finalists: Dictionary) -> tuple[Dictionary, NDArray[np.int64]]:
+    """Add finalists to the terms, of affine copies the simplest."""
+    keys, places = finalists.keys, np.empty(len(finalists), dtype=np.int64)
+    simple = np.lexsort((keys[:, 1], keys[:, 0], finalists.complexity))
+    terms, places[simple] = terms.with_new(finalists.take(simple))
+    return terms, places
 
 
 def _gathered(space: Space) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
@@ -263,8 +295,8 @@ def _exhausted(
             models |= _best(gram, chosen, size, effort, backend.jobs)
             tried += comb(count, size)
             count //= 2
-    if effort.terms == 4:
-        chosen = _most_wanted(models, effort.four)
+    chosen = _most_wanted(models, found.terms, effort.four)
+    if effort.terms == 4 and len(chosen) >= 4:
         gram = gram_of(found.terms.values[chosen], response.values)
         models |= _best(gram, chosen, 4, effort, backend.jobs)
         tried += comb(len(chosen), 4)
@@ -281,11 +313,11 @@ def _best(
     }
 
 
-def _most_wanted(models: dict[tuple[int, ...], float], limit: int) -> NDArray[np.int64]:
-    """Return the features of the best models so far, the best models' first."""
+def _most_wanted(models: Mapping[tuple[int, ...], float], terms: Dictionary, limit: int) -> NDArray[np.int64]:
+    """Return the features of the best models so far, the best models' first, fitted ones left aside."""
     wanted: dict[int, None] = {}
     for members in sorted(models, key=lambda members: (models[members], len(members), members)):
-        wanted |= dict.fromkeys(members)
+        wanted |= dict.fromkeys(place for place in members if not terms.constants[place])
         if len(wanted) >= limit:
             break
     return np.sort(np.array(list(wanted)[:limit], dtype=np.int64))

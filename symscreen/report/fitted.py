@@ -16,15 +16,31 @@ if TYPE_CHECKING:
 
     from symscreen.models import FitResult
 
-__all__ = ["show_fit"]
+__all__ = ["equation_of", "show_fit"]
 
 _DIGITS = 6
 _MOST_FRONT = 8
 _MOST_RIVALS = 5
 
 
+def equation_of(result: FitResult) -> str:
+    """Write ``target = formula`` on one line, in the one notation, numbers to six digits.
+
+    Parameters
+    ----------
+    result : FitResult
+        What `symscreen.fit` returned.
+
+    Returns
+    -------
+    str
+        Without control characters.
+    """
+    return printable(result.formula.rounded(_DIGITS).equation)
+
+
 def show_fit(result: FitResult) -> RenderableType:
-    """Lay out a fit; the first line is ``target = formula``.
+    """Lay out what stands below the formula: its coefficients, the front, the rivals.
 
     Parameters
     ----------
@@ -37,8 +53,13 @@ def show_fit(result: FitResult) -> RenderableType:
         For `print_table`.
     """
     record = result.record
-    parts: list[RenderableType] = [Text(printable(result.formula.rounded(_DIGITS).equation)), Text("")]
-    parts += [_coefficients(result), Text(""), Text(_quality(result)), Text("")]
+    parts: list[RenderableType] = [
+        Text(""),
+        _coefficients(result),
+        Text(""),
+        Text(_quality(result)),
+        Text(""),
+    ]
     parts += [Text("error against complexity (* the formula chosen):"), _models(_middle(result.front))]
     if len(result.rivals):
         parts += [Text(""), Text("others that fit about as well:"), _models(result.rivals.head(_MOST_RIVALS))]

@@ -102,8 +102,9 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
     ]
     columns.append(_Column("class", "right", [f"{row['class_size']:,}" for row in rows]))
     gap = 1 if crowded or rounds else 2
-    dropped = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:])])
-    columns = [column for column in columns if column.heading not in dropped]
+    spare = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:])])
+    dropped = [column.heading for column in columns if column.heading in spare]
+    columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
     for cells in zip(*(column.cells for column in columns), strict=True):
         add_row(table, cells)

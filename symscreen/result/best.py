@@ -10,6 +10,7 @@ from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import chunk_size_for, final_classes, streamed, with_margin
 from symscreen.screeners import PEARSON, T0, XI
+from symscreen.statistics.signature import affine_signatures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["best_of", "simplest_of"]
 
 _AT_A_TIME = 1 << 17
+_VALUED_AT_A_TIME = 256
+_COPIES = 4  # formulas looked at for each feature wanted: with numbers in the pool half of them are copies
 
 
 def best_of(space: Space, response: Response, limit: int, backend: Backend) -> NDArray[np.int64]:
@@ -62,7 +65,8 @@ def simplest_of(space: Space, limit: int) -> NDArray[np.int64]:
     Returns
     -------
     int64 array, shape (k,)
-        Their numbers, by complexity and then by canonical key; affine copies are not merged.
+        Their numbers, by complexity and then by canonical key, of affine copies the first; looked for
+        among the 4·limit simplest formulas.
     """
     chosen = np.zeros(0, dtype=np.int64)
     usable = space.numbers
@@ -70,7 +74,26 @@ def simplest_of(space: Space, limit: int) -> NDArray[np.int64]:
         several = np.concatenate((chosen, usable[start : start + _AT_A_TIME]))
         features = space.features(several)
         order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
-        chosen = several[order[: 2 * limit]]
-    # what is undefined or constant shows only in its values
-    good = [number for number in chosen.tolist() if len(next(space.blocks(number, number + 1)).numbers)]
+        chosen = several[order[: _COPIES * limit]]
+    return _distinct(space, chosen, limit)
+
+
+def _distinct(space: Space, numbers: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Return the first features that are defined and no affine copies of earlier ones."""
+    good: list[int] = []
+    seen: set[int] = set()
+    for start in range(0, len(numbers), _VALUED_AT_A_TIME):
+        # what is undefined or constant shows only in its values
+        several = [
+            next(space.blocks(number, number + 1))
+            for number in numbers[start : start + _VALUED_AT_A_TIME].tolist()
+        ]
+        values = np.concatenate([block.values for block in several])
+        found = np.concatenate([block.numbers for block in several]).tolist()
+        for number, kind in zip(found, affine_signatures(values, mirrored=True).tolist(), strict=True):
+            if kind not in seen:
+                seen.add(kind)
+                good.append(number)
+        if len(good) >= limit:
+            break
     return np.array(good[:limit], dtype=np.int64)

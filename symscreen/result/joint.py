@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from symscreen.response import Response
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import ClassKind
-    from symscreen.screeners import JointScreener, Verdict
+    from symscreen.screeners import JointScreener, Screener, Verdict
     from symscreen.statistics.order import Ordered
 
-__all__ = ["Judged", "Showing", "class_sizes", "judged", "show"]
+__all__ = ["Judged", "Showing", "judged", "recounted", "show"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +153,20 @@ class _Members:
         return sizes
 
 
-def class_sizes(showing: Showing, space: Space, backend: Backend, chunk_size: int) -> NDArray[np.int64]:
-    """Count the features of a space that each feature shown stands for.
+def recounted(
+    showing: Showing, leaders: Sequence[Screener], space: Space, backend: Backend, chunk_size: int
+) -> Showing:
+    """Count how many features of a space stand behind each feature shown.
 
-    A list that was streamed has counted them already, unless the screener that chose it tells members of one
-    class apart: it may then have dropped some before their best member came.
+    A list that was streamed has counted them already, unless a leader tells members of one class apart: it
+    may then have dropped some of them before the best one came, so that the count would hang on chunks.
 
     Parameters
     ----------
     showing : Showing
         What is shown.
+    leaders : sequence of Screener
+        Who chose it.
     space : Space
         Where it comes from.
     backend : Backend
@@ -172,12 +176,15 @@ def class_sizes(showing: Showing, space: Space, backend: Backend, chunk_size: in
 
     Returns
     -------
-    int64 array, shape (q,)
+    Showing
+        With the sizes of all classes; as it was where they were right.
     """
+    if showing.merged == "affine" or all(one.blind_to == "ranks" for one in leaders):
+        return showing
     sizes = np.zeros(len(showing.kept), dtype=np.int64)
     for found in backend.map(_Members(showing, space), space.chunks(chunk_size)):
         sizes += found
-    return sizes
+    return replace(showing, kept=replace(showing.kept, class_size=sizes))
 
 
 def judged(screener: JointScreener, showing: Showing, response: Response, *, seed: int, jobs: int) -> Judged:

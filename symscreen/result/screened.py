@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.result.comparison import Comparison, compared
-from symscreen.result.joint import class_sizes, judged, show
+from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import final_classes, streamed, with_margin
@@ -179,7 +179,10 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     scorer = Scorer(space, response, request.columns, request.sign, tuple(keeps))
     outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
     lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
-    showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}
+    showings = {}
+    for kind in kinds:
+        showing = show([next(lists) for _ in leaders], space, request.prescreen, kind)
+        showings[kind] = recounted(showing, request.leaders, space, request.backend, request.chunk_size)
     verdicts = {
         one.name: judged(one, showings[one.blind_to], response, seed=request.seed, jobs=request.jobs)
         for one in request.joint
@@ -206,9 +209,6 @@ def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Jud
         shown = replace(
             ruling.showing.kept, loss=ruling.verdict.loss, direction=ruling.verdict.direction.astype(np.int8)
         )
-        if first.blind_to == "ranks" and any(one.blind_to == "affine" for one in request.leaders):
-            sizes = class_sizes(ruling.showing, space, request.backend, request.chunk_size)
-            shown = replace(shown, class_size=sizes)
         return shown.take(shown.member_order()).first(request.limit)
     places = _places(main, space, ruling.showing)
     worst = float(ruling.verdict.loss.max()) + 1.0  # what was not shown comes last

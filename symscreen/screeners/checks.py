@@ -230,17 +230,16 @@ def _check_settings(screener: JointScreener) -> None:
         _demand(screener, "its capacity is a whole number of at least 1", isinstance(most, int) and most >= 1)
 
 
-def _verdict(screener: JointScreener, case: _Case, jobs: int = 1, *, sized: bool = False) -> Verdict | None:
+def _verdict(screener: JointScreener, case: _Case, jobs: int = 1) -> Verdict | None:
     """Let it judge under the conditions of a screen: as many features as it takes, one BLAS thread."""
     from threadpoolctl import threadpool_limits
 
     values = case.values[: screener.most_features(case.response.n)].copy()
     response = Response(case.response.values.copy())
-    sizes = np.ones(len(values), dtype=np.int64) if sized else None
     before = _bytes(values, response.values)
     try:
         with threadpool_limits(1):
-            verdict = screener.verdict(Shown(values, response, seed=3, jobs=jobs, class_size=sizes))
+            verdict = screener.verdict(Shown(values, response, seed=3, jobs=jobs))
     except Exception as error:
         if case.may_refuse and isinstance(error, InputError):
             return None
@@ -312,8 +311,6 @@ def _check_repeated(screener: JointScreener, case: _Case) -> None:
     _demand(screener, "the same input and seed give the same bytes", again == first)
     many = _all_bytes(_verdict(screener, case, jobs=2))
     _demand(screener, "the verdict does not depend on the number of jobs", many == first)
-    sized = _all_bytes(_verdict(screener, case, sized=True))
-    _demand(screener, "classes of one feature are as classes of no given size", sized == first)
 
 
 def _all_bytes(verdict: Verdict | None) -> list[object]:

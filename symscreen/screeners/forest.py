@@ -1,4 +1,8 @@
-"""Random forests: what each feature explains of the response, and by Boruta's rule, what is chance."""
+"""Random forests: what each feature explains of the response, and by Boruta's rule, what is chance.
+
+Random forests and not extremely randomised trees, for their trees are grown on samples of the rows: the rows
+left out are an honest test of each tree (Breiman 2001).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError
+from symscreen.screeners.boruta import confirmed, shadow_hits
 from symscreen.screeners.joint import JointScreener, Option, Verdict
-from symscreen.statistics.folds import folds_of
-from symscreen.statistics.order import order_features
+from symscreen.screeners.rank_view import rank_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,128 +23,94 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["FOREST", "confirmed"]
+__all__ = ["FOREST"]
 
-_FOLDS = 5
-_REPEATS = 5
 _SHARE_OF_FEATURES = 1 / 3  # Breiman's, tried at each split of a regression tree
-
-
-def confirmed(hits: NDArray[np.int64], rounds: int, alpha: float) -> NDArray[np.bool_]:
-    """Say which features beat the best shadow more often than chance.
-
-    Parameters
-    ----------
-    hits : int64 array, shape (q,)
-        In how many rounds each feature was more important than every shadow.
-    rounds : int
-        How many rounds there were.
-    alpha : float
-        The level, shared among the features (Bonferroni).
-
-    Returns
-    -------
-    bool array, shape (q,)
-        Where P(Binomial(rounds, ½) ≥ hits) ≤ α/q (Kursa and Rudnicki 2010, J. Stat. Softw. 36(11), 3.2).
-
-    Examples
-    --------
-    >>> confirmed(np.array([20, 16, 10]), rounds=20, alpha=0.05).tolist()
-    [True, True, False]
-    """
-    from scipy.stats import binom
-
-    return np.asarray(binom.sf(hits - 1, rounds, 0.5) <= alpha / len(hits))
+_PATIENCE = 600.0  # seconds of one core
 
 
 def _judge(shown: Shown, settings: Mapping[str, Any]) -> Verdict:
-    q, n = shown.values.shape
-    if n < _FOLDS:
-        raise OptionError(f"forest needs at least {_FOLDS} rows; the table has {n}")
-    # trees see ranks only: members of a rank class are one and the same
-    ranks = np.ascontiguousarray(order_features(shown.values).doubled_ranks.T / 2.0)
-    target = np.array(shown.response.values)
-    target = (target - target.mean()) / np.abs(target - target.mean()).max()
+    q = len(shown.values)
+    columns = rank_view(shown.values)
+    groups, _ = shown.response.centred
+    target = groups[shown.response.group]
+    target = target / np.abs(target).max()
+    trees, jobs = settings["trees"], shown.jobs
     seeds = np.random.SeedSequence(shown.seed).spawn(2)
-    columns: dict[str, Values] = {}
+    forest_seed, shuffle_seed = seeds[0].spawn(2)
+    forest = _grown(columns, target, forest_seed, trees, jobs)
+    if settings["importance"] == "permutation":
+        importance = _permutation_importance(forest, columns, target, np.random.default_rng(shuffle_seed))
+    else:
+        importance = np.asarray(forest.feature_importances_)
+    figures: dict[str, Values] = {}
     selected = np.zeros(q, dtype=np.bool_)
-    importance = _importance(ranks, target, seeds[0], settings, shown)
     if settings["rule"] == "boruta":
-        hits = _hits(ranks, target, seeds[1], settings, shown.jobs)
+        hits = shadow_hits(
+            columns,
+            lambda shown, seed: _grown(shown, target, seed, trees, jobs).feature_importances_,
+            settings["rounds"],
+            seeds[1],
+        )
         selected = confirmed(hits, settings["rounds"], settings["alpha"])
-        columns["forest_hits"] = hits / settings["rounds"]
+        figures["forest_hits"] = hits / settings["rounds"]
     return Verdict(
         score=importance,
         loss=np.round(1.0 - importance, 9),
         selected=selected,
         direction=np.zeros(q, dtype=np.int8),
-        columns=columns,
+        columns=figures,
         record={"rule": settings["rule"], "selected": int(selected.sum()), "warnings": []},
     )
 
 
-def _grown(
-    ranks: Values, target: Values, seed: np.random.SeedSequence, settings: Mapping[str, Any], jobs: int
-) -> Any:
+def _grown(columns: Values, target: Values, seed: np.random.SeedSequence, trees: int, jobs: int) -> Any:
     """Grow a forest; its trees are seeded one by one, so that the number of threads changes nothing."""
     from sklearn.ensemble import RandomForestRegressor
 
     forest = RandomForestRegressor(
-        n_estimators=settings["trees"],
+        n_estimators=trees,
         max_features=_SHARE_OF_FEATURES,
         random_state=int(seed.generate_state(1)[0] >> 1),
         n_jobs=jobs,
     )
-    return forest.fit(ranks, target)
+    return forest.fit(columns, target)
 
 
-def _importance(
-    ranks: Values, target: Values, seed: np.random.SeedSequence, settings: Mapping[str, Any], shown: Shown
-) -> Values:
-    """Compute the share of impurity removed, or of R² lost on unseen rows where a feature is shuffled."""
-    if settings["importance"] == "impurity":
-        return np.asarray(_grown(ranks, target, seed, settings, shown.jobs).feature_importances_)
-    dealt = folds_of(len(target), _FOLDS, shown.seed)
-    variance = float(target.var())
-    lost = np.zeros(ranks.shape[1])
-    for fold, own in enumerate(seed.spawn(_FOLDS)):
-        forest_seed, shuffle_seed = own.spawn(2)
-        outside = dealt == fold
-        forest = _grown(ranks[~outside], target[~outside], forest_seed, settings, shown.jobs)
-        rng = np.random.default_rng(shuffle_seed)
-        unseen, aim = ranks[outside], target[outside]
-        error = float(((forest.predict(unseen) - aim) ** 2).mean())
-        for feature in range(ranks.shape[1]):
-            # all repeats in one call: calling the forest costs more than its trees
-            shuffled = np.repeat(unseen[None], _REPEATS, axis=0)
-            for copy in shuffled:
-                copy[:, feature] = rng.permutation(copy[:, feature])
-            away = forest.predict(shuffled.reshape(-1, ranks.shape[1])) - np.tile(aim, _REPEATS)
-            lost[feature] += (float((away * away).mean()) - error) / variance
-    return lost / _FOLDS
+def _permutation_importance(forest: Any, columns: Values, target: Values, rng: np.random.Generator) -> Values:
+    """Compute the R² that trees lose on the rows left out of their samples where a feature is shuffled there.
+
+    Tree by tree (Breiman 2001), not by the forest's own predictions, for threads add these up in any order.
+    """
+    n, q = columns.shape
+    lost = np.zeros(q)
+    tested = 0
+    for one, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        tree = one.tree_
+        out = np.setdiff1d(np.arange(n), sample)
+        if not len(out):
+            continue
+        tested += 1
+        unseen, aim = columns[out].astype(np.float32), target[out]
+        error = _mean_square(tree, unseen, aim)
+        for feature in np.unique(tree.feature[tree.feature >= 0]):
+            own = unseen[:, feature].copy()
+            unseen[:, feature] = rng.permutation(own)
+            lost[feature] += _mean_square(tree, unseen, aim) - error
+            unseen[:, feature] = own
+    return lost / (max(tested, 1) * float(target.var()))
 
 
-def _hits(
-    ranks: Values, target: Values, seed: np.random.SeedSequence, settings: Mapping[str, Any], jobs: int
-) -> NDArray[np.int64]:
-    """Count the rounds in which each feature is more important than the best of all features shuffled."""
-    q = ranks.shape[1]
-    hits = np.zeros(q, dtype=np.int64)
-    for own in seed.spawn(settings["rounds"]):
-        shuffle_seed, forest_seed = own.spawn(2)
-        shadows = np.random.default_rng(shuffle_seed).permuted(ranks, axis=0)
-        forest = _grown(np.hstack([ranks, shadows]), target, forest_seed, settings, jobs)
-        importance = forest.feature_importances_
-        hits += importance[:q] > importance[q:].max()
-    return hits
+def _mean_square(tree: Any, rows: NDArray[np.float32], aim: Values) -> float:
+    away = tree.predict(rows)[:, 0] - aim
+    return float((away * away).mean())
 
 
 def _capacity(rows: int, settings: Mapping[str, Any]) -> int:
-    forests = 1 + (settings["rounds"] if settings["rule"] == "boruta" else 0)
-    most = 4e9 / (rows * settings["trees"] * forests)
-    if settings["importance"] == "permutation":
-        most = min(most, 2e6 / (rows * settings["trees"]) * 10)
-    return int(np.clip(most, 20, 5000))
+    # a tree takes about 0.2 µs a row and feature; in a round of boruta there are twice as many features
+    forests = 1 + (2 * settings["rounds"] if settings["rule"] == "boruta" else 0)
+    forests += 1 if settings["importance"] == "permutation" else 0
+    return int(np.clip(_PATIENCE / (2e-7 * rows * settings["trees"] * forests), 20, 5000))
 
 
 FOREST = JointScreener(
@@ -152,9 +121,10 @@ FOREST = JointScreener(
     options=(
         Option(
             "importance",
-            "impurity",
-            "the share of variance removed at its splits, or the R² lost on unseen rows where it is shuffled",
-            choices=("impurity", "permutation"),
+            "permutation",
+            "the R² lost on rows left out of a tree's sample where the feature is shuffled, or the share of "
+            "the variance that its splits remove",
+            choices=("permutation", "impurity"),
         ),
         Option(
             "rule",
@@ -169,6 +139,6 @@ FOREST = JointScreener(
     summary="importance in a random forest, for features shown together",
     assumes="the response is a function of few of the features shown, of any shape",
     fails="near copies share their importance; boruta keeps all that is relevant, copies included",
-    cost="O(trees · features · rows · log rows), for each round of boruta",
+    cost="O(trees · features · rows · log rows), twice that for each round of boruta",
     source="Breiman 2001; Kursa and Rudnicki 2010 (Boruta); scikit-learn",
 )

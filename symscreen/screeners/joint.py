@@ -180,6 +180,8 @@ class JointScreener:
         One line each, for people.
     settings : mapping of str to int, float or str
         Settings that differ from the defaults.
+    to_cut : mapping of str to int, float or str
+        Defaults that differ where it cuts between layers.
     """
 
     name: str
@@ -195,6 +197,7 @@ class JointScreener:
     needs: tuple[str, str] | None = None
     settings: Mapping[str, Setting] = field(default_factory=dict)
     sees: Literal["joint"] = "joint"
+    to_cut: Mapping[str, Setting] = field(default_factory=dict)
 
     def with_settings(self, given: Mapping[str, object]) -> JointScreener:
         """Return the screener with settings of the user's.
@@ -214,6 +217,11 @@ class JointScreener:
             except OptionError as error:
                 raise OptionError(f"{self.name}: {error}") from None
         return replace(self, settings={**self.settings, **read})
+
+    @property
+    def cutter(self) -> JointScreener:
+        """The screener with the defaults that it has where it cuts between layers."""
+        return replace(self, settings={**self.to_cut, **self.settings})
 
     @property
     def all_settings(self) -> dict[str, Setting]:

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from result.brute_force import fake
 
 import symscreen
 from symscreen.report.ranking import show_result
@@ -78,7 +79,7 @@ def test_agreement_stands_as_a_square_with_a_legend(frame):
     square = text[text.index("\nagreement ") :].split("\n\n")[0].splitlines()[2:]
     cells = [line.split()[1:] for line in square]
     for (one, other), row in zip([(0, 1), (0, 2), (1, 2)], pairs.to_dict("records"), strict=True):
-        assert cells[one][other - 1 if one == 0 else other - 1] == f"{row['kendall']:.2f}"
+        assert cells[one][other - 1] == f"{row['kendall']:.2f}"
         assert cells[other][one] == f"{row['overlap']:.2f}"
     count = pairs["features"].max()
     assert (
@@ -109,11 +110,12 @@ def test_80_columns_hold_long_formulas_rounds_and_what_was_not_shown(long, scree
     first_line_ends = [entry[-1] for entry in _entries(text)]
     assert first_line_ends == [f"{size:,}" for size in result.table["class_size"]]
     names = screener.split(",")
-    missing = [name for name in names if name not in header]
+    missing = [name for name in ("compl.", "dir.", *names) if name not in header]
+    told = f"no room for {', '.join(missing)}: a file (--out) holds every column."
+    assert (told in _flat(text)) == bool(missing)
     if len(names) <= 5:
-        assert not missing
+        assert set(missing) <= {"compl.", "dir."}
     else:
-        assert f"{', '.join(missing)}: a file (--out) holds every column." in _flat(text)
         assert not any(f"{name}: the rank" in _flat(text) for name in missing)
     if rounds > 1:
         assert "round" in header
@@ -132,12 +134,14 @@ def test_what_had_to_be_left_out_is_told_and_not_explained(long):
     assert "dir.: + rises" in text
 
 
-def test_nine_screeners_agree_by_number(frame):
-    text = _printed(symscreen.screen(frame, screener=NINE, top=4, prescreen=6, **SMALL))
+def test_too_many_screeners_agree_by_number(frame):
+    names = [*NINE.split(","), "a_long_name", "another_name"]
+    screeners = [NINE, fake("a_long_name"), fake("another_name", "ranks")]
+    text = _printed(symscreen.screen(frame, screener=screeners, top=4, prescreen=6, **SMALL))
     square = text[text.index("\nagreement ") :].split("\n\n")[0].splitlines()[1:]
-    assert square[0].split() == ["agreement", *map(str, range(1, 10))]
+    assert square[0].split() == ["agreement", *map(str, range(1, 12))]
     assert [line.split()[:2] for line in square[1:]] == [
-        [str(place), name] for place, name in enumerate(NINE.split(","), 1)
+        [str(place), name] for place, name in enumerate(names, 1)
     ]
 
 

@@ -32,6 +32,20 @@ def space_of(table, layers="ub", operators="ablation", pool="cumulative", also=(
     return expand(table.names, table.columns, grammar, parsed, pool, also=also)
 
 
+def wide_space_of(table):
+    """Grow some two hundred features, of which many are mirrored or have the same ranks."""
+    return space_of(table, "ub", "basic", unary=("neg", "cube", "log"), binary=("sub", "mul"))
+
+
+def steep_of(rng):
+    """Make features of few rank classes whose members Pearson's correlation ranks far apart."""
+    x = rng.uniform(0.5, 2.0, (4, 20))
+    columns = {f"x{place}": column for place, column in enumerate(x, 1)}
+    table = read_table(columns | {"y": np.exp(12 * x[3])})
+    space = space_of(table, "u b[sub] u[exp]", "basic", unary=("log", "cube", "exp"), binary=("sub",))
+    return Whole.of(table, space)
+
+
 def request_of(*screeners, **changes):
     asked = tuple(SCREENERS[one] if isinstance(one, str) else one for one in screeners)
     plain = Request(

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from result.brute_force import Whole, fake, loss_of, request_of, space_of, table_of
+from result.brute_force import (
+    Whole,
+    classes_of,
+    fake,
+    loss_of,
+    request_of,
+    space_of,
+    table_of,
+)
 
 from symscreen.backends import Threads
 from symscreen.result import cut_of, uncut
@@ -80,6 +88,32 @@ def test_joint_screeners_keep_what_they_select_beside_all_of_earlier_cuts(whole)
         "fake": {"shown": 10, "settings": {"strength": 1.0}, "q": 10, "seed": 0, "jobs": 1}
     }
     assert json.loads(json.dumps(chosen.record)) == chosen.record
+
+
+def test_what_a_joint_screener_was_not_shown_it_does_not_keep(whole):
+    chosen = _cut(whole, request_of(fake(most=3, chosen=3)), None)
+    assert chosen.record["verdicts"]["fake"]["shown"] == 3
+    older = set(range(len(whole.space.base)))
+    assert len(set(chosen.cut.numbers.tolist()) | older) <= 3 + len(older)
+
+
+def test_of_a_class_that_trees_select_every_member_stays_that_is_no_affine_copy(whole):
+    log = []
+    chosen = _cut(whole, request_of("t0", fake("trees", "ranks", chosen=2, log=log)), None).cut.numbers
+    only = _cut(whole, request_of(fake("trees", "ranks", chosen=2), prescreen=1000), None).cut.numbers
+    assert set(only.tolist()) <= set(chosen.tolist())
+    strength = [abs(np.corrcoef(row, whole.y)[0, 1]) for row in log[0].values]
+    classes = classes_of(whole.values, "ranks")
+    rows = {row.tobytes(): classes[k] for k, row in enumerate(whole.values)}
+    picked = {rows[log[0].values[k].tobytes()] for k in np.argsort(strength)[-2:]}
+    members = {k for k in range(len(classes)) if classes[k] in picked}
+    affine = classes_of(whole.values, "affine")
+    older = set(range(len(whole.space.base)))
+    stay = {int(np.flatnonzero(whole.numbers == number)[0]) for number in set(only.tolist()) - older}
+    assert stay <= members
+    found = {int(affine[k]) for k in stay | {k for k in members if whole.numbers[k] in older}}
+    assert found == {int(affine[k]) for k in members}
+    assert len({int(affine[k]) for k in stay}) == len(stay)
 
 
 @pytest.mark.parametrize("keep", [1, 3, 10])

@@ -159,3 +159,9 @@ def test_a_union_has_one_member_of_a_class_even_if_the_lists_chose_two():
 def test_one_list_is_its_own_union():
     one = _features([3, 1, 2], [(1, 0, 1, 1), (2, 0, 1, 1), (0, 0, 1, 1)])
     assert _same(united([one], 2), one.first(2))
+
+
+def test_a_union_has_a_feature_once_even_if_the_lists_merge_by_other_classes():
+    one = _features([0, 1], [(0, 0, 1, 1), (1, 0, 1, 1)])
+    other = replace(one, signature=one.signature + np.uint64(1))
+    assert united([one, other], 9).number.tolist() == one.number.tolist()

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from result.brute_force import Whole, classes_of, loss_of, space_of, table_of
+from result.brute_force import Whole, classes_of, loss_of, space_of, table_of, wide_space_of
 
 from symscreen.expansion import Fate
 from symscreen.result.scoring import Keep, Scorer, scores_of, signatures_of
 from symscreen.screeners import PEARSON, T0, XI
+from symscreen.screeners.correlation import KENDALL
 from symscreen.statistics.order import order_features
 
 
@@ -40,6 +41,20 @@ def test_each_list_keeps_the_best_of_a_range(whole, sign):
         assert kept.number[: keep.limit].tolist() == whole.numbers[best].tolist()
         assert kept.class_size[: keep.limit].tolist() == sizes
         assert np.allclose(kept.loss[: keep.limit], loss[best], atol=1e-11)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4])
+def test_features_that_tie_with_the_last_are_not_lost(rng, limit):
+    table = table_of(rng, rows=6)  # so few rows that many classes have one Kendall's τ
+    whole = Whole.of(table, wide_space_of(table))
+    loss = loss_of("kendall", whole.values, whole.y)
+    r = 1 - loss_of("kendall", whole.values, whole.y, "positive")
+    best, sizes = whole.best(loss, "ranks", limit, np.where(np.round(r, 12) >= 0, 1, -1))
+    keep = Keep(0, "ranks", mirrored=True, limit=limit)
+    kept = Scorer(whole.space, table.response, (KENDALL,), "free", (keep,))((0, whole.space.total)).kept[0]
+    assert len(set(np.round(loss, 9))) < 15
+    assert kept.number[:limit].tolist() == whole.numbers[best].tolist()
+    assert kept.class_size[:limit].tolist() == sizes
 
 
 def test_a_mirrored_list_takes_falling_features_whatever_the_sign(rng):

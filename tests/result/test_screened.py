@@ -6,7 +6,17 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
-from result.brute_force import Whole, classes_of, fake, loss_of, request_of, space_of, table_of
+from result.brute_force import (
+    Whole,
+    classes_of,
+    fake,
+    loss_of,
+    request_of,
+    space_of,
+    steep_of,
+    table_of,
+    wide_space_of,
+)
 from scipy.stats import rankdata
 
 from symscreen.backends import Threads
@@ -20,6 +30,12 @@ from symscreen.result.screened import kinds_shown
 def whole(rng):
     table = table_of(rng)
     return Whole.of(table, space_of(table))
+
+
+@pytest.fixture
+def wide(rng):
+    table = table_of(rng, rows=20)
+    return Whole.of(table, wide_space_of(table))
 
 
 def _screened(whole, *screeners, **changes):
@@ -184,10 +200,33 @@ def _same(a, b) -> bool:
     ],
     ids=lambda screeners: "-".join(getattr(one, "name", str(one)) for one in screeners),
 )
-def test_jobs_and_chunks_change_nothing(whole, screeners, sign, limit):
-    expected = _screened(whole, *screeners, prescreen=3, limit=limit, sign=sign)
-    for changes in ({"chunk_size": 1}, {"chunk_size": 7, "jobs": 2, "backend": Threads(2)}):
-        assert _same(_screened(whole, *screeners, prescreen=3, limit=limit, sign=sign, **changes), expected)
+def test_jobs_and_chunks_change_nothing(wide, screeners, sign, limit):
+    expected = _screened(wide, *screeners, prescreen=3, limit=limit, sign=sign)
+    for changes in ({"chunk_size": 3}, {"chunk_size": 17, "jobs": 2, "backend": Threads(2)}):
+        assert _same(_screened(wide, *screeners, prescreen=3, limit=limit, sign=sign, **changes), expected)
+
+
+def test_class_sizes_do_not_hang_on_chunks_where_the_leader_tells_members_of_a_class_apart(rng):
+    steep = steep_of(rng)
+    classes = classes_of(steep.values, "ranks").tolist()
+    for chunk_size in (1, 50, 10**6):
+        found = _screened(
+            steep, fake("trees", "ranks"), "pearson", limit=1, prescreen=1, chunk_size=chunk_size
+        )
+        assert found.kept.class_size.tolist() == [classes.count(classes[k]) for k in _places(steep, found)]
+
+
+@pytest.mark.parametrize("blind_to", ["affine", "ranks"])
+@pytest.mark.parametrize("limit", [2, None])
+def test_a_joint_screener_does_not_see_the_sign_that_is_asked_for(wide, blind_to, limit):
+    free, positive = (
+        _screened(wide, fake("own", blind_to), prescreen=2, limit=limit, sign=sign, chunk_size=17)
+        for sign in ("free", "positive")
+    )
+    assert _same(free, positive)
+    classes = classes_of(wide.values, blind_to).tolist()
+    expected = [classes.count(classes[k]) for k in _places(wide, positive)]
+    assert positive.kept.class_size.tolist() == expected
 
 
 @pytest.mark.parametrize("screeners", [("lasso",), ("t0", "lasso"), ("lasso", "t0"), (fake("a", "ranks"),)])

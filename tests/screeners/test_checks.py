@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symscreen
+from symscreen.errors import OptionError
 from symscreen.screeners import (
     SCREENERS,
     T0,
@@ -289,6 +290,19 @@ def test_a_joint_screener_that_keeps_its_promises_passes():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_joint_screener_that_breaks_a_promise_is_caught(screener, promise):
     _broken(screener, promise)
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(6, True), (21, False)])
+def test_a_joint_screener_may_refuse_a_handful_of_rows_in_words(rows, passes):
+    def judge(shown, settings):
+        if shown.response.n < rows:
+            raise OptionError(f"own needs {rows} rows")
+        return _judge(shown, settings)
+
+    if passes:
+        check_screener(_joint(judge=judge))
+    else:
+        _broken(_joint(judge=judge), "fails (more features than rows): OptionError('own needs 21 rows')")
 
 
 def test_the_users_own_random_numbers_stay_as_they_were():

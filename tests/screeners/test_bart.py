@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from symscreen import datasets
+from symscreen.errors import OptionError, TableError
+from symscreen.response import Response
+from symscreen.screeners import bart
+from symscreen.screeners.bart import BART, sample_inclusion
+from symscreen.screeners.checks import check_screener
+from symscreen.screeners.inclusion import thresholds
+from symscreen.screeners.joint import Shown
+
+QUICK = {"burn": 150, "draws": 50, "replicates": 3, "permutations": 20}
+
+
+def _quick(**settings):
+    return BART.with_settings(QUICK | settings)
+
+
+def _shown(rng, features=6, rows=60, **options):
+    """Noise, and of two features the sum with noise as the response."""
+    values = rng.normal(size=(features, rows))
+    y = values[0] + values[1] + rng.normal(0, 0.1, rows)
+    order = np.argsort(y)
+    return Shown(np.ascontiguousarray(values[:, order]), Response(y[order]), **options)
+
+
+def _same(one, other):
+    return (
+        one.score.tobytes() == other.score.tobytes()
+        and one.selected.tolist() == other.selected.tolist()
+        and all(one.columns[name].tobytes() == other.columns[name].tobytes() for name in one.columns)
+    )
+
+
+def test_it_keeps_its_promises():
+    check_screener(_quick(permutations=10, burn=100))
+
+
+@pytest.mark.parametrize("rule", ["local", "gmax", "gse"])
+def test_a_rule_selects_what_the_response_depends_on(rng, rule):
+    verdict = _quick(rule=rule, burn=500, draws=200).verdict(_shown(rng, features=10))
+    assert verdict.selected[:2].all()
+    assert verdict.selected.sum() <= 3
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert np.array_equal(verdict.selected, verdict.score > verdict.columns["bart_threshold"])
+
+
+def test_the_figures_are_those_of_the_sampled_shares(rng):
+    shown = _shown(rng)
+    own, permuted = sample_inclusion(shown, _quick(alpha=0.2).all_settings)
+    verdict = _quick(alpha=0.2).verdict(shown)
+    assert [each.shape for each in own] == [(50, 6)] * 3
+    assert permuted.shape == (20, 6)
+    drawn = np.concatenate(own)
+    assert verdict.score == pytest.approx(drawn.mean(axis=0))
+    assert (drawn < verdict.columns["bart_low"]).mean() <= 0.025
+    assert (drawn > verdict.columns["bart_high"]).mean() <= 0.025
+    assert np.array_equal(verdict.columns["bart_threshold"], thresholds(permuted, "gse", 0.2))
+    assert verdict.loss == pytest.approx(1 - verdict.score, abs=1e-9)
+
+
+def test_without_a_rule_nothing_is_permuted_or_selected(rng):
+    shown = _shown(rng)
+    verdict = _quick(rule="none").verdict(shown)
+    assert "bart_threshold" not in verdict.columns
+    assert not verdict.selected.any()
+    assert np.array_equal(verdict.score, _quick().verdict(shown).score)
+
+
+def test_the_seed_decides_and_the_processes_do_not(rng, monkeypatch):
+    monkeypatch.setattr(bart, "_WORTH_PROCESSES", 0.0)
+    shown = _shown(rng)
+    alone = _quick().verdict(shown)
+    assert _same(_quick().verdict(Shown(shown.values, shown.response, jobs=2)), alone)
+    other = _quick().verdict(Shown(shown.values, shown.response, seed=1))
+    assert not np.array_equal(other.score, alone.score)
+
+
+def test_permutations_are_the_same_whatever_the_replicates(rng):
+    shown = _shown(rng)
+    _, few = sample_inclusion(shown, _quick(replicates=1).all_settings)
+    own, many = sample_inclusion(shown, _quick(replicates=4).all_settings)
+    assert np.array_equal(few, many)
+    assert len({each.tobytes() for each in own}) == 4
+
+
+def test_members_of_a_rank_class_are_one_and_the_same(rng):
+    shown = _shown(rng)
+    copies = np.exp(shown.values)
+    copies[::2] *= -1
+    assert _same(_quick().verdict(Shown(copies, shown.response)), _quick().verdict(shown))
+
+
+def test_a_feature_that_only_falls_is_split_on_like_one_that_only_rises(rng):
+    shown = _shown(rng)
+    falls, rises = shown.values.copy(), shown.values.copy()
+    falls[2], rises[2] = -shown.response.values, shown.response.values
+    verdict = _quick().verdict(Shown(falls, shown.response))
+    assert np.argmax(verdict.score) == 2
+    assert _same(verdict, _quick().verdict(Shown(rises, shown.response)))
+
+
+def test_the_unit_of_the_response_does_not_matter(rng):
+    shown = _shown(rng)
+    plain = _quick().verdict(shown)
+    for exponent in (-900, 900):
+        scaled = Response(np.ldexp(shown.response.values, exponent))
+        assert _same(_quick().verdict(Shown(shown.values, scaled)), plain)
+
+
+@pytest.mark.parametrize("rows", [3, 4, 10, 11])
+def test_few_rows_are_enough_to_split(rng, rows):
+    verdict = _quick().verdict(_shown(rng, features=4, rows=rows))
+    assert verdict.score.sum() == pytest.approx(1.0)
+
+
+def test_two_rows_are_refused(rng):
+    with pytest.raises(TableError, match="at least 3 rows to split, and the table has 2"):
+        _quick().verdict(_shown(rng, rows=2))
+
+
+def test_one_feature_has_all_the_splits_and_the_record_says_so(rng):
+    verdict = _quick().verdict(_shown(rng, features=2))
+    assert not verdict.record["warnings"]
+    shown = Shown(rng.normal(size=(1, 30)), Response(np.sort(rng.normal(size=30))))
+    verdict = _quick().verdict(shown)
+    assert verdict.score[0] == pytest.approx(1.0, abs=0.01)
+    assert "one feature" in verdict.record["warnings"][0]
+
+
+def test_a_missing_stochtree_is_told(rng, monkeypatch):
+    monkeypatch.setitem(sys.modules, "stochtree", None)
+    with pytest.raises(OptionError, match=r"pip install 'symscreen\[bart\]'"):
+        _quick().verdict(_shown(rng))
+
+
+def test_it_takes_fewer_features_of_more_rows_and_never_none():
+    taken = [BART.most_features(rows) for rows in (100, 1000, 10_000, 1_000_000)]
+    assert taken == sorted(taken, reverse=True)
+    assert taken[0] > taken[-1] >= 50
+    assert _quick(draws=10, burn=0).most_features(100) < BART.most_features(100)
+
+
+def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
+    frame = datasets.additive(n=100, noise_variance=0.01, seed=3).frame.sort_values("target")
+    x1, x2, x3 = (frame[name].to_numpy() for name in ("x1", "x2", "x3"))
+    # one feature a rank class of the space bu
+    values = np.array([x1, x2, x3, x1 + x2, x1 + x3, x2 + x3, x1 * x2, x1 * x3, x2 * x3])
+    shown = Shown(values, Response(frame["target"].to_numpy()))
+    verdict = BART.with_settings({"burn": 600, "draws": 300, "replicates": 4}).verdict(shown)
+    assert verdict.selected[2]
+    assert verdict.selected[0] or verdict.selected[4]
+    assert not verdict.selected[[1, 3, 5, 6, 8]].any()
