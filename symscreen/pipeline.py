@@ -25,7 +25,7 @@ from symscreen.options import (
 )
 from symscreen.result import Request, ScreenResult, chunk_size_for, plan_of, ranking, run_record
 from symscreen.rounds import Job, record_of, rounds_of
-from symscreen.screeners import screeners_asked
+from symscreen.screeners import JointScreener, screeners_asked
 from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.table import read_table
 
@@ -197,6 +197,7 @@ def screen(
         "operators": str(operators),
         "pool": pool,
         "screener": [one.name for one in asked],
+        "settings": _settings(asked),
         "prescreen": request.prescreen,
         "sign": sign,
         "top": "all" if request.limit is None else request.limit,
@@ -204,10 +205,11 @@ def screen(
         "also": list(formula_texts(also)),
         "keep": keeps,
         "cut": [one.name for one in cutters],
-        "rounds": rounds,
-        "seed": seed,
-        "jobs": jobs,
-        "chunk_size": chunk_size,
+        "cut_settings": _settings(cutters),
+        "rounds": int(rounds),
+        "seed": int(seed),
+        "jobs": None if jobs is None else int(jobs),
+        "chunk_size": size,
     }
     space, first = found[0].space, found[0].screened
     record = run_record(
@@ -221,6 +223,11 @@ def screen(
         notices=(*table.notices, *found[-1].notices),
         places=found[-1].places,
     )
+
+
+def _settings(screeners: Sequence[AnyScreener]) -> dict[str, dict[str, Any]]:
+    """Return every setting of the joint screeners, given or not: defaults may change."""
+    return {one.name: dict(one.all_settings) for one in screeners if isinstance(one, JointScreener)}
 
 
 def plan(
