@@ -295,7 +295,7 @@ def _exhausted(
             models |= _best(gram, chosen, size, effort, backend.jobs)
             tried += comb(count, size)
             count //= 2
-    chosen = _most_wanted(models, found.terms, effort.four)
+    chosen = _most_wanted(models, found.terms, simple, effort.four)
     if effort.terms == 4 and len(chosen) >= 4:
         gram = gram_of(found.terms.values[chosen], response.values)
         models |= _best(gram, chosen, 4, effort, backend.jobs)
@@ -313,11 +313,14 @@ def _best(
     }
 
 
-def _most_wanted(models: Mapping[tuple[int, ...], float], terms: Dictionary, limit: int) -> NDArray[np.int64]:
-    """Return the features of the best models so far, the best models' first, fitted ones left aside."""
+def _most_wanted(
+    models: Mapping[tuple[int, ...], float], terms: Dictionary, simple: NDArray[np.int64], limit: int
+) -> NDArray[np.int64]:
+    """Return the features of the best models so far, fitted ones left aside; then simple ones."""
     wanted: dict[int, None] = {}
     for members in sorted(models, key=lambda members: (models[members], len(members), members)):
         wanted |= dict.fromkeys(place for place in members if not terms.constants[place])
         if len(wanted) >= limit:
             break
+    wanted |= dict.fromkeys(simple.tolist())
     return np.sort(np.array(list(wanted)[:limit], dtype=np.int64))

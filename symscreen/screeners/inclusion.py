@@ -124,7 +124,7 @@ def agreement(means: Values) -> float | None:
 
     Examples
     --------
-    >>> agreement(np.array([[0.1, 0.2, 0.7], [0.2, 0.3, 0.5]])) > 0.99
+    >>> agreement(np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])) > 0.99
     True
     """
     if min(means.shape) < 2 or (np.ptp(means, axis=1) == 0).any():

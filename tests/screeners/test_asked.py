@@ -40,7 +40,6 @@ def _told(screener):
         (T0, [("t0", {})]),
         (LASSO.with_settings({"folds": 3}), [("lasso", {"folds": 3})]),
     ],
-    ids=str,
 )
 def test_screeners_are_read_in_order_with_their_settings(asked, found):
     assert [_told(one) for one in screeners_asked(asked)] == found

@@ -152,7 +152,9 @@ def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
     # one feature a rank class of the space bu
     values = np.array([x1, x2, x3, x1 + x2, x1 + x3, x2 + x3, x1 * x2, x1 * x3, x2 * x3])
     shown = Shown(values, Response(frame["target"].to_numpy()))
-    verdict = BART.with_settings({"burn": 600, "draws": 300, "replicates": 4}).verdict(shown)
+    verdict = BART.with_settings(
+        {"rule": "local", "burn": 600, "draws": 100, "replicates": 4, "permutations": 20}
+    ).verdict(shown)
     assert verdict.selected[2]
     assert verdict.selected[0] or verdict.selected[4]
     assert not verdict.selected[[1, 3, 5, 6, 8]].any()

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from models.small import best_share, every_feature, found_in, share_left, space_of, table_of
+
+from symscreen.backends import Threads
+from symscreen.models import EXACT, Data, Effort, columns_of, exhausted, rounding_share
+from symscreen.models.dictionary import dictionary_of
+from symscreen.response import Response
+from symscreen.table import some_rows
+
+
+def _noisy(rng, n=40, d=2):
+    x = rng.uniform(-2.0, 2.0, (d, n))
+    return table_of(x, x[0] ** 3 - x[1] + x[0] * x[1] + rng.normal(size=n))
+
+
+def _of_size(found, size):
+    return {members: share for members, share in found.models.items() if len(members) == size}
+
+
+def _texts(found, members):
+    return [str(found.terms.expressions[place]) for place in members]
+
+
+def _assert_true(found, y):
+    """Every model is ascending, and its share is what least squares leaves."""
+    for members, share in found.models.items():
+        assert list(members) == sorted(set(members))
+        assert share == pytest.approx(share_left(found.terms.values[list(members)], y), rel=1e-7, abs=1e-15)
+
+
+def test_a_small_spaces_best_models_are_those_of_brute_force(rng):
+    table = _noisy(rng)
+    space, y = space_of(table, "ub"), table.response.values
+    found = found_in([space], table, keep=10)
+    assert found.searched == space.size
+    _assert_true(found, y)
+    distinct = found.terms.values
+    for size in (1, 2, 3):
+        brute = sorted(
+            share_left(distinct[list(some)], y) for some in combinations(range(len(distinct)), size)
+        )
+        assert sorted(_of_size(found, size).values())[:10] == pytest.approx(brute[:10], rel=1e-7)
+    _, values = every_feature(space)  # affine copies and all
+    for size in (1, 2, 3):
+        assert min(_of_size(found, size).values()) == pytest.approx(best_share(values, y, size), rel=1e-7)
+    assert min(_of_size(found, 4).values()) == pytest.approx(best_share(distinct, y, 4), rel=1e-7)
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3])
+def test_no_model_is_larger_than_was_asked(rng, terms):
+    table = _noisy(rng)
+    found = found_in([space_of(table, "ub")], table, terms=terms)
+    assert set(map(len, found.models)) == set(range(1, terms + 1))
+
+
+@pytest.mark.parametrize(("rows", "most"), [(5, 3), (4, 2), (3, 1)])
+def test_no_model_passes_through_all_points_for_want_of_rows(rng, rows, most):
+    table = some_rows(_noisy(rng), np.arange(rows) * 3)
+    found = found_in([space_of(table, "ub")], table)
+    assert max(map(len, found.models)) == most
+    assert not found.exact
+
+
+def test_each_feature_of_a_large_space_is_tried_with_the_core(rng):
+    table = _noisy(rng, d=3)
+    space, y = space_of(table, "bub"), table.response.values
+    effort = {"small": 25, "core": 6, "keep": 5}
+    assert space.size > 800
+    found = found_in([space], table, **effort)
+    _assert_true(found, y)
+    _, values = every_feature(space)
+    simple = dictionary_of(space, table.response, 25, Threads(1))
+    # the core is six of the simplest; whichever six they are, no other choice of the ties is better
+    core = [place for place in range(25) if simple.complexity[place] <= simple.complexity[5]]
+    near = np.argsort([share_left(simple.values[[place]], y) for place in core])
+    core = sorted(core, key=lambda place: (simple.complexity[place], list(near).index(core.index(place))))[:6]
+    for size in (0, 1, 2):
+        brute = min(
+            share_left(np.vstack([values[[k]], simple.values[list(some)]]), y)
+            for k in range(0, len(values), 4)  # a quarter of the features
+            for some in combinations(core, size)
+        )
+        assert min(_of_size(found, size + 1).values()) <= brute * (1 + 1e-9)
+
+
+def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
+    x = rng.uniform(0.5, 2.0, (3, 60))
+    table = table_of(x, 3 * (x[0] * x[1]) ** 3 * x[2] ** 3 - 2 * x[0] + 0.5 * x[1] + 7)
+    spaces = [space_of(table, layers) for layers in ("b", "bu", "bub")]
+    found = found_in(spaces, table, small=40)
+    assert found.exact
+    exact = [members for members, share in _of_size(found, 3).items() if share == 0.0]
+    assert any(set(_texts(found, members)) > {"x1", "x2"} for members in exact)
+    assert not any(share == 0.0 for size in (1, 2) for share in _of_size(found, size).values())
+
+
+def test_once_exact_no_larger_space_is_searched(rng):
+    x = rng.uniform(0.5, 2.0, (2, 30))
+    table = table_of(x, x[0] ** 3 + x[1])
+    small, large = space_of(table, "u"), space_of(table, "bub")
+    assert found_in([small, large], table, small=100).searched == small.size
+    assert found_in([small, large], table, small=10_000).searched == small.size + large.size
+
+
+@pytest.mark.parametrize("layers", ["ub", "bub"])
+def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers):
+    x = rng.uniform(-2.0, 2.0, (3, 60))
+    y = x[0] ** 3 - x[1] * x[2] + rng.normal(size=60)
+    table = table_of(x, y)
+    other = rng.permutation(60)
+    again = table_of(x[:, other], y[other])
+    spaces = [space_of(table, layers)]
+    one = found_in(spaces, table, small=60)
+    for found in (
+        found_in(spaces, table, jobs=2, small=60),
+        found_in([space_of(again, layers)], again, small=60),
+    ):
+        assert found.models == one.models
+        assert found.terms.values.tobytes() == one.terms.values.tobytes()
+        assert [str(term) for term in found.terms.expressions] == [
+            str(term) for term in one.terms.expressions
+        ]
+
+
+def test_copies_of_a_feature_take_no_places(rng):
+    x = rng.uniform(0.5, 2.0, (2, 60))
+    table = table_of(x, x[0] / x[1] + np.sin(x[0]) + rng.normal(0, 0.05, 60))
+    found = found_in([space_of(table, "ub", "strogatz")], table, small=100, keep=20)
+    assert len(np.unique(found.terms.kinds)) == len(found.terms)
+    singles = sorted(_of_size(found, 1).values())
+    _, values = every_feature(space_of(table, "ub", "strogatz"))
+    brute = sorted({round(share_left(values[[k]], table.response.values), 10) for k in range(len(values))})
+    assert singles[:20] == pytest.approx(brute[:20], abs=2e-10)
+
+
+def test_two_inputs_that_are_nearly_the_same_do_not_spoil_the_search(rng):
+    x = rng.normal(size=(3, 50))
+    x[2] = x[0] + 1e-9 * x[2]
+    table = table_of(x, 2 * x[0] - x[1] + 0.1 * rng.normal(size=50))
+    found = found_in([space_of(table, "u")], table)
+    _assert_true(found, table.response.values)
+    best = min(_of_size(found, 2), key=found.models.get)
+    assert sorted(_texts(found, best)) in (["x1", "x2"], ["x2", "x3"])
+
+
+def test_rounding_counts_as_nothing_however_far_the_response_is_from_zero(rng):
+    x = rng.uniform(0.5, 2.0, (2, 40))
+    for offset in (0.0, 1e7, -1e10):
+        table = table_of(x, offset + x[0] ** 3 + x[1])
+        found = found_in([space_of(table, "ub")], table)
+        assert found.exact
+    assert not found_in([space_of(table, "b")], table, terms=2).exact
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_the_share_of_rounding_does_not_depend_on_the_scale(scale):
+    near, far = np.array([-1.0, 0.5, 2.0]), 2.0**20 + np.array([-1.0, 0.5, 2.0])
+    assert rounding_share(Response(near * scale)) == EXACT
+    expected = (16 * 2.0**-52) ** 2 * 3 * 2.0**40 / ((near - near.mean()) ** 2).sum()
+    assert rounding_share(Response(far * scale)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_features_chosen_by_others_are_all_tried(rng):
+    table = _noisy(rng)
+    space, y = space_of(table, "ub"), table.response.values
+    terms = dictionary_of(space, table.response, 10_000, Threads(1)).take(np.arange(8))
+    found = exhausted(terms, 99, Data(columns_of(table), table.response), Threads(1), Effort(keep=1))
+    assert found.searched == 99
+    assert min(found.models.values()) == pytest.approx(best_share(terms.values, y, 4), rel=1e-8)
+
+
+def test_a_space_of_one_feature(rng):
+    x = rng.normal(size=(1, 20))
+    table = table_of(x, x[0] + rng.normal(size=20))
+    found = found_in([space_of(table, "u[id]")], table)
+    assert list(found.models) == [(0,)]
