@@ -58,6 +58,7 @@ _MOST_VALUES = 1_200_000_000
 _MARGIN = 10.0  # of the criterion: e^5 = 148 to 1 against a rival at the margin
 _MOST_RIVALS = 10
 _ON_PATHS = 300  # features that greedy and LASSO paths choose from
+_STARTS = 5  # models of four terms that longer ones are grown from
 _PARTS = 20  # into so many the rows are dealt, and a split takes whole ones
 _FEWEST_CHOOSING, _FEWEST_ESTIMATING = 5, 3  # rows
 
@@ -254,7 +255,16 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
         wanted = list(dict.fromkeys(place for one in ranked for place in one.members))[:_ON_PATHS]
         places = np.array(sorted(wanted), dtype=np.int64)
         terms = found.terms.take(places)
-        longer = models_on_paths(terms.values, table.response.values, terms.complexity, 5, most)
+        place_of = {place: number for number, place in enumerate(places.tolist())}
+        fours = [one.members for one in ranked if len(one.members) == 4 and set(one.members) <= set(place_of)]
+        longer = models_on_paths(
+            terms.values,
+            table.response.values,
+            terms.complexity,
+            least=5,
+            most=most,
+            starts=[tuple(place_of[place] for place in members) for members in fours[:_STARTS]],
+        )
         rounding = rounding_share(table.response)
         more = {
             tuple(places[list(members)].tolist()): 0.0 if share <= rounding else share
@@ -282,7 +292,7 @@ def _spaces(table: Table, job: FitJob, notices: list[str]) -> Iterator[Space]:
     pools: dict[tuple[Layer, ...], int] = {(): len(table.names)}
     for layers in job.schedule:
         space = None
-        if job.asked or _affordable(layers[-1], pools.get(layers[:-1]), table, job):
+        if job.asked or len(pools) == 1 or _affordable(layers[-1], pools.get(layers[:-1]), table, job):
             try:
                 space, _ = grown(table, job.growth, layers)
             except SpaceError:

@@ -17,7 +17,7 @@ from symscreen.statistics.standard import standardised
 from symscreen.statistics.stepwise import forward_order, span_tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,8 +35,10 @@ def models_on_paths(
     values: NDArray[np.float64],
     target: NDArray[np.float64],
     complexity: NDArray[np.int64],
+    *,
     least: int,
     most: int,
+    starts: Sequence[tuple[int, ...]] = (),
 ) -> dict[tuple[int, ...], float]:
     """Fit the models that forward selection and the LASSO pass through, and what exchanges make of them.
 
@@ -50,6 +52,8 @@ def models_on_paths(
         Of the features: of exchanges that leave as much the simplest is made.
     least, most : int
         The sizes of model wanted.
+    starts : sequence of tuple of int
+        Smaller models known to be good: each is grown by what is best to add, with exchanges at every size.
 
     Returns
     -------
@@ -68,6 +72,15 @@ def models_on_paths(
         best = min((one for one in found if len(one) == size), key=lambda one: (found[one], one))
         better = _exchanged(gram, np.array(best, dtype=np.int64), complexity)
         found[tuple(sorted(better.tolist()))] = _share(gram, better)
+    for start in starts:
+        members = np.array(start, dtype=np.int64)
+        while len(members) < min(most, len(values)):
+            members = np.append(members, _instead(gram, members, complexity))
+            if not np.isfinite(_share(gram, members)):
+                break
+            members = _exchanged(gram, members, complexity)
+            if len(members) >= least:
+                found[tuple(sorted(members.tolist()))] = _share(gram, members)
     return found
 
 

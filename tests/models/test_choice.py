@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf, log
 
 import numpy as np
@@ -108,8 +109,8 @@ def test_the_front_is_a_pareto_front(models):
     everyone = candidates_in(_found(models), 200, "bic")
     shown = front(everyone)
     left = [max(one.share, EXACT) for one in shown]
-    assert all(a.complexity < b.complexity for a, b in zip(shown, shown[1:], strict=False))
-    assert all(a > b for a, b in zip(left, left[1:], strict=False))
+    assert all(a.complexity < b.complexity for a, b in pairwise(shown))
+    assert all(a > b for a, b in pairwise(left))
     for one in everyone:
         beaten = any(
             other.complexity <= one.complexity

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models.small import found_in, share_left, space_of, table_of
+
+from symscreen.expression import complexity, evaluate, parse
+from symscreen.models import candidates_in, columns_of, estimated, fit_tables, front, rivals_of
+
+
+@pytest.fixture
+def table(rng):
+    x = rng.uniform(0.5, 2.0, (2, 40))
+    return table_of(x, 3 - 2 * x[0] + x[1] ** 3 + 0.1 * rng.normal(size=40))
+
+
+@pytest.fixture
+def laid_out(table):
+    found = found_in([space_of(table, "ub")], table)
+    candidates = candidates_in(found, 40, "bic")
+    chosen = candidates[0]
+    terms = [found.terms.expressions[place] for place in chosen.members]
+    formula, estimates, _ = estimated(terms, table, 0.95, snap=True)
+    tables = fit_tables(
+        found,
+        table.response,
+        formula,
+        estimates,
+        chosen=chosen,
+        front=front(candidates),
+        rivals=rivals_of(chosen, candidates, 10.0, 7),
+        criterion="bic",
+    )
+    return formula, estimates, chosen, candidates, tables
+
+
+def test_the_terms_stand_with_the_formulas_own_numbers_and_the_fitted_intervals(laid_out):
+    formula, estimates, _, _, (terms, _, _) = laid_out
+    assert terms["term"].tolist() == ["1", *map(str, formula.terms)]
+    assert terms["coefficient"].tolist() == [formula.intercept, *formula.coefficients]
+    assert terms["low"].tolist() == estimates.low.tolist()
+    assert terms["high"].tolist() == estimates.high.tolist()
+    assert terms["complexity"].tolist() == [0, *map(complexity, formula.terms)]
+
+
+def test_the_models_are_those_given_with_their_own_fit(laid_out, table):
+    _, _, chosen, candidates, (_, shown, rivals) = laid_out
+    y = table.response.values
+    for frame, expected in ((shown, front(candidates)), (rivals, rivals_of(chosen, candidates, 10.0, 7))):
+        assert frame["complexity"].tolist() == [one.complexity for one in expected]
+        assert frame["terms"].tolist() == [len(one.members) for one in expected]
+        assert frame["bic"].tolist() == [one.score for one in expected]
+        assert frame["rewritings"].tolist() == [one.rewritings for one in expected]
+        for row in frame.to_dict("records"):
+            values = np.broadcast_to(evaluate(parse(row["formula"]), columns_of(table)), 40)
+            left = ((y - values) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+            assert 1 - left == pytest.approx(row["r2"], abs=1e-5)  # numbers are shown to six digits
+            if row["terms"]:
+                assert left >= share_left(values[None, :], y) - 1e-9
+    assert shown["chosen"].tolist() == [one is chosen for one in front(candidates)]
+    assert "chosen" not in rivals
+
+
+def test_without_rivals_the_columns_stay(laid_out, table):
+    formula, estimates, chosen, _, _ = laid_out
+    found = found_in([space_of(table, "u")], table)
+    _, shown, rivals = fit_tables(
+        found, table.response, formula, estimates, chosen=chosen, front=[], rivals=[], criterion="aic"
+    )
+    assert list(rivals) == ["complexity", "terms", "r2", "aic", "rewritings", "formula"]
+    assert list(shown) == [*rivals, "chosen"]
+    assert len(rivals) == len(shown) == 0
