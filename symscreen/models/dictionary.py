@@ -60,19 +60,24 @@ class Dictionary:
         Returns
         -------
         Dictionary
-            What was there first, at its old places.
+            What was there first, at its old places; a copy that is simpler takes the place of the older one.
         int64 array, shape (len(more),)
             The place of each of the others, or of the one that stands for it.
         """
         place_of = {kind: place for place, kind in enumerate(self.kinds.tolist())}
         places = np.empty(len(more), dtype=np.int64)
-        fresh: list[int] = []
+        stands = [(int(size), number) for number, size in enumerate(self.complexity)]
         for number, kind in enumerate(more.kinds.tolist()):
-            if kind not in place_of:
-                place_of[kind] = len(self) + len(fresh)
-                fresh.append(number)
-            places[number] = place_of[kind]
-        return self.joined(more.take(np.array(fresh, dtype=np.int64))), places
+            one = (int(more.complexity[number]), len(self) + number)
+            places[number] = place = place_of.setdefault(kind, len(stands))
+            if place == len(stands):
+                stands.append(one)
+            else:
+                stands[place] = min(stands[place], one)
+        both = self.joined(more).take(np.array([number for _, number in stands], dtype=np.int64))
+        # what was to choose from when a feature first came is what its choice costs
+        both.rivals[: len(self)] = self.rivals
+        return both, places
 
     def take(self, places: NDArray[np.int64]) -> Dictionary:
         """Return the features at some places."""

@@ -52,6 +52,17 @@ def test_new_features_stand_behind_the_old_and_copies_are_told_their_stand_in(rn
     assert same.tolist() == places.tolist()
 
 
+def test_a_simpler_copy_takes_the_place_of_an_older_one(rng):
+    old, more = dictionary(rng, [1, 4, 3], rivals=7.0), dictionary(rng, [2, 2, 3], rivals=99.0)
+    more.values[:] = -old.values[[1, 1, 2]]
+    both, places = old.with_new(more)
+    assert places.tolist() == [1, 1, 2]
+    assert both.complexity.tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(both.values, np.vstack([old.values[0], more.values[0], old.values[2]]))
+    assert both.rivals.tolist() == [7.0] * 3
+    assert old.complexity.tolist() == [1, 4, 3]
+
+
 def test_features_that_are_nearly_the_same_are_two(rng):
     one = dictionary(rng, [1, 1])
     one.values[1] = one.values[0] + 1e-5 * one.values[1]
