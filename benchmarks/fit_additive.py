@@ -1,8 +1,8 @@
-"""The paper's additive model by `symscreen.fit`: how often the terms are the true ones and the intervals hold.
+"""The paper's additive model by `symscreen.fit`: how often the terms are true, and their intervals hold.
 
-y = 2·x1³ + 5·x3 + 10 + e, n = 100, the space `bub` of {id, cube; +, ×}, twenty seeds. Intervals are at 95 %, from the
-rows that chose the terms and, with a split, from the other half. Where the terms are the true ones, two intervals
-that held their level would both cover the truth in about nine cases of ten.
+y = 2·x1³ + 5·x3 + 10 + e, n = 100, the space `bub` of {id, cube; +, ×}, twenty seeds. Intervals are at 95
+%, from the rows that chose the terms and, with a split, from the other half. Two intervals that held
+their level would both cover the truth in about nine cases of ten.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def main() -> None:
                 else:
                     others.append(f"seed {seed}: {result.formula.rounded(4).text}")
             print(
-                f"variance {variance:g}, split {split:g}: the true terms in {right} of {len(SEEDS)} seeds, both "
-                f"coefficients within their intervals in {covered} of these, {slowest:.1f} s at most"
+                f"variance {variance:g}, split {split:g}: true terms in {right} of {len(SEEDS)} seeds, "
+                f"both coefficients within their intervals in {covered} of these, {slowest:.1f} s at most"
             )
             print("".join(f"    {other}\n" for other in others), end="")
 

@@ -1,10 +1,10 @@
-"""All fourteen ODE-Strogatz equations from their tables, without noise: the formula found, seconds, exact or not.
+"""All fourteen ODE-Strogatz equations from their tables, without noise: formula, seconds, exact or not.
 
-Exact is what the fresh rows say: 1 − R² of the formula as fitted, on rows drawn from the truth over the range of
-the table's inputs, is at most 1e-20. Symbolic comparison would need every trigonometric identity between a
-formula and its rewriting (``cos(x1)/tan(x2)`` is ``sin(x1) + cos(x1 + x2)/sin(x2)``); rows need none, and a
-formula that is not the law does not come so near away from the table's rows. Names of tables as arguments take
-only these.
+Exact is what fresh rows say: 1 − R² of the formula as fitted, on rows drawn from the truth over the range
+of the table's inputs, is at most 1e-20. A symbolic comparison would need every identity between a formula
+and its rewriting (``cos(x1)/tan(x2)`` is ``sin(x1) + cos(x1 + x2)/sin(x2)``); rows need none, and a
+formula that is not the law does not come so near to it away from the table's rows. Names of tables as
+arguments take only these.
 """
 
 from __future__ import annotations

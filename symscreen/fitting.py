@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError, SpaceError, TableError
+from symscreen.errors import OptionError, SpaceError
 from symscreen.grammar import OPERATORS
 from symscreen.growth import Growth, grown, with_best_inputs
 from symscreen.models import (
@@ -15,9 +15,11 @@ from symscreen.models import (
     Data,
     Effort,
     FitResult,
+    Found,
     candidates_in,
     columns_of,
     determined,
+    empty_dictionary,
     estimated,
     exhausted,
     fit_tables,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import PoolKind, Space
     from symscreen.grammar import Grammar, Layer
-    from symscreen.models import Candidate, Criterion, Found
+    from symscreen.models import Candidate, Criterion
     from symscreen.response import Response
     from symscreen.result import Request
     from symscreen.table import Table
@@ -59,7 +61,6 @@ _MARGIN = 10.0  # of the criterion: e^5 = 148 to 1 against a rival at the margin
 _MOST_RIVALS = 10
 _ON_PATHS = 300  # features that greedy and LASSO paths choose from
 _STARTS = 5  # models of four terms that longer ones are grown from
-_PARTS = 20  # into so many the rows are dealt, and a split takes whole ones
 _FEWEST_CHOOSING, _FEWEST_ESTIMATING = 5, 3  # rows
 
 
@@ -175,6 +176,8 @@ def _fitted(table: Table, job: FitJob) -> FitResult:
         "models": found.tried,
         "criterion": job.choose,
         "split": job.split,
+        "folds": job.folds if job.choose == "cv" else None,
+        "seed": int(job.seed),
         "level": job.level,
         "rows_choosing": choosing.response.n,
         "rows_estimating": estimates.rows,
@@ -198,12 +201,12 @@ def _fitted(table: Table, job: FitJob) -> FitResult:
 
 
 def _split(table: Table, job: FitJob) -> tuple[Table, Table | None]:
-    """Keep some rows from the search, spread over the whole response."""
+    """Keep some rows from the search, drawn without a look at the response: only so are intervals honest."""
     if job.split == 0:
         return table, None
     n = table.response.n
-    parts = min(_PARTS, n)
-    held = folds_of(n, parts, job.seed) < max(1, round(parts * job.split))
+    held = np.zeros(n, dtype=np.bool_)
+    held[np.random.default_rng(job.seed).permutation(n)[: max(1, round(n * job.split))]] = True
     if held.sum() < _FEWEST_ESTIMATING or (~held).sum() < _FEWEST_CHOOSING:
         raise OptionError(
             f"{n} rows are too few to keep a share of {job.split:g} from the search: at least "
@@ -277,11 +280,15 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
 def _after_lasso(table: Table, job: FitJob, data: Data, effort: Effort) -> Found:
     """Grow one space between cuts, and try all subsets of what the LASSO selects there."""
     assert job.cut is not None  # noqa: S101  # the preset says who cuts
-    space, _ = grown(with_best_inputs(table, job.growth), job.growth, job.schedule[-1])
+    nothing = Found(empty_dictionary(table.response.n), {}, len(table.names), 0)
+    best = with_best_inputs(table, job.growth)
+    if best is None:
+        return nothing
+    space, _ = grown(best, job.growth, job.schedule[-1])
     request = replace(job.cut, screeners=screeners_asked("lasso"), limit=1)
     judged = screened(space, table.response, request).judged
     if "lasso" not in judged or not judged["lasso"].verdict.selected.any():
-        raise TableError("the LASSO selects no feature: nothing in this space tells of the response")
+        return replace(nothing, searched=space.size)
     shown = judged["lasso"].showing.kept.number
     chosen = np.sort(shown[judged["lasso"].verdict.selected])
     return exhausted(named(space, chosen, float(space.size)), space.size, data, job.backend, effort)
@@ -346,21 +353,21 @@ def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[floa
     squares = np.zeros((job.terms + 1, n))
     for fold in range(int(dealt.max()) + 1):
         inside, outside = (np.flatnonzero(part) for part in (dealt != fold, dealt == fold))
-        squares[:, outside] = _squares(some_rows(table, inside), some_rows(table, outside), job, criterion)
+        squares[:, outside] = _squares(some_rows(table, inside), table, job, criterion)[:, outside]
     return [float(error) if np.isfinite(error) else None for error in squares.mean(axis=1)]
 
 
-def _squares(inside: Table, outside: Table, job: FitJob, criterion: Criterion) -> NDArray[np.float64]:
-    """Return the squared errors of the best models of each size, shape (terms + 1, rows outside)."""
+def _squares(inside: Table, table: Table, job: FitJob, criterion: Criterion) -> NDArray[np.float64]:
+    """Return the squared errors on all rows of the best models of each size; shape (terms + 1, n)."""
     found = _found(inside, job, [])
     best = candidates_in(found, inside.response.n, criterion)
-    squares = np.full((job.terms + 1, outside.response.n), np.nan)
+    squares = np.full((job.terms + 1, table.response.n), np.nan)
     for size in range(job.terms + 1):
         model = next((one for one in best if len(one.members) == size), None)
         if model is not None:
             terms = [found.terms.expressions[place] for place in model.members]
             formula, _, _ = estimated(terms, inside, job.level, snap=False)
-            squares[size] = (predicted(formula, outside) - outside.response.values) ** 2
+            squares[size] = (predicted(formula, table) - table.response.values) ** 2
     return squares
 
 

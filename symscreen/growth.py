@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import TableError
 from symscreen.expansion import expand, require
 from symscreen.expression import columns_of
 from symscreen.result import cut_of, uncut
@@ -99,7 +98,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
     return space, tuple(told)
 
 
-def with_best_inputs(table: Table, growth: Growth) -> Table:
+def with_best_inputs(table: Table, growth: Growth) -> Table | None:
     """Leave out the inputs that those who cut do not select.
 
     Parameters
@@ -111,13 +110,8 @@ def with_best_inputs(table: Table, growth: Growth) -> Table:
 
     Returns
     -------
-    Table
-        As it was where nobody cuts.
-
-    Raises
-    ------
-    TableError
-        If they select none.
+    Table or None
+        As it was where nobody cuts; None where they select none.
     """
     if growth.cut is None:
         return table
@@ -125,6 +119,4 @@ def with_best_inputs(table: Table, growth: Growth) -> Table:
     space = expand(table.names, table.columns, grammar, grammar.parsed_layers("u"), "strict")
     chosen = cut_of(space, table.response, growth.cut, None).cut.numbers.tolist()
     kept = frozenset().union(*(columns_of(space.expression(number)) for number in chosen))
-    if not kept:
-        raise TableError("none of the inputs was selected: there is nothing to grow features from")
-    return with_inputs(table, sorted(kept))
+    return with_inputs(table, sorted(kept)) if kept else None

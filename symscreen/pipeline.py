@@ -362,6 +362,8 @@ def fit(
     for name, share, most in (("split", split, 0.9), ("level", level, 1.0)):
         if not 0.0 <= share < most or (name == "level" and share == 0.0):
             raise OptionError(f"{name} is {share!r}; give a share from 0 to below {most:g}")
+    if at_least_1("folds", folds) == 1:
+        raise OptionError("folds is 1; give at least 2")
     if max_complexity is not None:
         at_least_1("max_complexity", max_complexity)
     if preset not in {None, "ibart"}:
@@ -380,7 +382,7 @@ def fit(
         pool_kind=pool,
         terms=terms,
         choose=choose,
-        folds=max(2, at_least_1("folds", folds)),
+        folds=folds,
         split=split,
         level=level,
         snap=snap,

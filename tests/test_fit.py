@@ -43,7 +43,7 @@ def _same(one, other):
 # Formulas that are known
 
 
-@pytest.mark.parametrize("name", ["barmag1", "glider1", "glider2", "lv1", "lv2", "vdp1", "vdp2"])
+@pytest.mark.parametrize("name", ["barmag1", "glider2", "lv1", "lv2", "vdp1"])
 def test_an_equation_of_strogatz_is_found_exactly(rng, name):
     data = symscreen.datasets.strogatz(name)
     result = symscreen.fit(data.frame, operators="strogatz", layers="ub")
@@ -88,14 +88,14 @@ def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
 def test_honest_intervals_cover_as_often_as_they_say(rng):
     # the rows kept: half of 60, and the terms of each fit taken as they come
     covered = []
-    for _ in range(60):
+    for _ in range(40):
         x = rng.uniform(0, 1, (60, 2))
         y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + rng.normal(0, 0.2, 60)
         result = symscreen.fit(x, y, operators="ablation", layers="u", split=0.5, level=0.8, jobs=1)
         if _texts(result) == ["x1**3", "x2"]:
             truth = {"1": 10, "x1**3": 2, "x2": 5}
             covered += [r["low"] <= truth[r["term"]] <= r["high"] for r in result.terms.to_dict("records")]
-    assert len(covered) > 120
+    assert len(covered) > 80
     # three intervals of one fit are dependent: at worst as good as one
     assert np.mean(covered) == pytest.approx(0.8, abs=4 * np.sqrt(0.8 * 0.2 / (len(covered) / 3)))
 

@@ -52,17 +52,35 @@ def _terms(result):
 @pytest.mark.parametrize(
     ("n", "share", "held"), [(100, 0.5, 50), (60, 0.25, 15), (11, 0.5, 5), (1000, 0.1, 100)]
 )
-def test_a_split_takes_disjoint_rows_spread_over_the_response(rng, n, share, held):
+def test_a_split_takes_disjoint_rows(rng, n, share, held):
     table = _table(rng, n)
     choosing, estimating = fitting._split(table, _job(split=share))
     ours, theirs = (set(map(tuple, part.columns.T.tolist())) for part in (choosing, estimating))
     assert not ours & theirs
     assert ours | theirs == set(map(tuple, table.columns.T.tolist()))
     assert abs(len(theirs) - held) <= 1
-    # every twentieth of the response gives its share
-    at = np.searchsorted(table.response.values, estimating.response.values)
-    gaps = np.diff(np.concatenate(([-1], at, [n])))
-    assert gaps.max() <= 2 * 20 + 1
+
+
+def test_the_rows_kept_are_drawn_without_a_look_at_the_response(rng):
+    # rows stratified over the response would each stand in half of the pairs of neighbours, and never in more
+    both = 0
+    for seed in range(40):
+        table = _table(rng, 60)
+        _, estimating = fitting._split(table, _job(split=0.5, seed=seed))
+        at = np.isin(table.response.values, estimating.response.values)
+        both += int((at[::2] & at[1::2]).sum())
+    expected = 40 * 30 * (30 * 29) / (60 * 59)
+    assert abs(both - expected) < 5 * np.sqrt(expected)
+
+
+@pytest.mark.parametrize("folds", [8, 40])
+def test_cross_validation_may_leave_out_single_rows(rng, folds):
+    table = _table(rng, 8 if folds == 8 else 40)
+    errors = fitting._nested_errors(table, _job(choose="cv", folds=folds, terms=1), "bic")
+    assert errors[0] == pytest.approx(
+        ((table.response.values - table.response.values.mean()) ** 2).mean()
+        * (table.response.n / (table.response.n - 1)) ** 2
+    )
 
 
 def test_the_seed_says_which_rows_are_kept(rng):

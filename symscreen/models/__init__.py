@@ -2,7 +2,7 @@
 
 from symscreen.models.choice import Candidate, Criterion, candidates_in, front, preferred, rivals_of
 from symscreen.models.constants import constants_in, with_fitted_constants
-from symscreen.models.dictionary import named
+from symscreen.models.dictionary import empty_dictionary, named
 from symscreen.models.estimation import (
     columns_of,
     determined,
@@ -31,6 +31,7 @@ __all__ = [
     "columns_of",
     "constants_in",
     "determined",
+    "empty_dictionary",
     "estimated",
     "estimates_of",
     "exhausted",

@@ -166,4 +166,7 @@ def rivals_of(
         Best first.
     """
     near = [one for one in candidates if one is not chosen and one.score <= chosen.score + margin]
+    if chosen.share <= EXACT:
+        # an exact formula with terms added to it is the same formula, and rounding
+        near = [one for one in near if not set(chosen.members) < set(one.members)]
     return near[:limit]

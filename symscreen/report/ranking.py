@@ -182,7 +182,8 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     if result.agreement is not None and len(result.agreement):
         lines.append(
             f"agreement{_among(result)}: above the diagonal Kendall's tau of two rankings, below it the "
-            f"share that their best {result.agreement['top'].max():,} have in common."
+            f"overlap of their best {result.agreement['top'].max():,} (in both over in either; what ties "
+            "across that place is in neither)."
         )
     if "round" in result.table:
         lines.append(

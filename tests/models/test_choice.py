@@ -73,7 +73,13 @@ def test_of_exact_formulas_the_simplest_is_first_whatever_the_criterion():
 
 def test_between_equally_complex_formulas_the_one_with_simpler_terms_is_taken():
     found = _found({(0, 3): 0.0, (1, 2): 0.0})  # 1 + 3 and 2 + 2
-    assert candidates_in(found, 100, "bic")[0].members == (1, 2)
+    ranked = candidates_in(found, 100, "bic")
+    assert ranked[0].members == (1, 2)
+    # two exact formulas of one length but not of one size
+    found = _found({(3, 4): 1e-31, (1, 2, 3): 1e-30})
+    ranked = candidates_in(found, 100, "bic")
+    assert (ranked[0].members, ranked[0].complexity) == ((1, 2, 3), ranked[1].complexity)
+    assert ranked[0] in front(ranked)
 
 
 @pytest.mark.parametrize(("rows", "largest"), [(5, 1), (14, 1), (15, 2), (19, 2), (20, 3), (25, 4)])
@@ -133,7 +139,13 @@ def test_rivals_are_within_the_margin_best_first_and_never_the_one_chosen(models
     everyone = candidates_in(_found(models), 200, "bic")
     for chosen in everyone:
         near = rivals_of(chosen, everyone, margin, limit)
-        able = [one for one in everyone if one is not chosen and one.score <= chosen.score + margin]
+        able = [
+            one
+            for one in everyone
+            if one is not chosen
+            and one.score <= chosen.score + margin
+            and not (chosen.share <= EXACT and set(chosen.members) < set(one.members))
+        ]
         assert near == able[:limit]
 
 

@@ -121,6 +121,16 @@ def test_formulas_that_differ_in_their_starts_alone_are_fitted_once(rng, grammar
     assert len(fits) == len(set(fits))
 
 
+def test_a_fit_that_fails_is_left_out(rng, grammar, monkeypatch):
+    room = importlib.import_module("symscreen.models.refinement")
+    x = rng.uniform(0.0, 5.0, (1, 50))
+    table = table_of(x, np.exp(-0.5 * x[0]) + 0.1 * rng.normal(size=50))
+    monkeypatch.setattr(room, "with_fitted_constants", lambda terms, *_: (tuple(terms), np.inf))
+    found = found_in(_spaces(table, grammar, "u"), table)
+    assert not found.terms.constants.any()
+    assert max(found.models.values()) <= 1
+
+
 def test_a_grammar_without_parameters_costs_nothing(rng, monkeypatch):
     room = importlib.import_module("symscreen.models.refinement")
 

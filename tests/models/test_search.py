@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import importlib
 from itertools import combinations
 
 import numpy as np
 import pytest
-from models.small import best_share, every_feature, found_in, share_left, space_of, table_of
+from models.small import best_share, dictionary, every_feature, found_in, share_left, space_of, table_of
 
 from symscreen.backends import Threads
 from symscreen.models import EXACT, Data, Effort, columns_of, exhausted, rounding_share
@@ -97,6 +98,38 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     exact = [members for members, share in _of_size(found, 3).items() if share == 0.0]
     assert any(set(_texts(found, members)) > {"x1", "x2"} for members in exact)
     assert not any(share == 0.0 for size in (1, 2) for share in _of_size(found, size).values())
+
+
+def test_a_deep_term_that_shows_only_beside_two_simple_ones_is_found(rng):
+    x = rng.uniform(0.5, 2.0, (3, 60))
+    table = table_of(x, 5 * x[0] - 3 * x[1] + 1e-4 * (x[0] * x[2]) ** 3 * x[1])
+    found = found_in([space_of(table, "bub")], table, small=20, keep=3)
+    assert found.exact
+    assert min(len(members) for members, share in found.models.items() if share == 0.0) == 3
+
+
+def test_simple_models_are_kept_beside_better_ones_of_deep_features(rng):
+    table = _noisy(rng)
+    found = found_in([space_of(table, "bub")], table, small=10_000, keep=2, terms=2)
+    y, simple = table.response.values, np.argsort(found.terms.complexity, kind="stable")
+    for count in (len(simple), len(simple) // 2, len(simple) // 4, len(simple) // 8):
+        for size in (1, 2):
+            chosen = np.sort(simple[:count])
+            shares = {
+                some: share_left(found.terms.values[list(some)], y)
+                for some in combinations(chosen.tolist(), size)
+            }
+            assert min(shares, key=shares.get) in found.models
+
+
+def test_the_core_is_the_simplest_and_of_equals_the_nearest_to_the_response(rng):
+    room = importlib.import_module("symscreen.models.search")
+    terms = dictionary(rng, [3, 1, 2, 2, 2, 1])
+    y = np.sort(rng.normal(size=30))
+    terms.values[3], terms.values[4] = y + 0.1 * rng.normal(size=30), -y + rng.normal(size=30)
+    found = room.Found(terms, {}, 0, 0)
+    assert room._core(found, Response(y), Effort(core=4)).tolist() == [1, 3, 4, 5]
+    assert room._core(found, Response(y), Effort(core=99)).tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_once_exact_no_larger_space_is_searched(rng):

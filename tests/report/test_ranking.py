@@ -84,7 +84,7 @@ def test_agreement_stands_as_a_square_with_a_legend(frame):
     count = pairs["features"].max()
     assert (
         f"agreement among the {count} features compared: above the diagonal Kendall's tau of two rankings, "
-        f"below it the share that their best {pairs['top'].max()} have in common." in _flat(text)
+        f"below it the overlap of their best {pairs['top'].max()} (in both over in either" in _flat(text)
     )
     assert pairs["top"].max() == min(5, count // 2)
     assert "agreement" not in _printed(symscreen.screen(frame, top=5, **SMALL))
@@ -92,7 +92,7 @@ def test_agreement_stands_as_a_square_with_a_legend(frame):
 
 def test_the_legend_of_all_features_tells_the_size_of_the_heads_compared(frame):
     result = symscreen.screen(frame, screener="t0,xi", top="all", **SMALL)
-    assert "their best 20 have in common" in _flat(_printed(result))
+    assert "the overlap of their best 20 (" in _flat(_printed(result))
 
 
 @pytest.mark.parametrize(
