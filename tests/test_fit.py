@@ -75,7 +75,7 @@ def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
     y = 3 * np.exp(-0.37 * x[:, 0]) + 2
     exact = symscreen.fit(x, y, operators=tmp_path / "decay.toml", snap=True)
     assert exact.formula.rounded(9).text == "2 + 3*exp(-0.37*x1)"
-    noisy = symscreen.fit(x, y + rng.normal(0, 0.01, 100), operators=tmp_path / "decay.toml", layers="ub")
+    noisy = symscreen.fit(x, y + rng.normal(0, 0.01, 100), operators=tmp_path / "decay.toml", layers="u")
     (term,) = noisy.formula.terms
     (decay,) = [part for part in str(term).replace("*x1)", "").split("exp(-") if part]
     assert float(decay) == pytest.approx(0.37, abs=0.02)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from models.small import share_left
 
+import symscreen
 from symscreen import fitting
 from symscreen.backends import Threads
 from symscreen.errors import OptionError, SpaceError
@@ -307,3 +308,17 @@ def test_the_notices_tell_what_the_intervals_are_worth(rng):
     nothing = fitted(read_table(x, y=rng.normal(size=50)), _job())
     assert nothing.formula.terms == ()
     assert any("no formula searched is better than the mean" in notice for notice in nothing.notices)
+
+
+def test_cuts_between_layers_keep_deep_spaces_affordable(rng, monkeypatch):
+    monkeypatch.setattr(fitting, "_MOST_CANDIDATES", 100)
+    x = rng.uniform(0.5, 2.0, (60, 3))
+    y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + 0.1 * rng.normal(size=60)
+    whole, cut = (symscreen.fit(x, y, operators="ablation", **options) for options in ({}, {"keep": 5}))
+    left_out = [
+        [notice.split()[2] for notice in one.notices if "not searched" in notice] for one in (whole, cut)
+    ]
+    assert left_out == [["bub", "ubb"], []]
+    assert _terms(cut) == ["x1**3", "x2"]
+    assert cut.record["keep"] == {"u": 5, "b": 5}
+    assert cut.record["cut"] == ["t0", "xi"]
