@@ -53,7 +53,7 @@ _SPACE: tuple[Callable[..., Any], ...] = (
     click.option("--missing", type=click.Choice(["refuse", "drop"]), default="refuse", show_default=True,
                  help="What to do with rows that have missing values."),
     click.option("--layers", metavar="SPEC",
-                 help="'ub', or 'u[sin,square] b[add,sub]'; else the grammar's own."),
+                 help="'ub', or 'u[sin,square] b[add,sub]'; else the grammar's own, or fit's schedule."),
     click.option("--operators", metavar="NAME|FILE", default="basic", show_default=True,
                  help="A grammar: a shipped one or a TOML file."),
     click.option("--unary", metavar="a,b", help="Unary operators instead of the grammar's."),
