@@ -302,12 +302,12 @@ def _check_repeated(screener: JointScreener, case: _Case) -> None:
     first = _all_bytes(_verdict(screener, case))
     states = random.getstate(), np.random.get_state()  # noqa: NPY002  # the very generators it must not use
     random.seed(12345)
-    np.random.seed(12345)  # noqa: NPY002
+    np.random.seed(12345)  # noqa: NPY002  # the global state is what a screener must leave alone
     try:
         again = _all_bytes(_verdict(screener, case))
     finally:
         random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
+        np.random.set_state(states[1])  # noqa: NPY002  # put back as it was
     _demand(screener, "the same input and seed give the same bytes", again == first)
     many = _all_bytes(_verdict(screener, case, jobs=2))
     _demand(screener, "the verdict does not depend on the number of jobs", many == first)
