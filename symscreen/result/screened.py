@@ -188,7 +188,9 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
     told = None if search is None else search.record
     if search is not None and request.search.mode == "sieve":
-        told = search.record | {"audit": _audit(space, search, response, request, keeps, outcome.kept[0])}
+        told = search.record | {
+            "audit": _audit(space, search, response, request, keep=keeps[0], kept=outcome.kept[0])
+        }
     kept, columns = _with_verdicts(
         kept, left, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
     )
@@ -218,13 +220,13 @@ def _wanted(keeps: Sequence[Keep], request: Request) -> list[Wanted]:
 
 
 def _audit(
-    space: Space, search: Searched, response: Response, request: Request, keeps: Sequence[Keep], kept: Kept
+    space: Space, search: Searched, response: Response, request: Request, *, keep: Keep, kept: Kept
 ) -> dict[str, Any]:
     """Estimate what the first list lost: features as good as the last of those that were wanted."""
     wanted = request.limit if isinstance(request.screeners[0], Screener) else request.prescreen
     best = np.sort(kept.loss)[:wanted]
     loss = float(best[-1]) if len(best) else -1.0
-    first = _wanted(keeps[:1], request)[0]
+    first = _wanted([keep], request)[0]
     return audited(space, search, response, first, loss=loss, seed=request.seed, backend=request.backend)
 
 

@@ -1,8 +1,8 @@
-"""The audit of a sieve: of the features that it dropped, how many belonged to the best?
+"""The audit of a sieve: how many of the features that it dropped belonged to the best.
 
 A sample of the dropped is drawn at random and its members that are as good as the last feature shown are
-counted. Most of the sample is cleared by pairs of rows at a tiny risk, where the screener allows that; the rest
-is scored exactly.
+counted. Most of the sample is cleared by pairs of rows at a tiny risk, where the screener allows that; the
+rest is scored exactly.
 """
 
 from __future__ import annotations

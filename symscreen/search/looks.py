@@ -6,7 +6,7 @@ other statistic, its value on a sample of rows, stratified over the response, is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
