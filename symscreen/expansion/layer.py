@@ -9,8 +9,9 @@ import numpy as np
 
 from symscreen.errors import SpaceError
 from symscreen.expansion.candidates import candidates_of
+from symscreen.expansion.cases import burden
 from symscreen.expansion.chunks import blocks_of
-from symscreen.expansion.fates import Fate, burden, judge, judging_bytes
+from symscreen.expansion.fates import Fate, judge, judging_bytes
 from symscreen.expansion.prune import numeric_copies
 from symscreen.expansion.rules import rules_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates
+    from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.given import Given
     from symscreen.expansion.nodes import Nodes
     from symscreen.expansion.pool import Pool
@@ -42,6 +44,7 @@ def judged(
     grows: bool,
     given: Given | None = None,
     max_bytes: int | None,
+    spread: Spread = map,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Give a layer's candidates their numbers and decide which are worth computing.
 
@@ -79,6 +82,7 @@ def judged(
             burdens=burdens,
             grows=grows,
             banned=banned,
+            spread=spread,
         )
         # equal by algebra is not yet computable: who stands for others must have values of use
         useless = _useless(pool, candidates, np.setdiff1d(judgement.winners, proved))
