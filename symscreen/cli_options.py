@@ -134,7 +134,7 @@ def screener_options(function: Callable[..., None]) -> Callable[..., None]:
 # fmt: off
 _SEARCH: tuple[Callable[..., Any], ...] = (
     click.option("--search", type=click.Choice(["exact", "race", "sieve"]), default="exact",
-                 show_default=True, 
+                 show_default=True,
                  help="Score all features over all rows; or drop some early: race at a stated risk, "
                       "sieve by a fixed schedule with an audit."),
     click.option("--risk", metavar="P", type=float,

@@ -10,8 +10,6 @@ import numpy as np
 from symscreen.expansion import Fate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Glanced", "glance", "glance_at", "most_columns"]
 
 _TASK = 1 << 15  # candidates a task
-_BLOCK_BYTES = 1 << 18
 _POOL_BYTES = 1 << 26
 
 
@@ -143,16 +140,11 @@ class _Seer:
 
     def told(self, numbers: Numbers) -> Values:
         """Return what the look tells of candidates, in their order."""
-        parts = [self.look.tell(values) for values in self._blocks(numbers)]
-        return np.concatenate([np.zeros(0), *parts])
-
-    def _blocks(self, numbers: Numbers) -> Iterator[Values]:
-        step = max(16, _BLOCK_BYTES // (8 * self.pool.shape[1]))
+        parts = [np.zeros(0)]
         operators = self.space.pool.structure.operators
         for segment in self.space.candidates.segments:
             first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count)).tolist()
-            numeric, unary = operators[segment.code].numeric, operators[segment.code].arity == 1
-            for start in range(first, last, step):
-                left, right = segment.decode(numbers[start : min(start + step, last)])
-                with np.errstate(all="ignore"):
-                    yield numeric(self.pool[left]) if unary else numeric(self.pool[left], self.pool[right])
+            if first < last:
+                places = segment.decode(numbers[first:last])
+                parts.append(self.look.tell(operators[segment.code], self.pool, *places))
+        return np.concatenate(parts)

@@ -13,19 +13,25 @@ import numpy as np
 
 from symscreen.errors import TableError
 from symscreen.response import Response
+from symscreen.search.arithmetic import discordance_of_arithmetic, is_arithmetic
 from symscreen.search.pairs import UNDEFINED, doubled_discordance, draw_pairs
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from symscreen.grammar import Operator
     from symscreen.screeners import Screener, Sign
 
+    Places = NDArray[np.int64]
     Values = NDArray[np.float64]
 
 __all__ = ["Look", "look_at_pairs", "look_at_rows"]
+
+
+_BLOCK_BYTES = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +45,15 @@ class Look:
     size : int
         How many pairs, or rows, there are in all.
     tell : callable
-        Values at a batch's rows, shape (k, m), to what adds up over batches, shape (k,); NaN where a value is
-        not finite.
+        (operator, members of a pool at a batch's rows, shape (q, m), places of its left arguments, of its
+        right ones, shape (k,)) to what adds up over batches, shape (k,); NaN where a value is not finite.
     settle : callable
         The sums to estimates of the loss.
     """
 
     rows: tuple[NDArray[np.int64], ...]
     size: int
-    tell: Callable[[Values], Values]
+    tell: Callable[[Operator, Values, Places, Places], Values]
     settle: Callable[[Values], Values]
 
 
@@ -87,8 +93,25 @@ def look_at_pairs(
     return Look(batches, total, _discordance, settle)
 
 
-def _discordance(values: Values) -> Values:
-    doubled = doubled_discordance(values)
+def _blocks(operator: Operator, pool: Values, left: Places, right: Places) -> Iterator[tuple[slice, Values]]:
+    """Compute an operator's values, so many features at a time as fit the cache."""
+    step = max(16, _BLOCK_BYTES // (8 * pool.shape[1]))
+    for start in range(0, len(left), step):
+        part = slice(start, start + step)
+        with np.errstate(all="ignore"):
+            if operator.arity == 1:
+                yield part, operator.numeric(pool[left[part]])
+            else:
+                yield part, operator.numeric(pool[left[part]], pool[right[part]])
+
+
+def _discordance(operator: Operator, pool: Values, left: Places, right: Places) -> Values:
+    if is_arithmetic(operator.numeric):
+        doubled = discordance_of_arithmetic(operator.numeric, pool, left, right)
+    else:
+        doubled = np.empty(len(left), dtype=np.int64)
+        for part, values in _blocks(operator, pool, left, right):
+            doubled[part] = doubled_discordance(values)
     return np.where(doubled == UNDEFINED, np.nan, doubled.astype(np.float64))
 
 
@@ -122,14 +145,16 @@ def look_at_rows(
     except TableError:  # all of a rare class, or none of it
         return None
 
-    def tell(values: Values) -> Values:
-        told = np.full(len(values), np.nan)
-        defined = np.flatnonzero(np.isfinite(values).all(axis=1))
-        if len(defined):
-            with np.errstate(all="ignore"):
-                statistics = screener.statistic(order_features(values[defined]), sample)
-                losses = screener.loss(statistics, sample, sign)
-            told[defined] = np.where(np.isnan(losses), 1.0, losses)  # a feature that is constant there
+    def tell(operator: Operator, pool: Values, left: Places, right: Places) -> Values:
+        told = np.full(len(left), np.nan)
+        for part, values in _blocks(operator, pool, left, right):
+            defined = np.flatnonzero(np.isfinite(values).all(axis=1))
+            if len(defined):
+                with np.errstate(all="ignore"):
+                    statistics = screener.statistic(order_features(values[defined]), sample)
+                    losses = screener.loss(statistics, sample, sign)
+                # NaN: a feature that is constant on the sample
+                told[part][defined] = np.where(np.isnan(losses), 1.0, losses)
         return told
 
     return Look((rows,), count, tell, lambda told: told)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from symscreen.response import Response
 
     Values = NDArray[np.float64]
-    Counts = NDArray[np.int32]
+    Counts = NDArray[np.int64]
 
-__all__ = ["UNDEFINED", "Pairs", "doubled_discordance", "draw_pairs"]
+__all__ = ["UNDEFINED", "Pairs", "discordant", "doubled_discordance", "draw_pairs"]
 
 UNDEFINED = -1
 
@@ -107,7 +107,7 @@ def draw_pairs(response: Response, count: int, rng: np.random.Generator) -> Pair
     return Pairs(np.where(down, left, first), np.where(down, first, left))
 
 
-def doubled_discordance(values: NDArray[np.float64]) -> NDArray[np.int32]:
+def doubled_discordance(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Count the pairs that each feature orders against the response, ties half.
 
     Parameters
@@ -117,29 +117,34 @@ def doubled_discordance(values: NDArray[np.float64]) -> NDArray[np.int32]:
 
     Returns
     -------
-    int32 array, shape (m,)
-        Twice the count, from 0 to 2N; `UNDEFINED` where a value is not finite. Twice it over 4N is an
-        unbiased estimate of T0 / (2Δ).
+    int64 array, shape (m,)
+        Twice the count, from 0 to 2N; `UNDEFINED` where a value is not finite. Over 2N it is an unbiased
+        estimate of T0 / (2Δ).
 
     Examples
     --------
     >>> doubled_discordance(np.array([[1.0, 2.0, 3.0, 3.0, 1.0, 3.0]])).tolist()
     [3]
     """
-    out = np.empty(len(values), dtype=np.int32)
+    out = np.empty(len(values), dtype=np.int64)
     _count(values, out)
     return out
 
 
 @kernel
 def _count(values: Values, out: Counts) -> None:
-    m, width = values.shape
-    pairs = width // 2
-    for f in range(m):
-        low, high = values[f, :pairs], values[f, pairs:]
-        doubled = np.int32(0)
-        finite = 0.0
-        for k in range(pairs):
-            doubled += 2 * np.int32(low[k] > high[k]) + np.int32(low[k] == high[k])
-            finite += 0.0 * low[k] + 0.0 * high[k]
-        out[f] = doubled if finite == 0.0 else UNDEFINED
+    for f in range(len(values)):
+        out[f] = discordant(values[f])
+
+
+@kernel
+def discordant(z: Values) -> np.int64:
+    """Count for one feature; whole numbers only, so that several pairs are compared in one instruction."""
+    pairs = z.size // 2
+    doubled = np.int64(0)
+    undefined = np.int64(0)
+    for k in range(pairs):
+        low, high = z[k], z[pairs + k]
+        doubled += np.int64(low > high) + np.int64(low >= high)
+        undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
+    return np.int64(UNDEFINED) if undefined else doubled

@@ -1,12 +1,12 @@
 """The race: features drop out when pairs of rows show, at a stated risk, that they are not among the best.
 
-First a sieve finds good features, and these are scored exactly: their losses say what must be beaten. Then all
-features are looked at, at as few pairs of rows as can exclude a feature that knows nothing of the response; at
-twice as many those that are left; and so on (`symscreen.search.bound` has the bound).
+First a sieve finds good features, and these are scored exactly: their losses say what must be beaten. Then
+all features are looked at, at as few pairs of rows as can exclude a feature that knows nothing of the
+response; at twice as many those that are left; and so on (`symscreen.search.bound` has the bound).
 
-A loss to beat that is taken from exact scores can only be too large, never too small, whatever pairs chose the
-features. So a class that belongs to the best is lost with a probability of at most risk / (classes · rounds) in
-each round, and any of them at most with the risk.
+A loss to beat that is taken from exact scores can only be too large, never too small, whatever pairs chose
+the features. So a class that belongs to the best is lost with a probability of at most risk / (classes ·
+rounds) in each round, and any of them at most with the risk.
 """
 
 from __future__ import annotations
