@@ -24,8 +24,6 @@ from symscreen.statistics.order import order_features
 from symscreen.statistics.signature import rank_signatures
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.response import Response

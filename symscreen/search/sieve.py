@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Passed", "Round", "Wanted", "restricted", "sieve"]
 
-_FIRST = 64  # pairs or rows of the first round; four times as many in each that follows
+_FIRST = 128  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
 _SHARE = 1.0 / 8.0  # of what a round looks at, how much it keeps
 _TRIAL = 1 << 15  # candidates that tell where a round's limit lies
