@@ -9,6 +9,8 @@ import numpy as np
 
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.prune import constant, only_rounding
+from symscreen.statistics.bounds import bounds
+from symscreen.statistics.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +51,13 @@ def rows_per_block(n: int) -> int:
 
 
 def blocks_of(
-    candidates: Candidates, pool: Pool, fates: NDArray[np.uint8], start: int, stop: int
+    candidates: Candidates,
+    pool: Pool,
+    fates: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    *,
+    room: Room | None = None,
 ) -> Iterator[Block]:
     """Evaluate the kept candidates of a range, block by block.
 
@@ -63,6 +71,8 @@ def blocks_of(
         What `judge` decided.
     start, stop : int
         The range of numbers.
+    room : Room, optional
+        Where values are put; those of a block are overwritten by the next.
 
     Yields
     ------
@@ -75,28 +85,46 @@ def blocks_of(
         numbers = first + np.flatnonzero(fates[first:last] == Fate.KEPT)
         operator = pool.structure.operators[segment.code]
         for place in range(0, len(numbers), rows):
-            yield _evaluate(operator, segment, pool, numbers[place : place + rows])
+            some = numbers[place : place + rows]
+            yield _evaluate(operator, segment, pool, some, Room() if room is None else room)
 
 
-def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Block:
-    assert pool.values is not None  # noqa: S101  # as above
+def _evaluate(
+    operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room
+) -> Block:
     left, right = segment.decode(numbers)
+    values = _values(operator, pool, left, right, room)
+    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
+    bounds(values, low, high)
     with np.errstate(all="ignore"):
-        if operator.arity == 1:
-            values = operator.numeric(pool.values[left])
-        else:
-            values = operator.numeric(pool.values[left], pool.values[right])
-        low, high = values.min(axis=1), values.max(axis=1)
         finite = np.isfinite(low) & np.isfinite(high)
         still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
         if operator.cancels:
             suspect = np.flatnonzero(
                 finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
             )
-            a, b = pool.values[left[suspect]], pool.values[right[suspect]]
-            still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
+            if len(suspect):
+                assert pool.values is not None  # noqa: S101  # as above
+                a, b = pool.values[left[suspect]], pool.values[right[suspect]]
+                still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
     good = finite & ~still
     lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
     if not good.all():
         numbers, values = numbers[good], values[good]
     return Block(numbers, values, lost)
+
+
+def _values(
+    operator: Operator, pool: Pool, left: NDArray[np.int64], right: NDArray[np.int64], room: Room
+) -> NDArray[np.float64]:
+    """Apply an operator to members of the pool; in the room where it is one of numpy's own."""
+    assert pool.values is not None  # noqa: S101  # as above
+    shape = (len(left), pool.values.shape[1])
+    arguments = []
+    for name, places in (("left argument", left), ("right argument", right))[: operator.arity]:
+        arguments.append(room.empty(name, shape, np.float64))
+        np.take(pool.values, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
+    with np.errstate(all="ignore"):
+        if isinstance(operator.numeric, np.ufunc):
+            return np.asarray(operator.numeric(*arguments, out=arguments[0]))
+        return np.ascontiguousarray(operator.numeric(*arguments), dtype=np.float64)
