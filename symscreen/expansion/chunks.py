@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Operator
 
-__all__ = ["Block", "blocks_of", "rows_per_block"]
+__all__ = ["Block", "blocks_at", "blocks_of", "rows_per_block"]
 
 _BLOCK_BYTES = 1 << 20
+_FEWEST, _FEWEST_THIN = 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,12 @@ class Block:
     lost: dict[Fate, int]
 
 
-def rows_per_block(n: int) -> int:
-    """Return how many features of n rows are computed at a time: about a megabyte of values."""
-    return max(16, _BLOCK_BYTES // (8 * n))
+def rows_per_block(n: int, *, thin: bool = False) -> int:
+    """Return how many features of n rows are computed at a time: about a megabyte of values.
+
+    Long columns are computed by sixteen, or by four where what they are made of is computed beside them.
+    """
+    return max(_FEWEST_THIN if thin else _FEWEST, _BLOCK_BYTES // (8 * n))
 
 
 def blocks_of(
@@ -58,7 +62,7 @@ def blocks_of(
     candidates : Candidates
         The layer.
     pool : Pool
-        The pool it is applied to, with values.
+        The pool it is applied to; not one that only counts.
     fates : uint8 array, shape (candidates.total,)
         What `judge` decided.
     start, stop : int
@@ -69,23 +73,45 @@ def blocks_of(
     Block
         In the order of the numbers. A feature's values do not depend on the block it is in.
     """
-    assert pool.values is not None  # noqa: S101  # the caller expands with values
-    rows = rows_per_block(pool.values.shape[1])
     for segment, first, last in candidates.parts(start, stop):
-        numbers = first + np.flatnonzero(fates[first:last] == Fate.KEPT)
-        operator = pool.structure.operators[segment.code]
-        for place in range(0, len(numbers), rows):
-            yield _evaluate(operator, segment, pool, numbers[place : place + rows])
+        yield from _blocks(segment, pool, first + np.flatnonzero(fates[first:last] == Fate.KEPT))
+
+
+def blocks_at(candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]) -> Iterator[Block]:
+    """Evaluate some candidates, block by block.
+
+    Parameters
+    ----------
+    candidates, pool
+        As of `blocks_of`.
+    numbers : int64 array, ascending
+        The candidates.
+
+    Yields
+    ------
+    Block
+        In the order of the numbers.
+    """
+    for segment in candidates.segments:
+        first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count))
+        yield from _blocks(segment, pool, numbers[first:last])
+
+
+def _blocks(segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Iterator[Block]:
+    rows = rows_per_block(pool.rows, thin=pool.thin)
+    operator = pool.structure.operators[segment.code]
+    for place in range(0, len(numbers), rows):
+        yield _evaluate(operator, segment, pool, numbers[place : place + rows])
 
 
 def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Block:
-    assert pool.values is not None  # noqa: S101  # as above
     left, right = segment.decode(numbers)
+    held, first, second = pool.operands(left, right)
     with np.errstate(all="ignore"):
         if operator.arity == 1:
-            values = operator.numeric(pool.values[left])
+            values = operator.numeric(held[first])
         else:
-            values = operator.numeric(pool.values[left], pool.values[right])
+            values = operator.numeric(held[first], held[second])
         low, high = values.min(axis=1), values.max(axis=1)
         finite = np.isfinite(low) & np.isfinite(high)
         still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
@@ -93,7 +119,7 @@ def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray
             suspect = np.flatnonzero(
                 finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
             )
-            a, b = pool.values[left[suspect]], pool.values[right[suspect]]
+            a, b = held[first[suspect]], held[second[suspect]]
             still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
     good = finite & ~still
     lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
