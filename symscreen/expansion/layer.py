@@ -13,6 +13,7 @@ from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.chunks import blocks_at, rows_per_block
 from symscreen.expansion.fates import Fate, burden, judge, judging_bytes
 from symscreen.expansion.learnt import learnt_of
+from symscreen.expansion.proof import surely_of_use
 from symscreen.expansion.prune import copies_among
 from symscreen.expansion.rules import rules_of
 
@@ -93,9 +94,10 @@ def _useless(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> 
     """Find candidates that are undefined or constant by their values."""
     if pool.learnt is None or not len(numbers):
         return {}
+    numbers = numbers[~surely_of_use(pool, candidates, numbers)]
     good = [block.numbers for block in blocks_at(candidates, pool, numbers)]
     useless = {}
-    for number in np.setdiff1d(numbers, np.concatenate(good)):
+    for number in np.setdiff1d(numbers, np.concatenate((numbers[:0], *good))):
         lost = next(blocks_at(candidates, pool, np.array([number]))).lost
         useless[int(number)] = Fate.UNDEFINED if lost[Fate.UNDEFINED] else Fate.CONSTANT
     return useless

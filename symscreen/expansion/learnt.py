@@ -29,15 +29,15 @@ class Learnt:
     ----------
     low, high : float64 arrays, shape (q,)
         The smallest and largest value.
-    zero : bool array, shape (q,)
-        Whether a value is 0.
+    least : float64 array, shape (q,)
+        The smallest magnitude.
     line : float64 array, shape (q,)
         Where `projection` puts the feature, so that copies are found.
     """
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    zero: NDArray[np.bool_]
+    least: NDArray[np.float64]
     line: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class Learnt:
         [True, False]
         """
         # a domain is a range, maybe without 0: the ends, and 0 where it is a value, tell for all values
-        telling = np.column_stack((self.low, self.high, np.where(self.zero, 0.0, self.high)))
+        telling = np.column_stack((self.low, self.high, np.where(self.least == 0, 0.0, self.high)))
         return in_domain(telling, domain)
 
 
@@ -91,7 +91,7 @@ def learnt_of(values: NDArray[np.float64]) -> Learnt:
     [3.0]
     """
     q, n = values.shape
-    zero = np.empty(q, dtype=np.bool_)
+    least = np.empty(q)
     for first in range(0, q, step := max(1, _AT_A_TIME // n)):
-        zero[first : first + step] = (values[first : first + step] == 0).any(axis=1)
-    return Learnt(values.min(axis=1), values.max(axis=1), zero, projection(values))
+        least[first : first + step] = np.abs(values[first : first + step]).min(axis=1)
+    return Learnt(values.min(axis=1), values.max(axis=1), least, projection(values))

@@ -14,7 +14,7 @@ import numpy as np
 
 from symscreen.expansion.learnt import Learnt, learnt_of
 from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
-from symscreen.expansion.walk import values_of
+from symscreen.expansion.recomputed import values_of
 from symscreen.grammar import Domain, Operator
 
 if TYPE_CHECKING:

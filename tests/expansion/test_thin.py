@@ -11,7 +11,7 @@ from expansion.brute_force import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import Cut, Fate, chunks, expand, walk
+from symscreen.expansion import Cut, Fate, chunks, expand, recomputed
 from symscreen.expression import parse
 from symscreen.grammar import load_grammar
 
@@ -99,9 +99,9 @@ def test_members_at_some_rows_do_not_depend_on_the_rows_or_the_tile(n, tile, rng
     columns = np.exp(6 * rng.normal(size=(3, n))) * rng.choice([-1.0, 1.0, 1.0], size=(3, 1))
     grammar = load_grammar("basic").altered(unary=["id", "exp", "sin", "tan", "cbrt", "tanh", "log"])
     held, thin = both(["a", "b", "c"], columns, grammar, grammar.parsed_layers("ubu"))
-    monkeypatch.setattr(walk, "_TILE_BYTES", tile)
-    monkeypatch.setattr(walk, "_FEWEST_ROWS", 1)
-    monkeypatch.setattr(walk, "_AT_A_TIME", 40)
+    monkeypatch.setattr(recomputed, "_TILE_BYTES", tile)
+    monkeypatch.setattr(recomputed, "_FEWEST_ROWS", 1)
+    monkeypatch.setattr(recomputed, "_AT_A_TIME", 40)
     for size in (1, 3, 8, 20, n):
         rows = np.sort(rng.choice(n, size, replace=False))
         assert thin.pool.at(rows).tobytes() == held.pool.at(rows).tobytes()
