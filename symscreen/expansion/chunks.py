@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Operator
 
-__all__ = ["Block", "blocks_of", "rows_per_block"]
+__all__ = ["Block", "blocks_at", "blocks_of", "rows_per_block"]
 
 _BLOCK_BYTES = 1 << 20
+_FEWEST, _FEWEST_THIN = 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +46,12 @@ class Block:
     lost: dict[Fate, int]
 
 
-def rows_per_block(n: int) -> int:
-    """Return how many features of n rows are computed at a time: about a megabyte of values."""
-    return max(16, _BLOCK_BYTES // (8 * n))
+def rows_per_block(n: int, *, thin: bool = False) -> int:
+    """Return how many features of n rows are computed at a time: about a megabyte of values.
+
+    Long columns are computed by sixteen, or by four where what they are made of is computed beside them.
+    """
+    return max(_FEWEST_THIN if thin else _FEWEST, _BLOCK_BYTES // (8 * n))
 
 
 def blocks_of(
@@ -79,21 +83,44 @@ def blocks_of(
     Block
         In the order of the numbers. A feature's values do not depend on the block it is in.
     """
-    assert pool.values is not None  # noqa: S101  # the caller expands with values
-    rows = rows_per_block(pool.values.shape[1])
     for segment, first, last in candidates.parts(start, stop):
-        numbers = first + np.flatnonzero(fates[first:last] == Fate.KEPT)
-        operator = pool.structure.operators[segment.code]
-        for place in range(0, len(numbers), rows):
-            some = numbers[place : place + rows]
-            yield _evaluate(operator, segment, pool, some, Room() if room is None else room)
+        yield from _blocks(segment, pool, first + np.flatnonzero(fates[first:last] == Fate.KEPT), room)
+
+
+def blocks_at(candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]) -> Iterator[Block]:
+    """Evaluate some candidates, block by block.
+
+    Parameters
+    ----------
+    candidates, pool
+        As of `blocks_of`.
+    numbers : int64 array, ascending
+        The candidates.
+
+    Yields
+    ------
+    Block
+        In the order of the numbers.
+    """
+    for segment in candidates.segments:
+        first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count))
+        yield from _blocks(segment, pool, numbers[first:last], None)
+
+
+def _blocks(segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room | None) -> Iterator[Block]:
+    rows = rows_per_block(pool.rows, thin=pool.thin)
+    operator = pool.structure.operators[segment.code]
+    for place in range(0, len(numbers), rows):
+        some = numbers[place : place + rows]
+        yield _evaluate(operator, segment, pool, some, Room() if room is None else room)
 
 
 def _evaluate(
     operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room
 ) -> Block:
     left, right = segment.decode(numbers)
-    values = _values(operator, pool, left, right, room)
+    held, first, second = pool.operands(left, right)
+    values = _values(operator, held, first, second, room)
     low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
     bounds(values, low, high)
     with np.errstate(all="ignore"):
@@ -104,8 +131,7 @@ def _evaluate(
                 finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
             )
             if len(suspect):
-                assert pool.values is not None  # noqa: S101  # as above
-                a, b = pool.values[left[suspect]], pool.values[right[suspect]]
+                a, b = held[first[suspect]], held[second[suspect]]
                 still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
     good = finite & ~still
     lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
@@ -115,15 +141,18 @@ def _evaluate(
 
 
 def _values(
-    operator: Operator, pool: Pool, left: NDArray[np.int64], right: NDArray[np.int64], room: Room
+    operator: Operator,
+    held: NDArray[np.float64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    room: Room,
 ) -> NDArray[np.float64]:
-    """Apply an operator to members of the pool; in the room where it is one of numpy's own."""
-    assert pool.values is not None  # noqa: S101  # as above
-    shape = (len(left), pool.values.shape[1])
+    """Apply an operator to rows of values; in the room where it is one of numpy's own."""
+    shape = (len(left), held.shape[1])
     arguments = []
     for name, places in (("left argument", left), ("right argument", right))[: operator.arity]:
         arguments.append(room.empty(name, shape, np.float64))
-        np.take(pool.values, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
+        np.take(held, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
     with np.errstate(all="ignore"):
         if isinstance(operator.numeric, np.ufunc):
             return np.asarray(operator.numeric(*arguments, out=arguments[0]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expansion.fates import Fate
-from symscreen.expansion.layer import distinct_features, tried
+from symscreen.expansion.layer import added
 from symscreen.expansion.space import LayerCount, Space
 
 if TYPE_CHECKING:
@@ -66,15 +66,11 @@ def cut_pool(space: Space, layer: Layer, cut: Cut, pool_kind: PoolKind) -> tuple
     older = space.base[numbers[numbers < len(space.base)]]
     inputs = space.base[pool.nodes.layer[space.base] == 0]
     stay = np.unique(np.concatenate((pool.constants, inputs, older)))
-    fresh = numbers[numbers >= space.at_hand]
-    new = pool.applied(*space.candidates.locate(fresh - space.at_hand), number)
-    assert pool.values is not None  # noqa: S101  # a cut needs values
-    values = np.concatenate((pool.values[stay], space.values(fresh)))
-    distinct = distinct_features(values, pool.nodes.take(stay).joined(new), len(stay))
-    left = stay[distinct[: len(stay)]]
-    new = new.take(np.flatnonzero(distinct[len(stay) :]))
-    grown = pool.grown(left, new, values[distinct], tried(pool, layer, left, pool_kind))
-    lost = Counter({Fate.NUMERIC_DUPLICATE: int((~distinct).sum())}) + Counter(cut.lost)
+    fresh = numbers[numbers >= space.at_hand] - space.at_hand
+    grown, lost = added(
+        pool, layer, pool_kind, stay=stay, candidates=space.candidates, numbers=fresh, number=number
+    )
+    lost = Counter({Fate.NUMERIC_DUPLICATE: lost[Fate.NUMERIC_DUPLICATE]}) + Counter(cut.lost)
     scored = space.size - sum(cut.lost.values())
     lost[Fate.CUT] = scored - lost[Fate.NUMERIC_DUPLICATE] - len(grown.features)
     pruned = Counter(space.counts[-1].pruned) + lost

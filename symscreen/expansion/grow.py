@@ -13,7 +13,7 @@ from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.cut import cut_pool
 from symscreen.expansion.fates import Fate, judging_bytes
 from symscreen.expansion.given import given_formulas
-from symscreen.expansion.layer import distinct_features, judged, made, require, staying, tally, tried
+from symscreen.expansion.layer import added, distinct_features, judged, require, staying, tally, tried
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import first_pool
 from symscreen.expansion.prune import constant
@@ -45,6 +45,7 @@ def expand(
     cut: Callable[[Space], Cut] | None = None,
     max_bytes: int | None = None,
     spread: Spread = map,
+    thin: bool = False,
 ) -> Space:
     """Grow the pool through all layers but the last, and judge the last.
 
@@ -70,6 +71,9 @@ def expand(
     spread : callable, optional
         Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
         The space does not depend on it.
+    thin : bool
+        Whether to hold no values but the inputs', and to compute features again wherever they are needed.
+        The space is the same.
 
     Returns
     -------
@@ -97,12 +101,12 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    pool, count = _inputs(first_pool(structure_of(names, grammar, layers), grammar, columns))
+    pool, count = _inputs(first_pool(structure_of(names, grammar, layers), grammar, columns, thin=thin))
     counts = [count]
     by_name = None if columns is None else dict(zip(names, columns, strict=True))
     for number, layer in enumerate(layers[:-1], start=1):
         if cut is None:
-            following = layers[number] if pool.values is None else None
+            following = layers[number] if pool.learnt is None else None
             pool, count = _grown(
                 pool,
                 layer,
@@ -162,9 +166,9 @@ def _grown(
     if following is not None:
         coming = candidates_of(following, pool.structure, size, reached)
         require(judging_bytes(coming.total), max_bytes, f"a layer of {coming.total:,} candidates")
-    new, values, lost, left = made(pool, left, candidates, fates, number)
+    kept = np.flatnonzero(fates == Fate.KEPT)
+    pool, lost = added(pool, layer, pool_kind, stay=left, candidates=candidates, numbers=kept, number=number)
     lost[Fate.DUPLICATE] += replaced
-    pool = pool.grown(left, new, values, tried(pool, layer, left, pool_kind))
     return pool, LayerCount(number, layer.kind, candidates.total, tally(fates, lost), len(pool.features))
 
 
@@ -196,18 +200,17 @@ def _last(
 def _inputs(pool: Pool) -> tuple[Pool, LayerCount]:
     """Leave out inputs that are constant or repeat another."""
     generated = len(pool.features)
-    if pool.values is None:
+    if pool.learnt is None:
         return pool, LayerCount(0, "inputs", generated, {}, generated)
-    values = pool.values
-    still = constant(values.min(axis=1), values.max(axis=1), pool.scale)
+    still = constant(pool.learnt.low, pool.learnt.high, pool.scale)
     if still[pool.features].all():
         raise TableError(
             "every input is constant: there is nothing to grow features from; choose others with --inputs"
         )
     still[pool.constants] = False
-    kept = np.flatnonzero(~still)
-    distinct = distinct_features(values[kept], pool.nodes.take(kept), len(pool.constants))
+    constants = len(pool.constants)
+    pool = pool.only(np.flatnonzero(~still))
+    distinct = distinct_features(pool, constants)
     pruned = Counter({Fate.CONSTANT: int(still.sum()), Fate.NUMERIC_DUPLICATE: int((~distinct).sum())})
-    kept = kept[distinct]
-    pool = replace(pool, members=pool.members[kept], values=values[kept])
+    pool = pool.only(np.flatnonzero(distinct))
     return pool, LayerCount(0, "inputs", generated, dict(+pruned), len(pool.features))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from symscreen.errors import SpaceError
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.cases import burden
-from symscreen.expansion.chunks import blocks_of
+from symscreen.expansion.chunks import blocks_at, rows_per_block
 from symscreen.expansion.fates import Fate, judge, judging_bytes
-from symscreen.expansion.prune import numeric_copies
+from symscreen.expansion.learnt import learnt_of
+from symscreen.expansion.proof import surely_of_use
+from symscreen.expansion.prune import copies_among
 from symscreen.expansion.rules import rules_of
 
 if TYPE_CHECKING:
@@ -21,11 +24,10 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.given import Given
-    from symscreen.expansion.nodes import Nodes
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Grammar, Layer, Operator
 
-__all__ = ["PoolKind", "distinct_features", "judged", "made", "require", "staying", "tally", "tried"]
+__all__ = ["PoolKind", "added", "distinct_features", "judged", "require", "staying", "tally"]
 
 PoolKind = Literal["cumulative", "strict"]
 
@@ -94,15 +96,14 @@ def judged(
 
 def _useless(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> dict[int, Fate]:
     """Find candidates that are undefined or constant by their values."""
-    if pool.values is None or not len(numbers):
+    if pool.learnt is None or not len(numbers):
         return {}
-    chosen = np.full(candidates.total, Fate.DUPLICATE, dtype=np.uint8)
-    chosen[numbers] = Fate.KEPT
-    good = [block.numbers for block in blocks_of(candidates, pool, chosen, 0, candidates.total)]
+    numbers = numbers[~surely_of_use(pool, candidates, numbers)]
+    good = [block.numbers for block in blocks_at(candidates, pool, numbers)]
     useless = {}
-    for number in np.setdiff1d(numbers, np.concatenate(good)).tolist():
-        lost = next(blocks_of(candidates, pool, chosen, number, number + 1)).lost
-        useless[number] = Fate.UNDEFINED if lost[Fate.UNDEFINED] else Fate.CONSTANT
+    for number in np.setdiff1d(numbers, np.concatenate((numbers[:0], *good))):
+        lost = next(blocks_at(candidates, pool, np.array([number]))).lost
+        useless[int(number)] = Fate.UNDEFINED if lost[Fate.UNDEFINED] else Fate.CONSTANT
     return useless
 
 
@@ -114,49 +115,82 @@ def tried(pool: Pool, layer: Layer, stay: NDArray[np.int64], pool_kind: PoolKind
     return {operator: int(np.searchsorted(stay, size)) for operator, size in before.items()}
 
 
-def made(
-    pool: Pool, stay: NDArray[np.int64], candidates: Candidates, fates: NDArray[np.uint8], number: int
-) -> tuple[Nodes, NDArray[np.float64] | None, Counter[Fate], NDArray[np.int64]]:
-    """Make the features that a layer adds to those that stay.
+def added(
+    pool: Pool,
+    layer: Layer,
+    pool_kind: PoolKind,
+    *,
+    stay: NDArray[np.int64],
+    candidates: Candidates,
+    numbers: NDArray[np.int64],
+    number: int,
+) -> tuple[Pool, Counter[Fate]]:
+    """Make the next pool: what stays of a pool and, behind it, features that a layer makes.
+
+    Parameters
+    ----------
+    pool, layer, pool_kind
+        What the layer is applied to, and as in `expand`.
+    stay : int64 array
+        The places in the pool of what stays.
+    candidates : Candidates
+        The layer's.
+    numbers : int64 array, ascending
+        Those that are made.
+    number : int
+        The layer's.
 
     Returns
     -------
-    Nodes
-        The new features; of those equal up to rounding only the simplest.
-    float64 array, shape (len(stay) + len(new), n), or None
-        The values of those that stay and, behind them, of the new.
+    Pool
+        Of features equal up to rounding, only the simplest.
     Counter of Fate
         How many were left out for their values.
-    int64 array
-        Of the places in the pool that were to stay, those that no simpler new feature equals up to rounding.
     """
-    numbers = np.flatnonzero(fates == Fate.KEPT)
-    if pool.values is None:
-        return pool.applied(*candidates.locate(numbers), number), None, Counter(), stay
-    values = np.empty((len(stay) + len(numbers), pool.values.shape[1]))
-    values[: len(stay)] = pool.values[stay]
-    found, end, lost = [numbers[:0]], len(stay), Counter[Fate]()
-    for block in blocks_of(candidates, pool, fates, 0, candidates.total):
+    if pool.learnt is None:
+        new = pool.applied(*candidates.locate(numbers), number)
+        return pool.grown(stay, new, None, tried(pool, layer, stay, pool_kind)), Counter()
+    values = None
+    if not pool.thin:
+        values = np.empty((len(stay) + len(numbers), pool.rows))
+        values[: len(stay)] = pool.computed(stay)
+    found, learnt, end, lost = [numbers[:0]], [pool.learnt.take(stay)], len(stay), Counter[Fate]()
+    for block in blocks_at(candidates, pool, numbers):
         found.append(block.numbers)
+        learnt.append(learnt_of(block.values))
         start, end = end, end + len(block.numbers)
-        values[start:end] = block.values
+        if values is not None:
+            values[start:end] = block.values
         lost.update(block.lost)
     new = pool.applied(*candidates.locate(np.concatenate(found)), number)
-    distinct = distinct_features(values[:end], pool.nodes.take(stay).joined(new), len(stay))
-    lost[Fate.NUMERIC_DUPLICATE] = int((~distinct).sum())
-    old, fresh = distinct[: len(stay)], distinct[len(stay) :]
-    return new.take(np.flatnonzero(fresh)), values[:end][distinct], lost, stay[old]
+    known = learnt[0].joined(*learnt[1:])
+    held = None if values is None else values[:end]
+    distinct = distinct_features(pool.grown(stay, new, held, {}, known), len(stay))
+    lost[Fate.NUMERIC_DUPLICATE] = len(distinct) - int(np.count_nonzero(distinct))
+    left, kept = stay[distinct[: len(stay)]], np.flatnonzero(distinct)
+    if values is not None:
+        held = _moved_up(values, kept)
+    new = new.take(kept[len(left) :] - len(stay))
+    return pool.grown(left, new, held, tried(pool, layer, left, pool_kind), known.take(kept)), lost
 
 
-def distinct_features(values: NDArray[np.float64], nodes: Nodes, old: int) -> NDArray[np.bool_]:
+def _moved_up(values: NDArray[np.float64], kept: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Leave out rows without a second array of the size; `kept` ascends."""
+    step = rows_per_block(values.shape[1])
+    for first in range(0, len(kept), step):
+        some = kept[first : first + step]
+        values[first : first + len(some)] = values[some]
+    return values[: len(kept)]
+
+
+def distinct_features(pool: Pool, old: int) -> NDArray[np.bool_]:
     """Say which features to keep: of equal ones the simplest, and of equally simple ones the first.
 
     Parameters
     ----------
-    values : float64 array, shape (q, n)
-        Old features and, behind them, new ones.
-    nodes : Nodes
-        Their nodes. Features that column rules open to different operators are not compared.
+    pool : Pool
+        Old features and, behind them, new ones. Those that column rules open to different operators are not
+        compared.
     old : int
         How many are old.
 
@@ -165,15 +199,20 @@ def distinct_features(values: NDArray[np.float64], nodes: Nodes, old: int) -> ND
     bool array, shape (q,)
         Only a new feature makes an old one leave, for old ones have been compared before.
     """
-    distinct = np.ones(len(values), dtype=np.bool_)
-    for allowed in np.unique(nodes.allowed):
-        places = np.flatnonzero(nodes.allowed == allowed)
+    assert pool.learnt is not None  # noqa: S101  # features are compared by their values
+    distinct = np.ones(len(pool), dtype=np.bool_)
+    for allowed in np.unique(pool.nodes.allowed):
+        places = np.flatnonzero(pool.nodes.allowed == allowed)
         preference = np.empty(len(places), dtype=np.int64)
-        preference[np.argsort(nodes.complexity[places], kind="stable")] = np.arange(len(places))
-        alike = values if len(places) == len(values) else values[places]
-        stands_for = places[numeric_copies(alike, preference)]
+        preference[np.argsort(pool.nodes.complexity[places], kind="stable")] = np.arange(len(places))
+        line, values_at = pool.learnt.line[places], partial(_values_at, pool, places)
+        stands_for = places[copies_among(line, values_at, pool.rows, preference)]
         distinct[places] = (stands_for == places) | ((places < old) & (stands_for < old))
     return distinct
+
+
+def _values_at(pool: Pool, places: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.float64]:
+    return pool.computed(places[some])
 
 
 def tally(fates: NDArray[np.uint8], lost: Counter[Fate] | None = None) -> dict[Fate, int]:

@@ -1,15 +1,21 @@
-"""The pool that the next layer is applied to: nodes, and their values where they are computed."""
+"""The pool that the next layer is applied to: nodes, and their values or what they are computed from.
+
+A pool holds the values of its members, or it is thin: it then holds the inputs, and of each member only what
+was learnt when all its values were at hand.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion.learnt import Learnt, learnt_of
 from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
-from symscreen.grammar import Domain, Operator, in_domain
+from symscreen.expansion.recomputed import values_of
+from symscreen.grammar import Domain, Operator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +42,13 @@ class Pool:
     members : int64 array, shape (q,)
         The places of the pool's members among all nodes.
     values : float64 array, shape (q, n), or None
-        The members' values; None while only counting.
+        The members' values; None in a thin pool, and while only counting.
     tried : mapping of Operator to int
         For each operator, the size of the prefix of the pool that it has been applied to already.
+    columns : float64 array, shape (d, n), or None
+        The inputs of a thin pool.
+    learnt : Learnt or None
+        What is known of the members' values; None while only counting.
     """
 
     structure: Structure
@@ -46,9 +56,22 @@ class Pool:
     members: NDArray[np.int64]
     values: NDArray[np.float64] | None
     tried: Mapping[Operator, int] = field(default_factory=dict)
+    columns: NDArray[np.float64] | None = None
+    learnt: Learnt | None = None
 
     def __len__(self) -> int:
         return len(self.members)
+
+    @property
+    def thin(self) -> bool:
+        """Whether members are computed again from the inputs wherever their values are needed."""
+        return self.values is None and self.columns is not None
+
+    @property
+    def rows(self) -> int:
+        """How many rows each member has; 0 while only counting."""
+        held = self.columns if self.values is None else self.values
+        return 0 if held is None else int(held.shape[1])
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -65,11 +88,58 @@ class Pool:
         """The places in the pool that are features, not constants."""
         return np.flatnonzero(self.nodes.operator != CONSTANT)
 
-    @cached_property
+    @property
     def scale(self) -> NDArray[np.float64]:
         """The largest magnitude of each member's values; shape (q,)."""
-        assert self.values is not None  # noqa: S101  # asked for only where values are computed
-        return np.asarray(np.maximum(-self.values.min(axis=1), self.values.max(axis=1)))
+        assert self.learnt is not None  # noqa: S101  # asked for only where values are computed
+        return self.learnt.scale
+
+    def at(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Compute all members at some rows.
+
+        Parameters
+        ----------
+        rows : int64 array, shape (m,), ascending
+            Row numbers.
+
+        Returns
+        -------
+        float64 array, shape (q, m), C-contiguous
+            Constants included. To the bit what a pool that holds its values has there.
+        """
+        if self.values is not None:
+            return np.take(self.values, rows, axis=1)
+        assert self.columns is not None  # noqa: S101  # not asked for while only counting
+        return values_of(self.structure, self.all_nodes, self.members, np.take(self.columns, rows, axis=1))
+
+    def computed(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the values of the members at some places over all rows, shape (m, n)."""
+        if self.values is not None:
+            return self.values[places]
+        assert self.columns is not None  # noqa: S101  # as above
+        return values_of(self.structure, self.all_nodes, self.members[places], self.columns)
+
+    def operands(
+        self, left: NDArray[np.int64], right: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+        """Provide the values of candidates' arguments.
+
+        Parameters
+        ----------
+        left, right : int64 arrays, shape (m,)
+            The arguments' places in the pool.
+
+        Returns
+        -------
+        float64 array, shape (k, n)
+            Values over all rows; where they are not held, each argument once.
+        int64 arrays, shape (m,)
+            Where each left and each right argument is in them.
+        """
+        if self.values is not None:
+            return self.values, left, right
+        places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
+        return self.computed(places), which[: len(left)], which[len(left) :]
 
     def bytes_with(self, size: int) -> int:
         """Predict the memory that this pool and the making of the next, of so many features, take."""
@@ -80,14 +150,20 @@ class Pool:
         self, operators: tuple[Operator, ...]
     ) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
         """Say, for each operator with a domain, which members may be its left and right argument."""
-        if self.values is None:
+        if self.learnt is None:
             return {}
-        inside = {domain: in_domain(self.values, domain) for op in operators for domain in op.domain}
+        inside = {domain: self.learnt.within(domain) for op in operators for domain in op.domain}
         return {
             operator.name: (inside[operator.domain[0]], inside[operator.domain[-1]])
             for operator in operators
             if any(domain is not Domain.REAL for domain in operator.domain)
         }
+
+    def only(self, places: NDArray[np.int64]) -> Pool:
+        """Return the pool of the members at some places; for a pool that no operator has been applied to."""
+        values = None if self.values is None else self.values[places]
+        learnt = None if self.learnt is None else self.learnt.take(places)
+        return replace(self, members=self.members[places], values=values, learnt=learnt)
 
     def grown(
         self,
@@ -95,6 +171,7 @@ class Pool:
         new: Nodes,
         values: NDArray[np.float64] | None,
         tried: Mapping[Operator, int],
+        learnt: Learnt | None = None,
     ) -> Pool:
         """Return the next pool.
 
@@ -105,12 +182,14 @@ class Pool:
         new : Nodes
             The members that come behind them.
         values : float64 array, shape (s + len(new), n), or None
-            The values of both.
+            The values of both, where the pool holds values.
         tried : mapping of Operator to int
             As of a pool.
+        learnt : Learnt or None
+            What is known of both.
         """
         members = np.concatenate((self.members[stay], len(self.all_nodes) + np.arange(len(new))))
-        return Pool(self.structure, self.all_nodes.joined(new), members, values, tried)
+        return Pool(self.structure, self.all_nodes.joined(new), members, values, tried, self.columns, learnt)
 
     def applied(
         self, codes: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64], layer: int
@@ -155,7 +234,9 @@ class Pool:
         return made.replaced(np.flatnonzero(identity), pool.take(left[identity]))
 
 
-def first_pool(structure: Structure, grammar: Grammar, columns: NDArray[np.float64] | None) -> Pool:
+def first_pool(
+    structure: Structure, grammar: Grammar, columns: NDArray[np.float64] | None, *, thin: bool = False
+) -> Pool:
     """Make the pool of layer 0: the grammar's constants and the inputs.
 
     Parameters
@@ -166,14 +247,19 @@ def first_pool(structure: Structure, grammar: Grammar, columns: NDArray[np.float
         The rules.
     columns : float64 array, shape (d, n), or None
         The inputs' values.
+    thin : bool
+        Whether this pool, and what grows of it, holds no other values than these.
 
     Returns
     -------
     Pool
     """
     nodes = leaves(structure, grammar)
-    values = None
-    if columns is not None:
-        numbers = np.array(structure.constants, dtype=np.float64)
-        values = np.concatenate((np.repeat(numbers[:, None], columns.shape[1], axis=1), columns))
-    return Pool(structure, nodes, np.arange(len(nodes)), values)
+    members = np.arange(len(nodes))
+    if columns is None:
+        return Pool(structure, nodes, members, None)
+    numbers = np.repeat(np.array(structure.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1)
+    learnt = learnt_of(numbers).joined(learnt_of(columns))
+    if thin:
+        return Pool(structure, nodes, members, None, columns=columns, learnt=learnt)
+    return Pool(structure, nodes, members, np.concatenate((numbers, columns)), learnt=learnt)

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["CONSTANT_TOLERANCE", "constant", "equal_to_rounding", "numeric_copies", "only_rounding"]
+__all__ = [
+    "CONSTANT_TOLERANCE",
+    "constant",
+    "copies_among",
+    "equal_to_rounding",
+    "numeric_copies",
+    "only_rounding",
+    "projection",
+]
 
 # a few operators leave a few units of rounding, 2.2e-16 of the largest value each; what varies less is noise
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
@@ -107,10 +115,40 @@ def numeric_copies(values: NDArray[np.float64], preference: NDArray[np.int64]) -
     int64 array, shape (q,)
         For each feature the place of the one that stands for it, its own where it is kept.
     """
-    stands_for = np.arange(len(values))
-    for one, other in _near_pairs(values):
+    return copies_among(projection(values), values.__getitem__, values.shape[1], preference)
+
+
+def copies_among(
+    line: NDArray[np.float64],
+    values_at: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    n: int,
+    preference: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Find copies as `numeric_copies` does, where values can be had of some features at a time.
+
+    Parameters
+    ----------
+    line : float64 array, shape (q,)
+        What `projection` makes of the features.
+    values_at : callable
+        Places, an int64 array of shape (m,), to the values there, shape (m, n); asked for features that stand
+        close together only.
+    n : int
+        Rows.
+    preference : int64 array, shape (q,)
+        As of `numeric_copies`.
+
+    Returns
+    -------
+    int64 array, shape (q,)
+        As of `numeric_copies`.
+    """
+    stands_for = np.arange(len(line))
+    for one, other in _near_pairs(line, n):
         apart = np.flatnonzero(stands_for[one] != stands_for[other])
-        same = apart[equal_to_rounding(values[one[apart]], values[other[apart]])]
+        if not len(apart):
+            continue
+        same = apart[equal_to_rounding(values_at(one[apart]), values_at(other[apart]))]
         for a, b in zip(one[same].tolist(), other[same].tolist(), strict=True):
             roots = _root(stands_for, a), _root(stands_for, b)
             kept, lost = sorted(roots, key=lambda place: int(preference[place]))
@@ -126,25 +164,35 @@ def _root(stands_for: NDArray[np.int64], place: int) -> int:
     return place
 
 
-def _near_pairs(values: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pair all features that may be equal to rounding, and few others, some pairs at a time.
-
-    Such features have signs in common, and logarithms within 1e-9 of each other, row by row. So have their
-    weighted means, whatever the range of the values is.
-    """
-    place = _projection(values)
-    order = np.argsort(place, kind="stable")
-    place = place[order]
+def _near_pairs(line: NDArray[np.float64], n: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pair all features that may be equal to rounding, and few others, some pairs at a time."""
+    order = np.argsort(line, kind="stable")
+    place = line[order]
     near, lag = np.arange(len(order)), 1
     while near.size:
         near = near[near + lag < len(order)]
         near = near[place[near + lag] - place[near] <= 2 * _EQUAL_TO_EACH]
-        for some in _in_parts(near, values.shape[1]):
+        for some in _in_parts(near, n):
             yield order[some], order[some + lag]
         lag += 1
 
 
-def _projection(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def projection(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put features on a line so that those equal up to rounding, and few others, stand close together.
+
+    Such features have signs in common, and logarithms within 1e-9 of each other, row by row. So have their
+    weighted means, whatever the range of the values is.
+
+    Parameters
+    ----------
+    values : float64 array, shape (q, n)
+        Features; finite.
+
+    Returns
+    -------
+    float64 array, shape (q,)
+        A feature's place does not depend on the others.
+    """
     q, n = values.shape
     weights = (0.5 + np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]) / n
     found = np.empty(q)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.chunks import Block, blocks_of, rows_per_block
+from symscreen.expansion.chunks import Block, blocks_at, blocks_of, rows_per_block
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.nodes import Features, expression_of
 from symscreen.expression import apply
@@ -86,7 +86,7 @@ class Space:
     @property
     def rows(self) -> int:
         """How many rows each feature has; 0 while only counting."""
-        return 0 if self.pool.values is None else int(self.pool.values.shape[1])
+        return self.pool.rows
 
     @property
     def at_hand(self) -> int:
@@ -101,7 +101,7 @@ class Space:
     @cached_property
     def size(self) -> int:
         """How many features there are, undefined and constant ones of the last layer included."""
-        return self.at_hand + int((self.fates == Fate.KEPT).sum())
+        return self.total - int(np.count_nonzero(self.fates))  # of the fates only `KEPT` is 0
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -118,21 +118,30 @@ class Space:
 
         In a room, the values of a block are overwritten by the next.
         """
-        assert self.pool.values is not None  # noqa: S101  # a space to be scored has values
-        rows = rows_per_block(self.pool.values.shape[1])
-        for first in range(start, min(stop, self.at_hand), rows):
-            numbers = np.arange(first, min(first + rows, stop, self.at_hand))
-            yield Block(numbers, self._values_at_hand(numbers), {})
+        yield from self._blocks_at_hand(np.arange(start, min(stop, self.at_hand)))
         shift = self.at_hand
         first, last = max(start - shift, 0), max(stop - shift, 0)
         for block in blocks_of(self.candidates, self.pool, self.fates, first, last, room=room):
             yield Block(block.numbers + shift, block.values, block.lost)
 
+    def blocks_at(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
+        """Compute some features, block by block; their numbers must ascend."""
+        shift = self.at_hand
+        old = int(np.searchsorted(numbers, shift))
+        yield from self._blocks_at_hand(numbers[:old])
+        for block in blocks_at(self.candidates, self.pool, numbers[old:] - shift):
+            yield Block(block.numbers + shift, block.values, block.lost)
+
+    def _blocks_at_hand(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
+        step = rows_per_block(max(1, self.rows), thin=self.pool.thin)
+        for first in range(0, len(numbers), step):
+            some = numbers[first : first + step]
+            yield Block(some, self._values_at_hand(some), {})
+
     def _values_at_hand(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        assert self.pool.values is not None  # noqa: S101  # as above
         old = numbers[numbers < len(self.base)]
         given = numbers[numbers >= len(self.base)] - len(self.base)
-        return np.concatenate((self.pool.values[self.base[old]], self.given.values[given]))
+        return np.concatenate((self.pool.computed(self.base[old]), self.given.values[given]))
 
     def expression(self, number: int) -> Expression:
         """Build the expression of a feature."""
@@ -160,9 +169,11 @@ class Space:
         return self.pool.nodes.take(self.base).features.joined(self.given.features)
 
     def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute features' values again, shape (m, n); for the few that are kept."""
-        assert self.pool.values is not None  # noqa: S101  # as above
-        out = np.empty((len(numbers), self.pool.values.shape[1]))
-        for place, number in enumerate(numbers.tolist()):
-            out[place] = next(self.blocks(number, number + 1)).values[0]
+        """Compute features' values again, shape (m, n); for the few that are kept, all of them of use."""
+        out = np.empty((len(numbers), self.rows))
+        order, done = np.argsort(numbers, kind="stable"), 0
+        for block in self.blocks_at(numbers[order]):
+            assert not any(block.lost.values())  # noqa: S101  # what was scored can be computed again
+            out[order[done : done + len(block.numbers)]] = block.values
+            done += len(block.numbers)
         return out

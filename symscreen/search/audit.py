@@ -95,14 +95,22 @@ def audit(
         return Audit(0, 0, 0, 0.0, 0.0)
     most = _SAMPLE_BY_PAIRS if wanted.screener.by_pairs else _SAMPLE
     numbers = _drawn(space, searched, min(dropped, most), dropped, rng)
-    sample = restricted(space, numbers)
+    suspects = numbers
     if wanted.screener.by_pairs:
-        left = race_against(sample, response, wanted, beat=loss, log_odds=_LOG_ODDS, rng=rng, backend=backend)
+        left = race_against(
+            restricted(space, numbers),
+            response,
+            wanted,
+            beat=loss,
+            log_odds=_LOG_ODDS,
+            rng=rng,
+            backend=backend,
+        )
         if not left.rounds and len(numbers) > _SAMPLE:  # too weak a signal for pairs to clear anything
             numbers = np.sort(rng.choice(numbers, _SAMPLE, replace=False))
-        sample = restricted(space, left.numbers if left.rounds else numbers)
+        suspects = left.numbers if left.rounds else numbers
     lost = 0
-    for block in sample.blocks(sample.at_hand, sample.total):
+    for block in space.blocks_at(space.at_hand + suspects):
         if len(block.numbers):
             statistics = wanted.screener.statistic(order_features(block.values), response)
             lost += int((np.round(wanted.screener.loss(statistics, response, wanted.sign), 12) <= loss).sum())

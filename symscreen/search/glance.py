@@ -73,7 +73,7 @@ def glance_at(space: Space, numbers: Numbers, look: Look, backend: Backend) -> V
     told = np.zeros(len(numbers))
     slices = [(start, min(start + _TASK, len(numbers))) for start in range(0, len(numbers), _TASK)]
     for rows in look.rows:
-        seer = _Seer(space, _pool_at(space, rows), look)
+        seer = _Seer(space, space.pool.at(rows), look)
 
         def of_slice(part: tuple[int, int], seer: _Seer = seer) -> Values:
             return seer.told(numbers[part[0] : part[1]])
@@ -105,7 +105,7 @@ def glance(space: Space, look: Look, limit: float, backend: Backend) -> tuple[Gl
         How many candidates were looked at and defined.
     """
     (rows,) = look.rows
-    seer = _Seer(space, _pool_at(space, rows), look)
+    seer = _Seer(space, space.pool.at(rows), look)
     total = space.candidates.total
 
     def of_range(part: tuple[int, int]) -> tuple[Glanced, int]:
@@ -122,12 +122,6 @@ def glance(space: Space, look: Look, limit: float, backend: Backend) -> tuple[Gl
     none = np.zeros(0)
     kept = Glanced(np.concatenate([none.astype(np.int64), *numbers]), np.concatenate([none, *told]))
     return kept, sum(seen for _, seen in found)
-
-
-def _pool_at(space: Space, rows: Numbers) -> Values:
-    """Return the pool's values at rows that may repeat; shape (q, m)."""
-    assert space.pool.values is not None  # noqa: S101  # a space to be searched has values
-    return np.ascontiguousarray(space.pool.values[:, rows])
 
 
 @dataclass(frozen=True, eq=False)

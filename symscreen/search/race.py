@@ -19,11 +19,13 @@ from symscreen.expansion import Fate
 from symscreen.search.bound import fewest_discordant, log_odds_of_loss
 from symscreen.search.glance import Glanced, glance, glance_at, most_columns
 from symscreen.search.looks import look_at_pairs
-from symscreen.search.sieve import Passed, Round, restricted, sieve
+from symscreen.search.sieve import Passed, Round, sieve
 from symscreen.statistics.order import order_features
 from symscreen.statistics.signature import rank_signatures
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.response import Response
@@ -74,7 +76,7 @@ def race(
     scouts = sieve(
         space, response, wanted, enough=max(_SCOUTS, _PER_WANTED * wanted.limit), rng=rng, backend=backend
     )
-    beat = _loss_to_beat(restricted(space, scouts.numbers), response, wanted)
+    beat = _loss_to_beat(space, scouts.numbers, response, wanted)
     log_odds = log_odds_of_loss(risk, classes=wanted.limit, rounds=MOST_ROUNDS)
     return race_against(space, response, wanted, beat=beat, log_odds=log_odds, rng=rng, backend=backend)
 
@@ -140,10 +142,10 @@ def _limit(pairs: int, beat: float, log_odds: float) -> float:
     return (fewest_discordant(pairs, min(1.0, beat / 2.0), log_odds) - 1) / pairs
 
 
-def _loss_to_beat(scouts: Space, response: Response, wanted: Wanted) -> float:
+def _loss_to_beat(space: Space, scouts: NDArray[np.int64], response: Response, wanted: Wanted) -> float:
     """Return the loss of the last wanted class among the scouts, which is at least its loss in the space."""
     losses, classes = [np.zeros(0)], [np.zeros(0, dtype=np.uint64)]
-    for block in scouts.blocks(scouts.at_hand, scouts.total):
+    for block in space.blocks_at(space.at_hand + scouts):
         if len(block.numbers):
             ordered = order_features(block.values)
             statistics = wanted.screener.statistic(ordered, response)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from expansion.brute_force import INSIDE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscreen.expansion import learnt
+from symscreen.expansion.learnt import learnt_of
+from symscreen.expansion.prune import projection
+from symscreen.grammar import Domain
+
+values = st.lists(
+    st.lists(st.sampled_from([-2.0, -1.0, -1e-300, -0.0, 0.0, 5e-324, 0.5, 1.0, 1 + 1e-15, 1e308]),
+             min_size=4, max_size=4), min_size=1, max_size=6).map(np.array)  # fmt: skip
+
+
+@given(values, st.sampled_from([1, 8, 1 << 17]))
+def test_what_is_learnt_tells_of_all_values(rows, at_a_time):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learnt, "_AT_A_TIME", at_a_time)
+        known = learnt_of(rows)
+    assert known.low.tolist() == rows.min(axis=1).tolist()
+    assert known.high.tolist() == rows.max(axis=1).tolist()
+    assert known.least.tolist() == np.abs(rows).min(axis=1).tolist()
+    assert known.scale.tolist() == np.abs(rows).max(axis=1).tolist()
+    assert known.line.tolist() == projection(rows).tolist()
+    for domain in Domain:
+        assert known.within(domain).tolist() == [bool(INSIDE[domain](row).all()) for row in rows]
+
+
+@given(values, values)
+def test_parts_are_learnt_apart(rows, more):
+    both, known = np.concatenate((rows, more)), learnt_of(rows).joined(learnt_of(more))
+    turned = known.take(np.arange(len(both))[::-1])
+    for name in ("low", "high", "least", "line"):
+        assert getattr(known, name).tobytes() == getattr(learnt_of(both), name).tobytes()
+        assert getattr(turned, name).tobytes() == getattr(learnt_of(both[::-1]), name).tobytes()
