@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.prune import constant, only_rounding
+from symscreen.statistics.arithmetic import CODES, combine
 from symscreen.statistics.bounds import bounds
 from symscreen.statistics.room import Room
 
@@ -93,9 +94,7 @@ def _evaluate(
     operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room
 ) -> Block:
     left, right = segment.decode(numbers)
-    values = _values(operator, pool, left, right, room)
-    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
-    bounds(values, low, high)
+    values, low, high = _values(operator, pool, left, right, room)
     with np.errstate(all="ignore"):
         finite = np.isfinite(low) & np.isfinite(high)
         still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
@@ -116,15 +115,24 @@ def _evaluate(
 
 def _values(
     operator: Operator, pool: Pool, left: NDArray[np.int64], right: NDArray[np.int64], room: Room
-) -> NDArray[np.float64]:
-    """Apply an operator to members of the pool; in the room where it is one of numpy's own."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Apply an operator to members of the pool; return the values, the least and the largest of each."""
     assert pool.values is not None  # noqa: S101  # as above
-    shape = (len(left), pool.values.shape[1])
-    arguments = []
-    for name, places in (("left argument", left), ("right argument", right))[: operator.arity]:
-        arguments.append(room.empty(name, shape, np.float64))
-        np.take(pool.values, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
+    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
+    columns = [
+        room.empty(f"argument {place}", (len(left), pool.values.shape[1]), np.float64)
+        for place in range(operator.arity)
+    ]
+    numeric = operator.numeric
+    if isinstance(numeric, np.ufunc) and numeric in CODES:
+        combine(CODES[numeric], pool.values, left, right, columns[0], low, high)
+        return columns[0], low, high
+    for column, places in zip(columns, (left, right), strict=False):
+        np.take(pool.values, places, axis=0, out=column, mode="clip")  # the default would copy once more
     with np.errstate(all="ignore"):
-        if isinstance(operator.numeric, np.ufunc):
-            return np.asarray(operator.numeric(*arguments, out=arguments[0]))
-        return np.ascontiguousarray(operator.numeric(*arguments), dtype=np.float64)
+        if isinstance(numeric, np.ufunc):
+            values = numeric(*columns, out=columns[0])
+        else:
+            values = np.ascontiguousarray(numeric(*columns), dtype=np.float64)
+    bounds(values, low, high)
+    return values, low, high
