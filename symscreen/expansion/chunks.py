@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.prune import constant, only_rounding
-from symscreen.statistics.arithmetic import CODES, combine
+from symscreen.statistics.arithmetic import FOUR, combine
 from symscreen.statistics.bounds import bounds
 from symscreen.statistics.room import Room
 
@@ -124,8 +124,8 @@ def _values(
         for place in range(operator.arity)
     ]
     numeric = operator.numeric
-    if isinstance(numeric, np.ufunc) and numeric in CODES:
-        combine(CODES[numeric], pool.values, left, right, columns[0], low, high)
+    if isinstance(numeric, np.ufunc) and numeric in FOUR:
+        combine(numeric, pool.values, (left, right), columns[0], (low, high))
         return columns[0], low, high
     for column, places in zip(columns, (left, right), strict=False):
         np.take(pool.values, places, axis=0, out=column, mode="clip")  # the default would copy once more

@@ -15,32 +15,49 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Values = NDArray[np.float64]
 
-__all__ = ["CODES", "combine"]
+__all__ = ["FOUR", "combine"]
 
-CODES: dict[np.ufunc, int] = {np.add: 0, np.subtract: 1, np.multiply: 2, np.divide: 3}
-_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = CODES.values()
+FOUR: tuple[np.ufunc, ...] = (np.add, np.subtract, np.multiply, np.divide)
+_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = range(4)
 
 
-@kernel
 def combine(
-    code: int, pool: Values, left: Numbers, right: Numbers, values: Values, low: Values, high: Values
+    ufunc: np.ufunc,
+    pool: NDArray[np.float64],
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    values: NDArray[np.float64],
+    ends_of: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Combine columns by one of the four operations, as numpy does.
+    """Combine columns by one of the four operations; bit for bit as numpy does.
 
     Parameters
     ----------
-    code : int
-        The operation, by `CODES`.
+    ufunc : ufunc
+        One of `FOUR`.
     pool : float64 array, shape (q, n)
         Columns, one a row.
-    left, right : int64 arrays, shape (m,)
-        Which are combined.
+    pairs : pair of int64 arrays, shape (m,)
+        Which are combined, the left and the right of each.
     values : float64 array, shape (m, n)
         Filled.
-    low, high : float64 arrays, shape (m,)
-        Filled as by `symscreen.statistics.bounds.bounds`, while the values are at hand.
+    ends_of : pair of float64 arrays, shape (m,)
+        Filled with the least and the largest value of each, as by `symscreen.statistics.bounds.bounds`.
     """
-    bits, lows, highs = values.view(np.int64), low.view(np.int64), high.view(np.int64)
+    low, high = (some.view(np.int64) for some in ends_of)
+    _combine(FOUR.index(ufunc), pool, *pairs, values, values.view(np.int64), low, high)
+
+
+@kernel
+def _combine(
+    code: int,
+    pool: Values,
+    left: Numbers,
+    right: Numbers,
+    values: Values,
+    bits: Numbers,
+    low: Numbers,
+    high: Numbers,
+) -> None:
     m, n = values.shape
     for f in range(m):
         a, b, z = pool[left[f]], pool[right[f]], values[f]
@@ -56,4 +73,4 @@ def combine(
         elif code == _DIVIDE:
             for i in range(n):
                 z[i] = np.divide(a[i], b[i])  # the sign raises an error for a division by zero
-        lows[f], highs[f] = ends(bits[f])
+        low[f], high[f] = ends(bits[f])  # while the values are at hand

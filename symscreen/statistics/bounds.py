@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.int64]
-    Values = NDArray[np.float64]
 
 __all__ = ["bounds", "ends"]
 
 _TOP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-@kernel
-def bounds(values: Values, low: Values, high: Values) -> None:
+def bounds(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
     """Write the least and the largest value of each feature; where one is NaN, one of the two is NaN.
 
     Parameters
@@ -30,9 +28,13 @@ def bounds(values: Values, low: Values, high: Values) -> None:
     low, high : float64 arrays, shape (m,)
         Filled.
     """
-    raw, lows, highs = values.view(np.int64), low.view(np.int64), high.view(np.int64)
-    for f in range(len(raw)):
-        lows[f], highs[f] = ends(raw[f])
+    _bounds(values.view(np.int64), low.view(np.int64), high.view(np.int64))
+
+
+@kernel
+def _bounds(bits: Numbers, low: Numbers, high: Numbers) -> None:
+    for f in range(len(bits)):
+        low[f], high[f] = ends(bits[f])
 
 
 @kernel

@@ -14,6 +14,7 @@ where Δ is Gini's mean difference of y. Ties in θ count half, ties in y count 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +78,7 @@ def ranking_metric(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     return _metric(ordered.order, ordered.values, ordered.tied, response)
 
 
+@lru_cache(maxsize=4)  # the same for every block of features
 def gini_mean_difference(response: Response) -> float:
     """Compute Δ, Gini's mean difference of y: the mean of |y_i − y_j| over pairs of distinct rows.
 
