@@ -1,7 +1,8 @@
 """A column dealt into short rows of keys, whose order together is that of the column.
 
 The values of a feature are dealt into bins of equal width, and neighbouring bins make up rows of at most
-`WIDTH` keys. So the place of a value in its row's range takes few bits.
+`WIDTH` keys. In a long column a key holds the place of a value in its row's range, which takes fewer bits
+than that in the feature's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ __all__ = ["WIDTH", "deal", "most_rows"]
 WIDTH = 512  # keys in a row
 _KEY_BITS = 32
 _FINE_BITS = 31  # of a value's place in its feature's range, before it is cut to that in a row's
+_SPARE = np.uint32(_KEY_BITS - _FINE_BITS)
+_COARSE_BITS = 11  # of a row number, up to which a place in the feature's range tells nearly all values apart
 _BIN_BITS = 3  # a bin holds eight values on average
 _MOST_BIN_BITS = 20
 _SAMPLE = 32
@@ -66,16 +69,14 @@ def deal(
     shift = _FINE_BITS - bin_bits
     fine = np.empty(n, dtype=np.int32)
     held = np.empty(bins, dtype=np.int32)
-    place = np.empty(bins, dtype=np.int64)
+    place = np.empty(bins, dtype=np.int32)
     start = np.empty(bins, dtype=np.int32)
     cut = np.empty(bins, dtype=np.int32)
-    sample = np.empty(_SAMPLE)
-    flat = keys.reshape(-1)
     row = 0
     for f in range(m):
         first[f] = row
         z = values[f]
-        begin, end = _reach(z, low[f], high[f], sample)
+        begin, end = _reach(z, low[f], high[f])
         scale = float((1 << _FINE_BITS) - 1) / (end - begin) if end > begin else 0.0
         if not (0.0 < scale < np.inf):
             continue
@@ -83,33 +84,36 @@ def deal(
         held[:] = 0
         for i in range(n):
             held[np.uint32(fine[i] >> shift)] += 1
-        stop = _group(held, shift, _KEY_BITS - bits, row, counts, place, start, cut)
+        stop = _group(held, row, counts, place)
         if stop < 0:
             continue
         for r in range(row, stop):
             keys[r, counts[r] :] = _EMPTY
-        for i in range(n):
-            b = np.uint32(fine[i] >> shift)
-            p = place[b]
-            place[b] = p + 1
-            flat[np.uint64(p)] = np.uint32((((fine[i] - start[b]) >> cut[b]) << bits) | i)
+        if bits <= _COARSE_BITS:
+            _fill(fine, shift, bits, place, keys.reshape(-1))
+        else:
+            _refer(place, shift, _KEY_BITS - bits, start, cut)
+            _fill_by_row(fine, shift, bits, place, start, cut, keys.reshape(-1))
         row = stop
     first[m] = row
 
 
 @kernel
-def _reach(z: Values, low: float, high: float, sample: Values) -> tuple[float, float]:
+def _reach(z: Values, low: float, high: float) -> tuple[float, float]:
     """Say from where to where the bins reach: all values, or most of them where few lie far out."""
     n = z.size
-    for k in range(sample.size):
-        value = z[(k * n + n // 2) // sample.size]
-        j = k
-        while j > 0 and sample[j - 1] > value:
-            sample[j] = sample[j - 1]
-            j -= 1
-        sample[j] = value
-    spread = _BEYOND * (sample[sample.size - 3] - sample[2])
-    return max(low, sample[2] - spread), min(high, sample[sample.size - 3] + spread)
+    low1 = low2 = low3 = np.inf  # the three least of a sample, and the three largest
+    high1 = high2 = high3 = -np.inf
+    for k in range(_SAMPLE):
+        value = z[(k * n + n // 2) // _SAMPLE]
+        low3 = min(low3, max(low2, value))
+        low2 = min(low2, max(low1, value))
+        low1 = min(low1, value)
+        high3 = max(high3, min(high2, value))
+        high2 = max(high2, min(high1, value))
+        high1 = max(high1, value)
+    spread = _BEYOND * (high3 - low3)
+    return max(low, low3 - spread), min(high, high3 + spread)
 
 
 @kernel
@@ -121,30 +125,56 @@ def _place(z: Values, begin: float, scale: float, fine: Rows) -> None:
 
 
 @kernel
-def _group(
-    held: Rows, shift: int, place_bits: int, row: int, counts: Rows, place: Numbers, start: Rows, cut: Rows
-) -> int:
+def _group(held: Rows, row: int, counts: Rows, place: Rows) -> int:
     """Give neighbouring bins to rows; return the row after the last, or −1 where a bin holds too many."""
     filled = 0
-    first_bin = 0
-    for b in range(held.size + 1):
-        over = b < held.size and filled + held[b] > WIDTH
-        if over or b == held.size:
-            if b < held.size and held[b] > WIDTH:
+    for b in range(held.size):
+        if filled + held[b] > WIDTH:
+            if held[b] > WIDTH:
                 return -1
-            wide = (b - first_bin) << shift
-            spare = 0
-            while (wide - 1) >> spare >> place_bits:
-                spare += 1
-            for own in range(first_bin, b):
-                start[own] = first_bin << shift
-                cut[own] = spare
             counts[row] = filled
-            if filled:
-                row += 1
+            row += 1
             filled = 0
-            first_bin = b
-        if b < held.size:
-            place[b] = row * WIDTH + filled
-            filled += held[b]
-    return row
+        place[b] = row * WIDTH + filled
+        filled += held[b]
+    counts[row] = filled
+    return row + 1
+
+
+@kernel
+def _fill(fine: Rows, shift: int, bits: int, place: Rows, flat: Keys) -> None:
+    """Write keys of the places in the feature's range."""
+    mask = ~np.uint32((1 << bits) - 1)
+    for i in range(fine.size):
+        b = np.uint32(fine[i] >> shift)
+        p = place[b]
+        place[b] = p + 1
+        flat[np.uint32(p)] = ((np.uint32(fine[i]) << _SPARE) & mask) | np.uint32(i)
+
+
+@kernel
+def _refer(place: Rows, shift: int, place_bits: int, start: Rows, cut: Rows) -> None:
+    """Say for each bin where its row's range starts and how many bits of a place in it are too many."""
+    bins = place.size
+    stop = 0
+    while stop < bins:
+        first_bin = stop
+        end = (place[first_bin] // WIDTH + 1) * WIDTH
+        while stop < bins and place[stop] < end:
+            stop += 1
+        wide = (stop - first_bin) << shift
+        spare = 0
+        while (wide - 1) >> spare >> place_bits:
+            spare += 1
+        start[first_bin:stop] = first_bin << shift
+        cut[first_bin:stop] = spare
+
+
+@kernel
+def _fill_by_row(fine: Rows, shift: int, bits: int, place: Rows, start: Rows, cut: Rows, flat: Keys) -> None:
+    """Write keys of the places in the row's range."""
+    for i in range(fine.size):
+        b = np.uint32(fine[i] >> shift)
+        p = place[b]
+        place[b] = p + 1
+        flat[np.uint32(p)] = np.uint32((((fine[i] - start[b]) >> cut[b]) << bits) | i)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ordered", "order_features"]
 
+_TOP = np.uint64(1 << 63)
+
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
@@ -89,22 +91,21 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
     if len(left):
         bits = (n - 1).bit_length()
         keys = room.empty("long keys", (len(left), n), np.uint64)
-        _pack(values, left, bits, keys)
+        _pack(values.view(np.uint64), left, bits, keys)
         keys.sort(axis=1)
         _read(keys, values, left, bits, order, tied)
     return Ordered(values, order, tied)
 
 
 @kernel
-def _pack(values: Values, left: Numbers, bits: int, keys: Keys) -> None:
+def _pack(raw: Keys, left: Numbers, bits: int, keys: Keys) -> None:
     m, n = keys.shape
-    top = np.uint64(1) << np.uint64(63)
     mask = ~np.uint64((1 << bits) - 1)
     for f in range(m):
-        raw = (values[left[f]] + 0.0).view(np.uint64)  # −0 + 0 is 0: the two zeros tie
+        z = raw[left[f]]
         for i in range(n):
-            u = raw[i]
-            u = ~u if u & top else u | top
+            u = z[i] if z[i] != _TOP else np.uint64(0)  # the bits of −0: the two zeros tie
+            u = ~u if u & _TOP else u | _TOP
             keys[f, i] = (u & mask) | np.uint64(i)
 
 
@@ -113,11 +114,12 @@ def _read(keys: Keys, values: Values, left: Numbers, bits: int, order: Rows, tie
     m, n = keys.shape
     low = (1 << bits) - 1
     spare = np.empty(n, dtype=np.int32)
+    same = np.empty(n, dtype=np.bool_)
     for f in range(m):
         rows = order[left[f]]
         tied[left[f]] = False
-        if read(keys[f], low, rows):
-            tied[left[f]] = settle(keys[f], low, rows, values[left[f]], spare, n) == TIED
+        if read(keys[f], low, rows, same):
+            tied[left[f]] = settle(same, rows, values[left[f]], spare, n) == TIED
 
 
 @kernel

@@ -112,14 +112,15 @@ def _read(
     m, n = values.shape
     low = (1 << bits) - 1
     spare = np.empty(n, dtype=np.int32)
+    same = np.empty(n, dtype=np.bool_)
     longest = max(_LONGEST, n // _PART)
     for f in range(m):
         tied[f], left[f] = False, first[f] == first[f + 1]
         k = 0
         for r in range(first[f], first[f + 1]):
-            key, rows = keys[r, : counts[r]], order[f, k : k + counts[r]]
+            rows = order[f, k : k + counts[r]]
             k += counts[r]
-            if read(key, low, rows):
-                found = settle(key, low, rows, values[f], spare, longest)
+            if read(keys[r, : counts[r]], low, rows, same):
+                found = settle(same, rows, values[f], spare, longest)
                 tied[f] |= found == TIED
                 left[f] |= found == TOO_LONG

@@ -11,6 +11,7 @@ from symscreen.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Flags = NDArray[np.bool_]
     Keys = NDArray[np.uint32] | NDArray[np.uint64]
     Rows = NDArray[np.int32]
     Values = NDArray[np.float64]
@@ -37,19 +38,26 @@ def rank(rows: Rows, z: Values, doubled: Rows) -> bool:
 
 
 @kernel
-def read(keys: Keys, low: int, rows: Rows) -> bool:
-    """Read rows off the low bits of sorted keys; say whether keys are equal in their other bits."""
+def read(keys: Keys, low: int, rows: Rows, same: Flags) -> bool:
+    """Read rows off the low bits of sorted keys; say which keys are equal to the one before in their others.
+
+    Returns
+    -------
+    bool
+        Whether any is.
+    """
     mask = keys.dtype.type(low)
-    rows[0] = np.int32(keys[0] & mask)
-    same = 0
+    rows[0], same[0] = np.int32(keys[0] & mask), False
+    count = 0
     for k in range(1, keys.size):
         rows[k] = np.int32(keys[k] & mask)
-        same += int((keys[k] ^ keys[k - 1]) <= mask)
-    return same > 0
+        same[k] = (keys[k] ^ keys[k - 1]) <= mask
+        count += same[k]
+    return count > 0
 
 
 @kernel
-def settle(keys: Keys, low: int, rows: Rows, z: Values, spare: Rows, longest: int) -> int:
+def settle(same: Flags, rows: Rows, z: Values, spare: Rows, longest: int) -> int:
     """Put runs of rows whose keys are equal but for their low bits in order by their values.
 
     Returns
@@ -57,16 +65,15 @@ def settle(keys: Keys, low: int, rows: Rows, z: Values, spare: Rows, longest: in
     int
         APART or TIED; TOO_LONG where a run of more than `longest` rows is out of order, which is then left.
     """
-    mask = keys.dtype.type(low)
-    n = keys.size
+    n = rows.size
     found = APART
     k = 1
     while k < n:
-        if (keys[k] ^ keys[k - 1]) > mask:
+        if not same[k]:
             k += 1
             continue
         start = k - 1
-        while k < n and (keys[k] ^ keys[k - 1]) <= mask:
+        while k < n and same[k]:
             k += 1
         if not sort_run(rows, z, start, k, spare, longest):
             return TOO_LONG

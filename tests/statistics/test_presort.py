@@ -46,7 +46,29 @@ def _presorted(values):
     return presorted(values, order, tied, Room()), order, tied
 
 
-SIZES = [2, 3, 4, 5, 128, 129, 255, 256, 257, 511, 512, 513, 514, 1000, 1024, 1025, 1499, 1500, 4097]
+SIZES = [
+    2,
+    3,
+    4,
+    5,
+    128,
+    129,
+    255,
+    256,
+    257,
+    511,
+    512,
+    513,
+    514,
+    1000,
+    1024,
+    1025,
+    1499,
+    1500,
+    2048,
+    2049,
+    4097,
+]
 
 
 @pytest.mark.parametrize("n", SIZES)

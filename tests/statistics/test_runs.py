@@ -29,15 +29,19 @@ def test_a_run_that_is_too_long_is_left_unless_it_is_in_order():
 def test_what_keys_leave_undecided_is_settled_by_values(dtype):
     places, rows = np.array([0, 1, 1, 2, 2, 2]), np.array([5, 0, 3, 1, 2, 4])
     keys = (places << 3 | rows).astype(dtype)
-    z, spare = np.array([2.0, 3.0, 3.0, 1.0, 2.5, 0.0]), np.empty(6, dtype=np.int32)
-    found = np.empty(6, dtype=np.int32)
-    assert runs.read(keys, 7, found)
+    z, spare = np.array([2.0, 3.0, 3.5, 1.0, 2.5, 0.0]), np.empty(6, dtype=np.int32)
+    found, same = np.empty(6, dtype=np.int32), np.empty(6, dtype=bool)
+    assert runs.read(keys, 7, found, same)
     assert np.array_equal(found, rows)
-    assert runs.settle(keys, 7, found, z, spare, 2) == runs.TOO_LONG
-    assert runs.read(keys, 7, found)
-    assert runs.settle(keys, 7, found, z, spare, 3) == runs.TIED - (z[1] != z[2])
+    assert same.tolist() == [False, False, True, False, True, True]
+    assert runs.settle(same, found, z, spare, 2) == runs.TOO_LONG
+    assert runs.read(keys, 7, found, same)
+    assert runs.settle(same, found, z, spare, 3) == runs.APART
     assert np.array_equal(found, np.argsort(z, kind="stable"))
-    assert not runs.read(np.arange(6).astype(dtype) << dtype(3), 7, found)
+    z[2] = z[1]
+    assert runs.settle(same, found, z, spare, 3) == runs.TIED
+    assert not runs.read(np.arange(6).astype(dtype) << dtype(3), 7, found, same)
+    assert not same.any()
 
 
 def test_ranks_of_rows_in_order(rng):
