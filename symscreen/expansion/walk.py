@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 __all__ = [
-    "BARRED", "COMPLEX", "CONSTANT", "FORBIDDEN", "GIVEN", "KEPT", "ONE", "OUTSIDE", "PRODUCT", "SUM",
-    "UNDEFINED", "UNORDERED", "gather", "sift",
+    "BARRED", "COMPLEX", "CONSTANT", "FORBIDDEN", "GIVEN", "KEPT", "ONE", "ORDERED", "OUTSIDE", "PRODUCT",
+    "SUM", "UNDEFINED", "UNORDERED", "gather", "revisit", "sift",
 ]  # fmt: skip
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # what an operator is applied to, as of `Segment`
@@ -180,3 +180,38 @@ def gather(
             entries[ends[bucket]] = entry | np.uint64(name + done + k)
             ends[bucket] += 1
         done += n
+
+
+@kernel
+def revisit(
+    places: Places, numbers: Places, shift: int, pairs: int, source: int, words: Keys, costs: Costs,
+    keys: Keys, complexity: Costs, left: Places, right: Places,
+) -> None:  # fmt: skip
+    """Decode single candidates, and work out again their complexity and, where it is not given, their key.
+
+    Parameters
+    ----------
+    places : int64 array, shape (m,)
+        Which numbers are of this operator.
+    numbers : int64 array
+        Candidates.
+    shift : int
+        The number from which this operator's pairs are counted.
+    pairs, source, words, costs
+        As of `sift`.
+    keys : uint64 array, shape (len(numbers), 2)
+        Filled in those places.
+    complexity : int32 array, shape (m,)
+        Filled.
+    left, right : int64 arrays, shape (m,)
+        Filled with the places of the arguments in the pool.
+    """
+    for j in range(places.size):
+        k = places[j]
+        side, moving, staying, _ = _run(pairs, numbers[k] - shift)
+        left[j], right[j] = (staying, moving) if side else (moving, staying)
+        complexity[j] = costs[0, left[j]] + costs[1, right[j]]
+        if source != GIVEN:
+            for word in range(2):
+                a, b = words[side, word, moving], words[1 - side, word, staying]
+                keys[k, word] = folded(a + b) if source == SUM else product(a, b)
