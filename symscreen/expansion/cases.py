@@ -144,8 +144,8 @@ class Case:
 
     def _keys(self, left: Numbers, right: Numbers) -> Residues:
         if self.operator.arity == 1:
-            return self.operator.fingerprint(self.right_keys[left])
-        return self.operator.fingerprint(self.pool.keys[left], self.right_keys[right])
+            return self.operator.fingerprint(self.right_keys.take(left, axis=0))
+        return self.operator.fingerprint(self.pool.keys.take(left, axis=0), self.right_keys.take(right, axis=0))
 
 
 def cases_of(
@@ -197,4 +197,4 @@ def _combined(operator: Operator, left: Residues, right: Residues) -> tuple[int,
     if source == walk.GIVEN:
         return source, _UNCOMBINED
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
-    return source, np.stack([left.T, right.T])
+    return source, np.ascontiguousarray(np.stack([left.T, right.T]))

@@ -39,7 +39,7 @@ _SPAN = 1 << 16  # candidates or entries in a task, at least; fewer are not wort
 
 def searching_bytes(total: int) -> int:
     """Predict the memory that a search among so many candidates takes, in bytes."""
-    return 8 * min(total, _PASS) + 250 * min(total, _SUSPECTS) + total // 16
+    return total // 8 + 10 * min(total, _PASS) + 250 * min(total, _SUSPECTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,10 @@ class Search:
         int32 array, shape (spans, buckets)
             How many candidates of each range are kept and go into each bucket.
         """
-        return np.array(list(self._mapped(self._sifted, self._spans))).reshape(-1, self._buckets)
+        counts = np.empty((len(self._spans), self._buckets), dtype=np.int32)
+        for place, own in enumerate(self._mapped(self._sifted, self._spans)):
+            counts[place] = own
+        return counts
 
     def _sifted(self, span: tuple[int, int]) -> NDArray[np.int32]:
         counts = np.zeros(self._buckets, dtype=np.int32)

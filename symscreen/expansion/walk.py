@@ -53,12 +53,21 @@ def _run(pairs: int, t: int) -> tuple[int, int, int, int]:
 
 
 @kernel
-def _combine(moves: Keys, stays: np.uint64, source: int, out: Keys) -> None:
+def _word(
+    words: Keys, given: Keys, source: int, word: int, side: int, moving: int, staying: int, done: int, out: Keys
+) -> None:
+    """Fill `out` with one word of the keys along a run."""
+    n = out.size
+    if source == GIVEN:
+        for k in range(n):
+            out[k] = given[done + k, word]
+        return
+    moves, stays = words[side, word, moving : moving + n], words[1 - side, word, staying]
     if source == SUM:
-        for k in range(moves.size):
+        for k in range(n):
             out[k] = folded(moves[k] + stays)
     else:
-        for k in range(moves.size):
+        for k in range(n):
             out[k] = product(moves[k], stays)
 
 
@@ -95,16 +104,13 @@ def sift(
         Added to.
     """
     spare = np.empty((2, _AT_A_TIME), dtype=np.uint64)
-    done = 0
-    while first + done < stop:
-        side, moving, staying, n = _run(pairs, first + done)
-        n = min(n, stop - first - done, _AT_A_TIME)
+    t = first
+    while t < stop:
+        side, moving, staying, n = _run(pairs, t)
+        n, done = min(n, stop - t, _AT_A_TIME), t - first
+        for word in range(2):
+            _word(words, given, source, word, side, moving, staying, done, spare[word, :n])
         one, two = spare[0, :n], spare[1, :n]
-        if source == GIVEN:
-            one[:], two[:] = given[done : done + n, 0], given[done : done + n, 1]
-        else:
-            _combine(words[side, 0, moving : moving + n], words[1 - side, 0, staying], source, one)
-            _combine(words[side, 1, moving : moving + n], words[1 - side, 1, staying], source, two)
         found = fates[done : done + n]
         _decide(
             one, two, costs[side, moving : moving + n], cap - costs[1 - side, staying],
@@ -112,7 +118,7 @@ def sift(
         )  # fmt: skip
         for k in range(n):
             counts[one[k] >> np.uint64(shift)] += found[k] == KEPT
-        done += n
+        t += n
 
 
 @kernel
@@ -159,15 +165,12 @@ def gather(
     chosen = np.empty(_AT_A_TIME + 1, dtype=np.int64)
     upper = ~((np.uint64(1) << np.uint64(name_bits)) - np.uint64(1))
     width = np.uint64(ends.size)
-    done = 0
-    while first + done < stop:
-        side, moving, staying, n = _run(pairs, first + done)
-        n = min(n, stop - first - done, _AT_A_TIME)
+    t = first
+    while t < stop:
+        side, moving, staying, n = _run(pairs, t)
+        n, done = min(n, stop - t, _AT_A_TIME), t - first
         one = spare[:n]
-        if source == GIVEN:
-            one[:] = given[done : done + n, 0]
-        else:
-            _combine(words[side, 0, moving : moving + n], words[1 - side, 0, staying], source, one)
+        _word(words, given, source, 0, side, moving, staying, done, one)
         found = fates[done : done + n]
         m = 0
         for k in range(n):  # without a branch, which would be mispredicted
@@ -179,7 +182,7 @@ def gather(
             entry = (one[k] << np.uint64(64 - shift)) & upper
             entries[ends[bucket]] = entry | np.uint64(name + done + k)
             ends[bucket] += 1
-        done += n
+        t += n
 
 
 @kernel
