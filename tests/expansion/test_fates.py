@@ -9,7 +9,7 @@ from expansion.brute_force import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import REASONS, Fate, cases, duplicates, expand, fates
+from symscreen.expansion import REASONS, Fate, cases, duplicates, expand, fates, layer
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import Pool, first_pool
@@ -26,9 +26,11 @@ def test_bounded_passes_and_blocks_give_the_same_fates(problem, at_once, bucket,
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duplicates, "_PASS", at_once)
             patch.setattr(duplicates, "_BUCKET", bucket)
+            patch.setattr(duplicates, "_SPAN", bucket)
             patch.setattr(duplicates, "_SUSPECTS", bucket)
             patch.setattr(cases, "_BLOCK", block)
-            patch.setattr(fates, "_SCANNED", block)
+            patch.setattr(fates, "_SCANNED", 8 * bucket)
+            patch.setattr(layer, "_TOGETHER", 8 * bucket)
             bounded = expand(*arguments, also=problem.also)
         assert (bounded.fates == whole.fates).all()
         assert bounded.counts == whole.counts
