@@ -123,7 +123,9 @@ class FitJob:
     @property
     def growth(self) -> Growth:
         """How spaces are grown."""
-        return Growth(self.grammar, self.pool_kind, (), self.cut, self.keeps, self.max_bytes)
+        return Growth(
+            self.grammar, self.pool_kind, (), self.cut, self.keeps, self.max_bytes, self.backend.map
+        )
 
 
 def fitted(table: Table, job: FitJob) -> FitResult:

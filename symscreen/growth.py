@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symscreen.expansion import Cut, PoolKind, Space
+    from symscreen.expansion.duplicates import Spread
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Request
@@ -41,6 +42,8 @@ class Growth:
         screeners that cut say themselves what stays.
     max_bytes : int or None
         The memory allowed.
+    spread : callable
+        As in `expand`; the backend's `map`.
     """
 
     grammar: Grammar
@@ -49,6 +52,7 @@ class Growth:
     cut: Request | None
     keeps: Mapping[str, int] | None
     max_bytes: int | None
+    spread: Spread = map
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -94,6 +98,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         also=growth.also,
         cut=None if request is None else cut,
         max_bytes=growth.max_bytes,
+        spread=growth.spread,
     )
     return space, tuple(told)
 

@@ -193,7 +193,9 @@ def _places(
 
 def _one_round(table: Table, job: Job) -> Round:
     cut = replace(job.request, screeners=job.cutters) if job.cutters else None
-    growth = Growth(job.grammar, job.pool_kind, job.also, cut, job.keeps, job.max_bytes)
+    growth = Growth(
+        job.grammar, job.pool_kind, job.also, cut, job.keeps, job.max_bytes, job.request.backend.map
+    )
     space, cuts = grown(table, growth, job.layers)
     _require_room(space, job)
     found = screened(space, table.response, job.request)

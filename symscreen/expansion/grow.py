@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.cut import Cut
+    from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.layer import PoolKind
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
@@ -43,6 +44,7 @@ def expand(
     also: Sequence[Expression] = (),
     cut: Callable[[Space], Cut] | None = None,
     max_bytes: int | None = None,
+    spread: Spread = map,
     thin: bool = False,
 ) -> Space:
     """Grow the pool through all layers but the last, and judge the last.
@@ -66,6 +68,9 @@ def expand(
         layer but the last, whose features are then streamed, too, and never held whole. Needs values.
     max_bytes : int, optional
         The memory that pool and candidates may take.
+    spread : callable, optional
+        Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
+        The space does not depend on it.
     thin : bool
         Whether to hold no values but the inputs', and to compute features again wherever they are needed.
         The space is the same.
@@ -103,15 +108,40 @@ def expand(
         if cut is None:
             following = layers[number] if pool.learnt is None else None
             pool, count = _grown(
-                pool, layer, grammar, pool_kind, number=number, following=following, max_bytes=max_bytes
+                pool,
+                layer,
+                grammar,
+                pool_kind,
+                number=number,
+                following=following,
+                max_bytes=max_bytes,
+                spread=spread,
             )
         else:
             space = _last(
-                pool, layer, grammar, pool_kind, by_name, grows=True, max_bytes=max_bytes, counts=counts
+                pool,
+                layer,
+                grammar,
+                pool_kind,
+                by_name,
+                grows=True,
+                max_bytes=max_bytes,
+                counts=counts,
+                spread=spread,
             )
             pool, count = cut_pool(space, layer, cut(space), pool_kind)
         counts.append(count)
-    return _last(pool, layers[-1], grammar, pool_kind, by_name, also=also, max_bytes=max_bytes, counts=counts)
+    return _last(
+        pool,
+        layers[-1],
+        grammar,
+        pool_kind,
+        by_name,
+        also=also,
+        max_bytes=max_bytes,
+        counts=counts,
+        spread=spread,
+    )
 
 
 def _grown(
@@ -123,10 +153,13 @@ def _grown(
     number: int,
     following: Layer | None,
     max_bytes: int | None,
+    spread: Spread,
 ) -> tuple[Pool, LayerCount]:
     """Add a whole layer to the pool; while only counting, refuse in advance what the next could not judge."""
     stay = staying(pool, pool_kind)
-    candidates, fates, left = judged(pool, layer, grammar, stay, grows=True, max_bytes=max_bytes)
+    candidates, fates, left = judged(
+        pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, spread=spread
+    )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
     require(pool.bytes_with(size), max_bytes, f"a pool of {size:,} features after layer {number}")
     reached = tried(pool, layer, left, pool_kind)
@@ -150,12 +183,13 @@ def _last(
     also: Sequence[Expression] = (),
     max_bytes: int | None,
     counts: Sequence[LayerCount],
+    spread: Spread,
 ) -> Space:
     """Judge a layer that will be streamed, and put it behind what stays of the pool."""
     stay = staying(pool, pool_kind)
     given = given_formulas(also, columns, pool.nodes.keys[np.intersect1d(stay, pool.features)])
     candidates, fates, left = judged(
-        pool, layer, grammar, stay, grows=grows, given=given, max_bytes=max_bytes
+        pool, layer, grammar, stay, grows=grows, given=given, max_bytes=max_bytes, spread=spread
     )
     space = Space(pool, np.intersect1d(left, pool.features), given, candidates, fates, ())
     pruned = tally(fates, Counter({Fate.DUPLICATE: len(stay) - len(left)}))

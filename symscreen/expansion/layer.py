@@ -10,8 +10,9 @@ import numpy as np
 
 from symscreen.errors import SpaceError
 from symscreen.expansion.candidates import candidates_of
+from symscreen.expansion.cases import burden
 from symscreen.expansion.chunks import blocks_at, rows_per_block
-from symscreen.expansion.fates import Fate, burden, judge, judging_bytes
+from symscreen.expansion.fates import Fate, judge, judging_bytes
 from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.proof import surely_of_use
 from symscreen.expansion.prune import copies_among
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates
+    from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.given import Given
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Grammar, Layer, Operator
@@ -44,6 +46,7 @@ def judged(
     grows: bool,
     given: Given | None = None,
     max_bytes: int | None,
+    spread: Spread = map,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Give a layer's candidates their numbers and decide which are worth computing.
 
@@ -81,6 +84,7 @@ def judged(
             burdens=burdens,
             grows=grows,
             banned=banned,
+            spread=spread,
         )
         # equal by algebra is not yet computable: who stands for others must have values of use
         useless = _useless(pool, candidates, np.setdiff1d(judgement.winners, proved))

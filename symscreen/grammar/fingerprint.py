@@ -48,34 +48,36 @@ __all__ = [
 
 PRIME = (1 << 61) - 1
 _P = np.uint64(PRIME)
-_LOW29 = np.uint64((1 << 29) - 1)
-_LOW32 = np.uint64((1 << 32) - 1)
 _LARGEST_EXPONENT = 30
 _LARGEST_EXACT = 1 << 30
 
 
 def _reduce(a: Residues) -> Residues:
-    folded = (a & _P) + (a >> np.uint64(61))
-    return np.where(folded >= _P, folded - _P, folded)
+    return _folded((a & _P) + (a >> np.uint64(61)))
+
+
+def _folded(a: Residues) -> Residues:
+    # a − p wraps round to something huge where a < p
+    return np.asarray(np.minimum(a, a - _P))
 
 
 def add(a: Residues, b: Residues) -> Residues:
     """Return a + b modulo p."""
-    return _reduce(a + b)
+    return _folded(a + b)
 
 
 def negate(a: Residues) -> Residues:
     """Return −a modulo p."""
-    return np.where(a == 0, a, _P - a)
+    return _folded(_P - a)
 
 
 def subtract(a: Residues, b: Residues) -> Residues:
     """Return a − b modulo p."""
-    return _reduce(a + (_P - b))
+    return _folded(a + (_P - b))
 
 
 def multiply(a: Residues, b: Residues) -> Residues:
-    """Return a·b modulo p, by halves of 32 bits, for a product needs 122 bits.
+    """Return a·b modulo p.
 
     Examples
     --------
@@ -83,14 +85,18 @@ def multiply(a: Residues, b: Residues) -> Residues:
     >>> int(multiply(a, b)[0]) == 3**38 * 5**26 % PRIME
     True
     """
-    a1, a0 = a >> np.uint64(32), a & _LOW32
-    b1, b0 = b >> np.uint64(32), b & _LOW32
-    low = a0 * b0
-    middle = a1 * b0 + a0 * b1
-    # 2^64 = 8 and 2^61 = 1 modulo p
-    total = np.uint64(8) * (a1 * b1)
-    total = total + (middle >> np.uint64(29)) + ((middle & _LOW29) << np.uint64(32))
-    return _reduce(total + (low & _P) + (low >> np.uint64(61)))
+    from symscreen.grammar.residues import products
+
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape), dtype=np.uint64)
+    products(_flat(a, out.shape), _flat(b, out.shape), out.reshape(-1))
+    return out
+
+
+def _flat(a: Residues, shape: tuple[int, ...]) -> Residues:
+    # one kind of array, so that the kernels are compiled once
+    return np.require(a if a.shape == shape else np.broadcast_to(a, shape), requirements=["C", "W"]).reshape(
+        -1
+    )
 
 
 def _integer_power(a: Residues, exponent: int) -> Residues:
@@ -105,8 +111,12 @@ def _integer_power(a: Residues, exponent: int) -> Residues:
 
 
 def inverse(a: Residues) -> Residues:
-    """Return 1/a modulo p (Fermat: a^(p−2)); 0 for 0."""
-    return _integer_power(a, PRIME - 2)
+    """Return 1/a modulo p; 0 for 0."""
+    from symscreen.grammar.residues import inverses
+
+    out = np.empty(a.shape, dtype=np.uint64)
+    inverses(_flat(a, a.shape), out.reshape(-1))
+    return out
 
 
 def divide(a: Residues, b: Residues) -> Residues:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 from symscreen.statistics.stepwise import TIE
 
 if TYPE_CHECKING:

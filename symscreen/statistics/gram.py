@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.compiled import kernel
 from symscreen.errors import TableError
-from symscreen.statistics.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

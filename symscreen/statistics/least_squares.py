@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 from symscreen.statistics.gram import DETERMINANT, PIVOT
 
 if TYPE_CHECKING:

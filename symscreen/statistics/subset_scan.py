@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,38 +9,26 @@ from expansion.brute_force import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import REASONS, Fate, expand, fates
+from symscreen.expansion import REASONS, Fate, cases, duplicates, expand, fates
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import Pool, first_pool
 from symscreen.expression import key
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 
-few = st.integers(0, 3)
-
-
-@given(st.lists(st.tuples(few, few, few), max_size=40))
-def test_copies_are_all_but_the_simplest_and_first_of_each_key(drawn):
-    first, second, complexity = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
-    keys = np.stack([first, second], axis=1).astype(np.uint64)
-    found, simplest = fates._copies(keys, complexity.astype(np.int32))
-    best = {}
-    for place, (a, b, cost) in enumerate(drawn):
-        best[a, b] = min(best.get((a, b), (cost, place)), (cost, place))
-    kept = {place for _, place in best.values()}
-    assert sorted(found.tolist()) == [place for place in range(len(drawn)) if place not in kept]
-    assert simplest.tolist() == [best[drawn[place][:2]][1] for place in found.tolist()]
-
 
 @settings(max_examples=60)
-@given(problems(), st.integers(1, 50), st.integers(1, 50))
-def test_bounded_passes_and_blocks_give_the_same_fates(problem, at_once, block):
+@given(problems(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50))
+def test_bounded_passes_and_blocks_give_the_same_fates(problem, at_once, bucket, block):
     for columns in (problem.columns, None):
         arguments = replace(problem, columns=columns).arguments
         whole = expand(*arguments, also=problem.also)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fates, "_PASS", at_once)
-            patch.setattr(fates, "_BLOCK", block)
+            patch.setattr(duplicates, "_PASS", at_once)
+            patch.setattr(duplicates, "_BUCKET", bucket)
+            patch.setattr(duplicates, "_SUSPECTS", bucket)
+            patch.setattr(cases, "_BLOCK", block)
+            patch.setattr(fates, "_SCANNED", block)
             bounded = expand(*arguments, also=problem.also)
         assert (bounded.fates == whole.fates).all()
         assert bounded.counts == whole.counts
@@ -74,7 +62,7 @@ def judged(layer, names, values=None, *, known=True, **rules):
         grammar,
         defined=pool.defined(layers[0].operators),
         known=pool.nodes.keys[have],
-        burdens=fates.burden(pool.nodes.complexity[have]),
+        burdens=cases.burden(pool.nodes.complexity[have]),
         grows=False,
         banned={},
     ).fates
@@ -124,7 +112,7 @@ class TestReasons:
 
 @pytest.mark.parametrize("layer", ["b[mul]", "b[div,sub]", "b[pow,add,absdiff]", "b[min,max,mul,add,sub]"])
 def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
-    monkeypatch.setattr(fates, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(cases, "_BLOCK", 1 << 12)
     names = [f"x{place}" for place in range(200)]
     grammar = replace(load_grammar("basic"), max_complexity=9)
     layers = parse_layers(layer, (), (), OPERATORS)
@@ -133,7 +121,7 @@ def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
     candidates, nodes = candidates_of(layers[0], structure, len(pool), {}), pool.nodes
     tracemalloc.start()
     try:
-        known = {"known": nodes.keys, "burdens": fates.burden(nodes.complexity), "grows": True, "banned": {}}
+        known = {"known": nodes.keys, "burdens": cases.burden(nodes.complexity), "grows": True, "banned": {}}
         fates.judge(candidates, structure, nodes, grammar, defined={}, **known)
         peak = tracemalloc.get_traced_memory()[1]
     finally:

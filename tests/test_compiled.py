@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numba
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 
 
 def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
