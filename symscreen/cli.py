@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from symscreen.cli_known import evaluate, reproduce
-from symscreen.cli_options import fit_options, read_top, screener_options, space_options
+from symscreen.cli_options import fit_options, read_top, screener_options, search_options, space_options
 from symscreen.cli_output import notify, progress_bar
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -108,6 +108,7 @@ def command() -> None:
     callback=read_top,
     help="How many classes to show; all shows every feature, unmerged.",
 )
+@search_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -128,6 +129,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
     Examples:
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
+      symscreen screen data.csv --layers ubb --search race --risk 1e-6
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline

@@ -13,7 +13,15 @@ from symscreen.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["fit_options", "read_counts", "read_ratios", "read_top", "screener_options", "space_options"]
+__all__ = [
+    "fit_options",
+    "read_counts",
+    "read_ratios",
+    "read_top",
+    "screener_options",
+    "search_options",
+    "space_options",
+]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 
@@ -121,6 +129,23 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say who scores, cuts and how often."""
     return _with(_SCREENERS, function)
+
+
+# fmt: off
+_SEARCH: tuple[Callable[..., Any], ...] = (
+    click.option("--search", type=click.Choice(["exact", "race", "sieve"]), default="exact",
+                 show_default=True,
+                 help="Score all features over all rows; or drop some early: race at a stated risk, "
+                      "sieve by a fixed schedule with an audit."),
+    click.option("--risk", metavar="P", type=float,
+                 help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
+)
+# fmt: on
+
+
+def search_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that say which features are scored over all rows."""
+    return _with(_SEARCH, function)
 
 
 # fmt: off

@@ -24,9 +24,9 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     -------
     callable
         Cached on disk; where neither the package's folder nor the user's home can be written, compiled anew
-        in each run.
+        in each run. A quotient by zero is infinite or NaN, as numpy's is.
     """
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba's word for having no place to cache
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, error_model="numpy")(function)

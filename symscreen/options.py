@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Mapping
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, get_args
 
 from symscreen.errors import OptionError, nearest
 from symscreen.grammar import load_grammar
-from symscreen.screeners import JointScreener, Screener, screeners_asked
+from symscreen.screeners import JointScreener, Screener, leaders_of, screeners_asked
+from symscreen.search import EXACT, Mode, Search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +36,11 @@ __all__ = [
     "read_limit",
     "read_memory",
     "read_schedule",
+    "read_search",
 ]
 
 _SHARE_OF_MEMORY = 0.8
+_RISK = 1e-6
 _CUT = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
 _SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
@@ -240,6 +243,71 @@ def check_capacity(screeners: Sequence[AnyScreener], prescreen: int, rows: int) 
             raise OptionError(
                 f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {rows:,} rows"
             )
+
+
+def read_search(
+    mode: str, risk: float | None, screeners: Sequence[AnyScreener], limit: int | None, rounds: int
+) -> Search:
+    """Read how the space is searched.
+
+    Parameters
+    ----------
+    mode : str
+        ``exact``, ``race`` or ``sieve``.
+    risk : float or None
+        Of a race; None for one in a million.
+    screeners : sequence of Screener or JointScreener
+        Those asked for.
+    limit : int or None
+        How many classes are shown; None for every feature.
+    rounds : int
+        Of the screen.
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    OptionError
+        If there is no such mode; if the risk is none, or nothing that races; or if a search that drops
+        features cannot give what is asked.
+
+    Examples
+    --------
+    >>> from symscreen.screeners import SCREENERS
+    >>> read_search("race", 0.01, [SCREENERS["t0"]], 20, 1)
+    Search(mode='race', risk=0.01)
+    """
+    modes = get_args(Mode)
+    if mode not in modes:
+        raise OptionError(f"search is {mode!r}{nearest(str(mode), modes)}; there are {', '.join(modes)}")
+    if risk is not None and mode != "race":
+        raise OptionError(f"risk is {risk!r}, but {mode} takes none: only --search race states a risk")
+    if mode == "exact":
+        return EXACT
+    if limit is None:
+        raise OptionError(
+            f"--top all shows every feature, and --search {mode} drops most: use --search exact"
+        )
+    if rounds > 1:
+        raise OptionError(
+            f"--rounds {rounds} needs every feature's place, and --search {mode} drops most: use --search "
+            "exact"
+        )
+    if mode == "sieve":
+        return Search("sieve")
+    leaders = leaders_of(screeners)
+    if not all(one.by_pairs for one in leaders):
+        names = ", ".join(one.name for one in leaders)
+        raise OptionError(
+            f"--search race has no bound for {names}: put t0 first among the column screeners, or use "
+            "--search sieve"
+        )
+    risk = _RISK if risk is None else risk
+    if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
+        raise OptionError(f"risk is {risk!r}; give a probability between 0 and 1, such as 1e-6")
+    return Search("race", float(risk))
 
 
 def read_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[Layer, ...], ...]:

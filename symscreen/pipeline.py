@@ -22,6 +22,7 @@ from symscreen.options import (
     read_limit,
     read_memory,
     read_schedule,
+    read_search,
 )
 from symscreen.result import Request, ScreenResult, chunk_size_for, plan_of, ranking, run_record
 from symscreen.rounds import Job, record_of, rounds_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from symscreen.models import FitResult
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
+    from symscreen.search import Mode
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
@@ -77,6 +79,8 @@ def screen(
     keep: int | str | Mapping[str, int] | None = None,
     cut: Screeners | None = None,
     rounds: int = 1,
+    search: Mode = "exact",
+    risk: float | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -129,8 +133,15 @@ def screen(
     rounds : int
         After each round but the last, the best model of as many found features as there were rounds is
         fitted, and the next screens what it leaves: weak additive terms come to light. At most 5.
+    search : {"exact", "race", "sieve"}
+        ``"exact"`` scores every feature over all rows. ``"race"`` drops features that some rows show not to
+        be among the best, but for a stated risk; it needs T0 to rank. ``"sieve"`` keeps a generous share of
+        the best in each of a few rounds; what that may have lost is estimated by an audit. The scores of what
+        is kept are exact in all of them.
+    risk : float, optional
+        Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
     seed : int
-        For whatever is random: folds, trees, permutations.
+        For whatever is random: folds, trees, permutations, the rows of a race or sieve.
     max_ram : str or int, optional
         Memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine's.
     jobs : int, optional
@@ -177,6 +188,7 @@ def screen(
         backend=backend,
         chunk_size=size or 0,
         progress=progress,
+        search=read_search(search, risk, asked, read_limit(top), rounds),
     )
     max_bytes = read_memory(max_ram)
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
@@ -207,6 +219,8 @@ def screen(
         "cut": [one.name for one in cutters],
         "cut_settings": _settings(cutters),
         "rounds": int(rounds),
+        "search": request.search.mode,
+        "risk": request.search.risk if request.search.mode == "race" else None,
         "seed": int(seed),
         "jobs": None if jobs is None else int(jobs),
         "chunk_size": size,

@@ -238,6 +238,8 @@ def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:
         further["joint"] = {
             one.name: _verdict_record(one, first.screened, leaders) for one in job.request.joint
         }
+    if first.screened.search is not None:
+        further["search"] = first.screened.search
     if job.cutters:
         further["cuts"] = [record for each in found for record in each.cuts]
     if len(found) > 1:

@@ -9,6 +9,8 @@ import numpy as np
 
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.prune import constant, only_rounding
+from symscreen.statistics.bounds import bounds
+from symscreen.statistics.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +55,13 @@ def rows_per_block(n: int, *, thin: bool = False) -> int:
 
 
 def blocks_of(
-    candidates: Candidates, pool: Pool, fates: NDArray[np.uint8], start: int, stop: int
+    candidates: Candidates,
+    pool: Pool,
+    fates: NDArray[np.uint8],
+    start: int,
+    stop: int,
+    *,
+    room: Room | None = None,
 ) -> Iterator[Block]:
     """Evaluate the kept candidates of a range, block by block.
 
@@ -62,11 +70,13 @@ def blocks_of(
     candidates : Candidates
         The layer.
     pool : Pool
-        The pool it is applied to; not one that only counts.
+        The pool it is applied to, with values.
     fates : uint8 array, shape (candidates.total,)
         What `judge` decided.
     start, stop : int
         The range of numbers.
+    room : Room, optional
+        Where values are put; those of a block are overwritten by the next.
 
     Yields
     ------
@@ -74,7 +84,7 @@ def blocks_of(
         In the order of the numbers. A feature's values do not depend on the block it is in.
     """
     for segment, first, last in candidates.parts(start, stop):
-        yield from _blocks(segment, pool, first + np.flatnonzero(fates[first:last] == Fate.KEPT))
+        yield from _blocks(segment, pool, first + np.flatnonzero(fates[first:last] == Fate.KEPT), room)
 
 
 def blocks_at(candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]) -> Iterator[Block]:
@@ -94,35 +104,56 @@ def blocks_at(candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]) ->
     """
     for segment in candidates.segments:
         first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count))
-        yield from _blocks(segment, pool, numbers[first:last])
+        yield from _blocks(segment, pool, numbers[first:last], None)
 
 
-def _blocks(segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Iterator[Block]:
+def _blocks(segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room | None) -> Iterator[Block]:
     rows = rows_per_block(pool.rows, thin=pool.thin)
     operator = pool.structure.operators[segment.code]
     for place in range(0, len(numbers), rows):
-        yield _evaluate(operator, segment, pool, numbers[place : place + rows])
+        some = numbers[place : place + rows]
+        yield _evaluate(operator, segment, pool, some, Room() if room is None else room)
 
 
-def _evaluate(operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64]) -> Block:
+def _evaluate(
+    operator: Operator, segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room
+) -> Block:
     left, right = segment.decode(numbers)
     held, first, second = pool.operands(left, right)
+    values = _values(operator, held, first, second, room)
+    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
+    bounds(values, low, high)
     with np.errstate(all="ignore"):
-        if operator.arity == 1:
-            values = operator.numeric(held[first])
-        else:
-            values = operator.numeric(held[first], held[second])
-        low, high = values.min(axis=1), values.max(axis=1)
         finite = np.isfinite(low) & np.isfinite(high)
         still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
         if operator.cancels:
             suspect = np.flatnonzero(
                 finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
             )
-            a, b = held[first[suspect]], held[second[suspect]]
-            still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
+            if len(suspect):
+                a, b = held[first[suspect]], held[second[suspect]]
+                still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
     good = finite & ~still
     lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
     if not good.all():
         numbers, values = numbers[good], values[good]
     return Block(numbers, values, lost)
+
+
+def _values(
+    operator: Operator,
+    held: NDArray[np.float64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    room: Room,
+) -> NDArray[np.float64]:
+    """Apply an operator to rows of values; in the room where it is one of numpy's own."""
+    shape = (len(left), held.shape[1])
+    arguments = []
+    for name, places in (("left argument", left), ("right argument", right))[: operator.arity]:
+        arguments.append(room.empty(name, shape, np.float64))
+        np.take(held, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
+    with np.errstate(all="ignore"):
+        if isinstance(operator.numeric, np.ufunc):
+            return np.asarray(operator.numeric(*arguments, out=arguments[0]))
+        return np.ascontiguousarray(operator.numeric(*arguments), dtype=np.float64)

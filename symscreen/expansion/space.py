@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.given import Given
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
+    from symscreen.statistics.room import Room
 
 __all__ = ["LayerCount", "Space"]
 
@@ -112,13 +113,15 @@ class Space:
         """Cut the numbers into ranges of a size; the plan is the same for every backend."""
         return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
 
-    def blocks(self, start: int, stop: int) -> Iterator[Block]:
-        """Compute the features of a range of numbers, block by block, in order."""
+    def blocks(self, start: int, stop: int, room: Room | None = None) -> Iterator[Block]:
+        """Compute the features of a range of numbers, block by block, in order.
+
+        In a room, the values of a block are overwritten by the next.
+        """
         yield from self._blocks_at_hand(np.arange(start, min(stop, self.at_hand)))
         shift = self.at_hand
-        for block in blocks_of(
-            self.candidates, self.pool, self.fates, max(start - shift, 0), max(stop - shift, 0)
-        ):
+        first, last = max(start - shift, 0), max(stop - shift, 0)
+        for block in blocks_of(self.candidates, self.pool, self.fates, first, last, room=room):
             yield Block(block.numbers + shift, block.values, block.lost)
 
     def blocks_at(self, numbers: NDArray[np.int64]) -> Iterator[Block]:

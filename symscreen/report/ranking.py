@@ -60,11 +60,28 @@ def _names(result: ScreenResult) -> list[str]:
 
 
 def _scored(result: ScreenResult) -> str:
-    data = result.record["data"]
+    data, search = result.record["data"], result.record.get("search")
+    several = _count(result.scored, "feature")
+    if search is not None:
+        how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
+        several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
     return (
-        f"{_count(result.scored, 'feature')} of {_count(len(data['inputs']), 'input')} scored against "
+        f"{several} of {_count(len(data['inputs']), 'input')} scored against "
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
     )
+
+
+def _audited(result: ScreenResult) -> list[str]:
+    """Say what a sieve may have lost."""
+    audit = result.record.get("search", {}).get("audit")
+    if audit is None or not audit["sampled"]:
+        return []
+    found = (
+        f"audit: {audit['lost']:,} of {audit['sampled']:,} dropped features drawn at random are as good as "
+        f"the last one shown; so are at most {audit['at_most']:,.0f} of all {audit['dropped']:,} dropped, at "
+        "95 % confidence."
+    )
+    return [found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +209,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         )
     if "place_alone" in result.table:
         lines[-1] += " alone: its place in the first round, among all features."
+    lines += _audited(result)
     if "t0" in names:
         delta = result.scale
         free = "; either end is good" if options["sign"] == "free" else ""

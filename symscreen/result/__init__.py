@@ -7,7 +7,7 @@ from symscreen.result.plan import Plan, plan_of
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
-from symscreen.result.screened import Request, Screened, leaders_of, screened
+from symscreen.result.screened import Request, Screened, screened
 from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "best_of",
     "chunk_size_for",
     "cut_of",
-    "leaders_of",
     "places_in",
     "plan_of",
     "ranking",

@@ -12,9 +12,8 @@ from symscreen.expansion import Cut, Fate
 from symscreen.result.joint import judged, show
 from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.screened import leaders_of
 from symscreen.result.stream import final_classes, streamed, with_margin
-from symscreen.screeners import Screener
+from symscreen.screeners import Screener, leaders_of
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:

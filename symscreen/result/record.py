@@ -112,7 +112,8 @@ def run_record(
     for fate, number in lost.items():
         if number:
             pruned[REASONS[fate]] = pruned.get(REASONS[fate], 0) + number
-    layers[-1]["features"] = scored
+    # a search computes only what it keeps: of the rest it is not known how many are defined
+    layers[-1]["features"] = space.size - sum(lost.values())
     return {
         "format": RECORD_FORMAT,
         "symscreen": metadata.version("symscreen"),

@@ -10,6 +10,7 @@ import numpy as np
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features
+from symscreen.statistics.room import Room
 from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
@@ -97,12 +98,13 @@ class Scorer:
         lists = [[none_kept(len(self.screeners))] for _ in self.keeps]
         scored = 0
         lost: dict[Fate, int] = {}
-        for block in self.space.blocks(*chunk):
+        room = Room()
+        for block in self.space.blocks(*chunk, room):
             for fate, count in block.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
             scored += len(block.numbers)
             if len(block.numbers):
-                self._extend(lists, block.numbers, block.values)
+                self._extend(lists, block.numbers, block.values, room)
         kept = [joined(parts) for parts in lists]
         for place, keep in enumerate(self.keeps):
             if keep.limit is not None:
@@ -110,10 +112,10 @@ class Scorer:
         return Scored(tuple(kept), scored, lost)
 
     def _extend(
-        self, lists: list[list[Kept]], numbers: NDArray[np.int64], values: NDArray[np.float64]
+        self, lists: list[list[Kept]], numbers: NDArray[np.int64], values: NDArray[np.float64], room: Room
     ) -> None:
         """Add a block's features to each list that has room for them."""
-        ordered = order_features(values)
+        ordered = order_features(values, room)
         known: dict[int, NDArray[np.float64]] = {}
         for place, keep in enumerate(self.keeps):
             screener = self.screeners[keep.by]

@@ -13,11 +13,12 @@ from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import final_classes, streamed, with_margin
-from symscreen.screeners import T0, XI, JointScreener, Screener
+from symscreen.screeners import JointScreener, Screener, leaders_of
+from symscreen.search import EXACT, Search, Wanted, audited, searched
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import ClassKind
     from symscreen.screeners import Sign
+    from symscreen.search import Searched
     from symscreen.statistics.order import Ordered
 
-__all__ = ["Request", "Screened", "leaders_of", "screened"]
+__all__ = ["Request", "Screened", "screened"]
 
 _VALUES_AT_A_TIME = 1 << 22
 
@@ -57,6 +59,8 @@ class Request:
         Candidates a task.
     progress : callable, optional
         Called with (candidates done, candidates in all).
+    search : Search
+        Whether every feature is scored over all rows.
 
     Raises
     ------
@@ -73,6 +77,7 @@ class Request:
     backend: Backend
     chunk_size: int
     progress: Callable[[int, int], None] | None = None
+    search: Search = EXACT
 
     def __post_init__(self) -> None:
         whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
@@ -113,6 +118,8 @@ class Screened:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    search : dict or None
+        What the record tells of a search that did not score every feature.
     """
 
     kept: Kept
@@ -121,24 +128,7 @@ class Screened:
     comparison: Comparison | None
     scored: int
     lost: dict[Fate, int]
-
-
-def leaders_of(screeners: tuple[Screener | JointScreener, ...]) -> tuple[Screener, ...]:
-    """Return the column screeners that choose what joint ones are shown.
-
-    Parameters
-    ----------
-    screeners : tuple of Screener or JointScreener
-        Those asked for.
-
-    Returns
-    -------
-    tuple of Screener
-        The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
-        does not see a relation that turns.
-    """
-    asked = tuple(one for one in screeners if isinstance(one, Screener))
-    return asked[:1] or (T0, XI)
+    search: dict[str, Any] | None = None
 
 
 def kinds_shown(request: Request) -> list[ClassKind]:
@@ -169,6 +159,47 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     first, several = request.screeners[0], len(request.screeners) > 1
     kinds = kinds_shown(request)
     ranks_all = request.limit is None or isinstance(first, Screener)
+    keeps = _keeps(request, kinds, ranks_all=ranks_all)
+    search = None
+    if request.search.mode != "exact":
+        search = searched(
+            space,
+            response,
+            _wanted(keeps, request),
+            request.search,
+            seed=request.seed,
+            backend=request.backend,
+        )
+    left = space if search is None else search.space
+    scorer = Scorer(left, response, request.columns, request.sign, keeps)
+    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+    lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
+    showings = {}
+    for kind in kinds:
+        showing = show([next(lists) for _ in request.leaders], left, request.prescreen, kind)
+        showings[kind] = recounted(showing, request.leaders, left, request.backend, request.chunk_size)
+    verdicts = {
+        one.name: judged(one, showings[one.blind_to], response, seed=request.seed, jobs=request.jobs)
+        for one in request.joint
+        if len(showings[one.blind_to].kept)
+    }
+    main = outcome.kept[0] if ranks_all else none_kept(len(request.columns))
+    kept = _ranking(main, left, request, verdicts)
+    comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
+    told = None if search is None else search.record
+    if search is not None and request.search.mode == "sieve":
+        told = search.record | {
+            "audit": _audit(space, search, response, request, keep=keeps[0], kept=outcome.kept[0])
+        }
+    kept, columns = _with_verdicts(
+        kept, left, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
+    )
+    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told)
+
+
+def _keeps(request: Request, kinds: Sequence[ClassKind], *, ranks_all: bool) -> tuple[Keep, ...]:
+    """Say which lists are kept while the space streams by: the ranking first, then what is shown."""
+    first = request.screeners[0]
     keeps = []
     if ranks_all:
         mirrored = isinstance(first, JointScreener) or request.sign == "free"
@@ -176,25 +207,27 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
         keeps.append(Keep(0, first.blind_to, mirrored, limit))
     margin, leaders = with_margin(request.prescreen), range(len(request.leaders))
     keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in leaders]
-    scorer = Scorer(space, response, request.columns, request.sign, tuple(keeps))
-    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
-    lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
-    showings = {}
-    for kind in kinds:
-        showing = show([next(lists) for _ in leaders], space, request.prescreen, kind)
-        showings[kind] = recounted(showing, request.leaders, space, request.backend, request.chunk_size)
-    verdicts = {
-        one.name: judged(one, showings[one.blind_to], response, seed=request.seed, jobs=request.jobs)
-        for one in request.joint
-        if len(showings[one.blind_to].kept)
-    }
-    main = outcome.kept[0] if ranks_all else none_kept(len(request.columns))
-    kept = _ranking(main, space, request, verdicts)
-    comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
-    kept, columns = _with_verdicts(
-        kept, space, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
-    )
-    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost)
+    return tuple(keeps)
+
+
+def _wanted(keeps: Sequence[Keep], request: Request) -> list[Wanted]:
+    """Say what a search is for: the longest list of each screener and sign."""
+    limits: dict[tuple[int, Sign], int] = {}
+    for keep in keeps:
+        own = (keep.by, "free" if keep.mirrored else request.sign)
+        limits[own] = max(limits.get(own, 0), keep.limit or 0)
+    return [Wanted(request.columns[by], sign, limit) for (by, sign), limit in limits.items()]
+
+
+def _audit(
+    space: Space, search: Searched, response: Response, request: Request, *, keep: Keep, kept: Kept
+) -> dict[str, Any]:
+    """Estimate what the first list lost: features as good as the last of those that were wanted."""
+    wanted = request.limit if isinstance(request.screeners[0], Screener) else request.prescreen
+    best = np.sort(kept.loss)[:wanted]
+    loss = float(best[-1]) if len(best) else -1.0
+    first = _wanted([keep], request)[0]
+    return audited(space, search, response, first, loss=loss, seed=request.seed, backend=request.backend)
 
 
 def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> Kept:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from symscreen.errors import OptionError, nearest
 from symscreen.screeners.base import Screener
+from symscreen.screeners.dependence import XI
+from symscreen.screeners.divergence import T0
 from symscreen.screeners.joint import JointScreener
 from symscreen.screeners.registry import SCREENERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["screeners_asked"]
+__all__ = ["leaders_of", "screeners_asked"]
 
 AnyScreener = Screener | JointScreener
 
@@ -156,3 +158,21 @@ def _require_extra(screener: AnyScreener) -> None:
             raise OptionError(
                 f"the screener {screener.name} needs {module}: pip install 'symscreen[{extra}]'"
             )
+
+
+def leaders_of(screeners: Sequence[AnyScreener]) -> tuple[Screener, ...]:
+    """Return the column screeners that choose what joint ones are shown.
+
+    Parameters
+    ----------
+    screeners : sequence of Screener or JointScreener
+        Those asked for.
+
+    Returns
+    -------
+    tuple of Screener
+        The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
+        does not see a relation that turns.
+    """
+    asked = tuple(one for one in screeners if isinstance(one, Screener))
+    return asked[:1] or (T0, XI)

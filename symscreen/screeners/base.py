@@ -60,6 +60,10 @@ class Screener:
     loss_of_score : callable
         (scores as shown, Δ, sign) to the loss, for rankings that were written and read back; Δ is Gini's
         mean difference of the response. By default that of a coefficient in [−1, 1].
+    by_pairs : bool
+        Whether the loss is twice the chance that a feature orders against the response a pair of rows that
+        is drawn with a probability in proportion to |y_i − y_j|, ties counting half. Then a few pairs tell of
+        it at a known risk, and it can be raced (`symscreen.search`).
     """
 
     name: str
@@ -75,6 +79,7 @@ class Screener:
     source: str
     score: Callable[[Scores, Response], Scores] = _as_they_are
     loss_of_score: Callable[[Scores, float, Sign], Scores] = _of_coefficient
+    by_pairs: bool = False
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:

@@ -48,4 +48,5 @@ T0 = Screener(
     fails="where the relation turns, as |x| does about 0; use xi there",
     cost="O(n log n) a feature",
     source="Luo and Li 2024, eq. 18",
+    by_pairs=True,
 )

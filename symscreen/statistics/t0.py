@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.compiled import kernel
+from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from symscreen.response import Response
     from symscreen.statistics.order import Ordered
 
+    Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
 __all__ = ["gini_mean_difference", "ranking_metric", "t0_of"]
 
+_1, _2, _3, _4, _5, _6, _7 = (np.uint64(k) for k in range(1, 8))
 _BLOCK = 1024  # partial sums over this many rows keep the rounding error far below 1e-12·Δ at any n
 
 
@@ -71,7 +74,7 @@ def ranking_metric(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     float64 array, shape (m,)
         In [−Δ, Δ], in the response's unit; of mirrored ranks exactly the negative.
     """
-    return _metric(ordered.doubled_ranks, response)
+    return _metric(ordered.order, ordered.values, ordered.tied, response)
 
 
 def gini_mean_difference(response: Response) -> float:
@@ -87,30 +90,46 @@ def gini_mean_difference(response: Response) -> float:
     float
         Δ > 0, in the response's unit; T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
-    return float(_metric(response.doubled_ranks[None, :].astype(np.int32), response)[0])
+    n = response.n
+    rows = np.arange(n, dtype=np.int32)[None, :]
+    return float(_metric(rows, response.values[None, :], np.array([not response.untied]), response)[0])
 
 
-def _metric(doubled_ranks: NDArray[np.int32], response: Response) -> NDArray[np.float64]:
+def _metric(
+    order: NDArray[np.int32], values: NDArray[np.float64], tied: NDArray[np.bool_], response: Response
+) -> NDArray[np.float64]:
     n = response.n
     centred, exponent = response.centred
-    sums = np.empty(len(doubled_ranks))
-    _kernel(doubled_ranks, response.group, response.untied, centred, sums)
+    sums = np.empty(len(order))
+    _kernel(order, values, tied, response.group, response.untied, centred, sums)
     return np.asarray(np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent))
 
 
 @kernel
-def _kernel(doubled_ranks: Rows, group: Whole, untied: bool, centred: Values, out: Values) -> None:
-    m, n = doubled_ranks.shape
+def _kernel(
+    order: Rows, values: Values, tied: Flags, group: Whole, untied: bool, centred: Values, out: Values
+) -> None:
+    m, n = order.shape
+    steps = np.empty(n)
+    for k in range(n):
+        steps[k] = 2 * k + 1 - n  # of the row in place k: twice its rank, less n + 1
     weights = np.empty(centred.size)
+    doubled = np.empty(n, dtype=np.int32)
     for f in range(m):
-        if untied:
-            for i in range(n):
-                weights[i] = doubled_ranks[f, i] - (n + 1)
+        rows = order[f]
+        if untied and not tied[f]:
+            for k in range(n):
+                weights[np.uint32(rows[k])] = steps[k]
         else:
             # whole-number sums over tied responses: the result cannot depend on the order of their rows
             weights[:] = 0.0
-            for i in range(n):
-                weights[group[i]] += doubled_ranks[f, i] - (n + 1)
+            if tied[f]:
+                rank(rows, values[f], doubled)
+                for i in range(n):
+                    weights[group[i]] += doubled[i] - (n + 1)
+            else:
+                for k in range(n):
+                    weights[group[rows[k]]] += steps[k]
         out[f] = _dot(centred, weights)
 
 
@@ -121,16 +140,17 @@ def _dot(a: Values, b: Values) -> float:
         stop = min(start + _BLOCK, a.size)
         even = start + (stop - start) // 8 * 8
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        for i in range(start, even, 8):  # eight sums run side by side; their order is fixed
+        for first in range(start, even, 8):  # eight sums run side by side; their order is fixed
+            i = np.uint64(first)  # an index that cannot be negative is not checked for counting from the end
             s0 += a[i] * b[i]
-            s1 += a[i + 1] * b[i + 1]
-            s2 += a[i + 2] * b[i + 2]
-            s3 += a[i + 3] * b[i + 3]
-            s4 += a[i + 4] * b[i + 4]
-            s5 += a[i + 5] * b[i + 5]
-            s6 += a[i + 6] * b[i + 6]
-            s7 += a[i + 7] * b[i + 7]
-        for i in range(even, stop):
-            s0 += a[i] * b[i]
+            s1 += a[i + _1] * b[i + _1]
+            s2 += a[i + _2] * b[i + _2]
+            s3 += a[i + _3] * b[i + _3]
+            s4 += a[i + _4] * b[i + _4]
+            s5 += a[i + _5] * b[i + _5]
+            s6 += a[i + _6] * b[i + _6]
+            s7 += a[i + _7] * b[i + _7]
+        for last in range(even, stop):
+            s0 += a[last] * b[last]
         total += ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
     return total

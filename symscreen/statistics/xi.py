@@ -49,29 +49,40 @@ def xi_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     at_least = response.at_least.astype(np.float64)  # whole numbers would overflow beyond three million rows
     scale = 2.0 * float(np.sum(at_least * (response.n - at_least)))
     out = np.empty(len(ordered.order))
-    _kernel(ordered.order, ordered.doubled_ranks, ordered.tied, response.at_most, scale, out)
+    _kernel(ordered.order, ordered.values, ordered.tied, response.at_most, response.untied, scale, out)
     return out
 
 
 @kernel
-def _kernel(order: Rows, doubled_ranks: Rows, tied: Flags, at_most: Whole, scale: float, out: Values) -> None:
+def _kernel(
+    order: Rows, values: Values, tied: Flags, at_most: Whole, untied: bool, scale: float, out: Values
+) -> None:
     m, n = order.shape
     r = np.empty(n, dtype=np.int64)
     for f in range(m):
-        for k in range(n):
-            r[k] = at_most[order[f, k]]
+        rows = order[f]
+        if tied[f] or not untied:
+            for k in range(n):
+                r[k] = at_most[np.uint32(rows[k])]
         if tied[f]:
-            total = _expected(r, order[f], doubled_ranks[f])
+            total = _expected(r, rows, values[f])
+        elif untied:  # then r is the row number and one
+            total = _steps(rows)
         else:
-            steps = 0
-            for k in range(n - 1):
-                steps += abs(r[k + 1] - r[k])
-            total = float(steps)
+            total = _steps(r)
         out[f] = 1.0 - n * total / scale
 
 
 @kernel
-def _expected(r: Whole, rows: Rows, doubled: Rows) -> float:
+def _steps(r: Rows | Whole) -> float:
+    total = 0
+    for k in range(r.size - 1):
+        total += abs(r[k + 1] - r[k])
+    return float(total)
+
+
+@kernel
+def _expected(r: Whole, rows: Rows, z: Values) -> float:
     """Expect Σ|r_{i+1} − r_i| over all orders of the tied rows.
 
     Inside a group of tied rows r ascends already, because rows stand in the order of y. Groups are taken
@@ -81,7 +92,7 @@ def _expected(r: Whole, rows: Rows, doubled: Rows) -> float:
     first = np.empty(n + 1, dtype=np.int64)
     groups = 0
     for k in range(n):
-        if k == 0 or doubled[rows[k]] != doubled[rows[k - 1]]:
+        if k == 0 or z[rows[k]] != z[rows[k - 1]]:
             first[groups] = k
             groups += 1
     first[groups] = n

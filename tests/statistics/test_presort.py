@@ -10,80 +10,95 @@ from scipy.stats import rankdata
 from symscreen.statistics import presort
 from symscreen.statistics.order import order_features
 from symscreen.statistics.presort import presorted
+from symscreen.statistics.room import Room
 
 DRAWS = {
     "normal": lambda rng, n: rng.normal(size=n),
     "product": lambda rng, n: rng.normal(size=n) * rng.normal(size=n),
     "ratio": lambda rng, n: rng.normal(size=n) / rng.normal(size=n),
     "uniform": lambda rng, n: rng.uniform(size=n),
-    "lognormal": lambda rng, n: np.exp(3 * rng.normal(size=n)),
+    "lognormal": lambda rng, n: np.exp(5 * rng.normal(size=n)),
+    "two sides": lambda rng, n: np.exp(5 * rng.normal(size=n)) * rng.choice([-1.0, 1.0], n),
     "rounded": lambda rng, n: np.round(rng.normal(size=n), 2),
     "whole": lambda rng, n: rng.integers(0, n, n).astype(float),
+    "few": lambda rng, n: rng.integers(-1, 2, n).astype(float),
     "sorted": lambda rng, n: np.sort(rng.normal(size=n)),
     "falling": lambda rng, n: -np.sort(rng.normal(size=n)),
     "huge": lambda rng, n: rng.uniform(-1.0, 1.0, n) * 1.7e308,
     "tiny": lambda rng, n: rng.integers(0, n, n) * 5e-324,
+    "zeros": lambda rng, n: rng.choice([0.0, -0.0, 1e-310, -1e-310], n),
     "offset": lambda rng, n: 1e15 + rng.normal(size=n),
+    "neighbours": lambda rng, n: 1.0 + rng.permutation(n) * np.finfo(float).eps,
+    "constant": lambda rng, n: np.full(n, rng.normal()),
     "constant but one": lambda rng, n: rng.permutation(n) // (n - 1) + 0.0,
+    "one far out": lambda rng, n: np.where(np.arange(n) == n // 3, 1e300, rng.normal(size=n)),
+    "two far out": lambda rng, n: np.concatenate(([-1e9, 1e9], rng.normal(size=n - 2))),
 }
 
 
-def _is_right(z, order, doubled, tied):
+def _is_right(z, order, tied):
     assert np.array_equal(order, np.argsort(z, kind="stable"))
-    assert np.array_equal(doubled, 2 * rankdata(z))
     assert bool(tied) == (len(np.unique(z)) < len(z))
 
 
 def _presorted(values):
-    order, doubled = np.empty(values.shape, np.int32), np.empty(values.shape, np.int32)
-    tied = np.empty(len(values), dtype=bool)
-    return presorted(values, order, doubled, tied), order, doubled, tied
+    order, tied = np.empty(values.shape, np.int32), np.empty(len(values), dtype=bool)
+    return presorted(values, order, tied, Room()), order, tied
 
 
-@pytest.mark.parametrize("n", [1500, 1999, 5000])
-@pytest.mark.parametrize("kind", DRAWS)
-def test_long_columns_are_put_in_full_order(kind, n, rng):
-    values = np.stack([DRAWS[kind](rng, n) for _ in range(3)])
+SIZES = [2, 3, 4, 5, 128, 129, 255, 256, 257, 511, 512, 513, 514, 1000, 1024, 1025, 1499, 1500, 4097]
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_columns_of_every_kind_are_put_in_full_order(n, rng):
+    kinds = [draw for draw in DRAWS.values() for _ in range(2)]
+    values = np.stack([draw(rng, n) for draw in kinds])[rng.permutation(len(kinds))]
     ordered = order_features(values)
-    for f in range(3):
-        _is_right(values[f], ordered.order[f], ordered.doubled_ranks[f], ordered.tied[f])
+    for z, order, doubled, tied in zip(
+        values, ordered.order, ordered.doubled_ranks, ordered.tied, strict=True
+    ):
+        _is_right(z, order, tied)
+        assert np.array_equal(doubled, 2 * rankdata(z))
 
 
+@pytest.mark.parametrize("n", [100, 500, 600, 2000])
 @pytest.mark.parametrize(
-    "kind", ["normal", "product", "uniform", "rounded", "sorted", "falling", "whole", "offset"]
+    "kind", ["normal", "product", "ratio", "uniform", "rounded", "sorted", "falling", "whole", "offset"]
 )
-def test_values_that_spread_are_not_left(kind, rng):
-    values = np.stack([DRAWS[kind](rng, 2000) for _ in range(5)])
+def test_values_that_spread_are_not_left(kind, n, rng):
+    values = np.stack([DRAWS[kind](rng, n) for _ in range(5)])
     assert _presorted(values)[0].size == 0
 
 
-@pytest.mark.parametrize("kind", ["huge", "tiny", "constant but one"])
-def test_values_that_cannot_be_dealt_are_left_and_the_others_are_not(kind, rng):
-    values = np.stack([rng.normal(size=1600), DRAWS[kind](rng, 1600), rng.uniform(size=1600)])
-    left, order, doubled, tied = _presorted(values)
-    assert left.tolist() == [1]
-    for f in (0, 2):
-        _is_right(values[f], order[f], doubled[f], tied[f])
+@pytest.mark.parametrize("n", [60, 1600])
+@pytest.mark.parametrize("kind", ["huge", "tiny", "one far out"])
+def test_values_that_places_do_not_tell_apart_are_left_and_the_others_are_not(kind, n, rng):
+    values = np.stack([rng.normal(size=n), DRAWS[kind](rng, n), rng.uniform(size=n)])
+    values[1, 0] = -values[1, 0]
+    left, order, tied = _presorted(values)
+    assert set(left.tolist()) <= {1}
+    for f in np.setdiff1d(np.arange(3), left):
+        _is_right(values[f], order[f], tied[f])
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 crowded = st.sampled_from([0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0), -1.0, 5e-324, 0.5])
 blocks = arrays(
-    np.float64, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=60), elements=finite | crowded
+    np.float64, array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=60), elements=finite | crowded
 )
 
 
-@given(blocks)
-def test_whatever_is_not_left_is_right(values):
-    known = presort._FEWEST
-    presort._FEWEST = 1
-    try:
-        left, order, doubled, tied = _presorted(values)
-    finally:
-        presort._FEWEST = known
+@pytest.mark.parametrize("undealt", [presort.WIDTH, 1])
+@given(values=blocks)
+def test_whatever_is_not_left_is_right(undealt, values):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(presort, "_UNDEALT", undealt)
+        left, order, tied = _presorted(values)
     for f in np.setdiff1d(np.arange(len(values)), left):
-        _is_right(values[f], order[f], doubled[f], tied[f])
+        _is_right(values[f], order[f], tied[f])
 
 
-def test_few_rows_are_left(rng):
-    assert _presorted(rng.normal(size=(4, 100)))[0].tolist() == [0, 1, 2, 3]
+def test_row_numbers_that_leave_no_room_for_places_are_left(monkeypatch, rng):
+    monkeypatch.setattr(presort, "_MOST_BITS", 6)
+    assert _presorted(rng.normal(size=(4, 65)))[0].tolist() == [0, 1, 2, 3]
+    assert _presorted(rng.normal(size=(4, 64)))[0].size == 0

@@ -1,0 +1,144 @@
+"""Candidates at a few rows: computed without the rest, and read through a look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.expansion import Fate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.backends import Backend
+    from symscreen.expansion import Space
+    from symscreen.search.looks import Look
+
+    Numbers = NDArray[np.int64]
+    Values = NDArray[np.float64]
+
+__all__ = ["Glanced", "glance", "glance_at", "most_columns"]
+
+_TASK = 1 << 15  # candidates a task
+_POOL_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Glanced:
+    """What a look tells of some candidates.
+
+    Parameters
+    ----------
+    numbers : int64 array, shape (k,)
+        Their numbers in the layer, ascending.
+    told : float64 array, shape (k,)
+        What the look told of each, summed over its batches.
+    """
+
+    numbers: NDArray[np.int64]
+    told: NDArray[np.float64]
+
+    def take(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Glanced:
+        """Return some of them."""
+        return Glanced(self.numbers[chosen], self.told[chosen])
+
+
+def most_columns(space: Space) -> int:
+    """Return at how many rows the whole pool can be held at a time."""
+    return max(64, _POOL_BYTES // (8 * max(1, len(space.pool))))
+
+
+def glance_at(space: Space, numbers: Numbers, look: Look, backend: Backend) -> Values:
+    """Look at some candidates.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    numbers : int64 array, shape (k,)
+        Candidates of its last layer, ascending.
+    look : Look
+        What to look at.
+    backend : Backend
+        Where candidates are computed.
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        What the look tells, summed over its batches; NaN where a value is not finite. The same for every
+        backend.
+    """
+    told = np.zeros(len(numbers))
+    slices = [(start, min(start + _TASK, len(numbers))) for start in range(0, len(numbers), _TASK)]
+    for rows in look.rows:
+        seer = _Seer(space, space.pool.at(rows), look)
+
+        def of_slice(part: tuple[int, int], seer: _Seer = seer) -> Values:
+            return seer.told(numbers[part[0] : part[1]])
+
+        for (start, stop), found in zip(slices, backend.map(of_slice, slices), strict=True):
+            told[start:stop] += found
+    return told
+
+
+def glance(space: Space, look: Look, limit: float, backend: Backend) -> tuple[Glanced, int]:
+    """Look at all candidates of a space, and keep those that look good enough.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    look : Look
+        Of one batch.
+    limit : float
+        The largest loss that stays.
+    backend : Backend
+        Where candidates are computed.
+
+    Returns
+    -------
+    Glanced
+        Those that stay.
+    int
+        How many candidates were looked at and defined.
+    """
+    (rows,) = look.rows
+    seer = _Seer(space, space.pool.at(rows), look)
+    total = space.candidates.total
+
+    def of_range(part: tuple[int, int]) -> tuple[Glanced, int]:
+        numbers = part[0] + np.flatnonzero(space.fates[part[0] : part[1]] == Fate.KEPT)
+        told = seer.told(numbers)
+        with np.errstate(invalid="ignore"):
+            stay = np.flatnonzero(look.settle(told) <= limit)
+        return Glanced(numbers[stay], told[stay]), int((~np.isnan(told)).sum())
+
+    ranges = [(start, min(start + _TASK, total)) for start in range(0, total, _TASK)]
+    found = list(backend.map(of_range, ranges))
+    numbers = [part.numbers for part, _ in found]
+    told = [part.told for part, _ in found]
+    none = np.zeros(0)
+    kept = Glanced(np.concatenate([none.astype(np.int64), *numbers]), np.concatenate([none, *told]))
+    return kept, sum(seen for _, seen in found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seer:
+    """Computes candidates at the rows where the pool's values are at hand."""
+
+    space: Space
+    pool: Values
+    look: Look
+
+    def told(self, numbers: Numbers) -> Values:
+        """Return what the look tells of candidates, in their order."""
+        parts = [np.zeros(0)]
+        operators = self.space.pool.structure.operators
+        for segment in self.space.candidates.segments:
+            first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count)).tolist()
+            if first < last:
+                places = segment.decode(numbers[first:last])
+                parts.append(self.look.tell(operators[segment.code], self.pool, *places))
+        return np.concatenate(parts)

@@ -1,0 +1,63 @@
+"""Arrays that one thread uses again from block to block.
+
+A fresh array of a megabyte is mapped and given back by the system each time: touching its pages costs as
+much as sorting what it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["Room"]
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Room for the arrays of one block after another, in one thread.
+
+    What is made in it is overwritten by the next of the same name.
+
+    Parameters
+    ----------
+    held : dict of str to uint8 array
+        What there is so far, by name.
+    """
+
+    held: dict[str, NDArray[np.uint8]] = field(default_factory=dict)
+
+    def empty(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array with arbitrary content.
+
+        Parameters
+        ----------
+        name : str
+            Whose room it is.
+        shape : tuple of int
+            Of the array.
+        dtype : dtype
+            Of the array.
+
+        Returns
+        -------
+        array
+            C-contiguous; valid until the name is asked for again.
+
+        Examples
+        --------
+        >>> room = Room()
+        >>> first = room.empty("keys", (4, 2), np.uint32)
+        >>> np.shares_memory(first, room.empty("keys", (3, 2), np.uint32))
+        True
+        """
+        dtype = np.dtype(dtype)
+        size = prod(shape) * dtype.itemsize
+        if name not in self.held or self.held[name].size < size:
+            self.held[name] = np.empty(size, dtype=np.uint8)
+        return self.held[name][:size].view(dtype).reshape(shape)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import numpy as np
+
+from symscreen.statistics.order import order_features
+from symscreen.statistics.room import Room
+
+
+def test_an_array_has_the_shape_and_kind_asked_for():
+    room = Room()
+    for shape, dtype in [((3, 4), np.float64), ((0, 7), np.int32), ((100,), np.bool_), ((2, 2), np.uint32)]:
+        array = room.empty("one", shape, dtype)
+        assert array.shape == shape
+        assert array.dtype == dtype
+        assert array.flags.c_contiguous
+        assert array.flags.writeable
+
+
+def test_names_have_their_own_room_and_a_name_has_one():
+    room = Room()
+    first, other = room.empty("one", (5, 5), np.int64), room.empty("two", (5, 5), np.int64)
+    assert not np.shares_memory(first, other)
+    assert np.shares_memory(first, room.empty("one", (2, 3), np.float64))
+
+
+def test_blocks_in_one_room_are_what_they_are_alone(rng):
+    room = Room()
+    for m, n in [(5, 30), (9, 700), (2, 3), (9, 30), (4, 513)]:
+        values = np.round(rng.normal(size=(m, n)), 2)
+        values[0] = np.exp(50 * values[0])
+        again, alone = order_features(values, room), order_features(values)
+        for name in ("order", "doubled_ranks", "tied"):
+            assert np.array_equal(getattr(again, name), getattr(alone, name))
