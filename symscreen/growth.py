@@ -41,9 +41,11 @@ class Growth:
         How many features stay after each kind of layer; a kind that is not named is not cut. None where the
         screeners that cut say themselves what stays.
     max_bytes : int or None
-        The memory allowed.
+        The memory that this process may take.
     spread : callable
         As in `expand`; the backend's `map`.
+    beside : int
+        What scoring will take beside pool and candidates, in bytes.
     """
 
     grammar: Grammar
@@ -53,6 +55,7 @@ class Growth:
     keeps: Mapping[str, int] | None
     max_bytes: int | None
     spread: Spread = map
+    beside: int = 0
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -98,6 +101,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         also=growth.also,
         cut=None if request is None else cut,
         max_bytes=growth.max_bytes,
+        beside=growth.beside,
         spread=growth.spread,
     )
     return space, tuple(told)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import SpaceError
+from symscreen.expansion import require
 from symscreen.expression import evaluate, to_text
 from symscreen.growth import Growth, grown
 from symscreen.models import residual_of
-from symscreen.result import places_in, screened, with_margin
+from symscreen.result import places_in, scoring_bytes, screened, with_margin
 from symscreen.screeners import JointScreener, Screener
 from symscreen.table import with_response
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from symscreen.table import Table
 
 __all__ = ["Job", "Round", "record_of", "rounds_of"]
-
-_BYTES_A_FEATURE = 1000  # a row of the table with its expression
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +192,14 @@ def _places(
 def _one_round(table: Table, job: Job) -> Round:
     cut = replace(job.request, screeners=job.cutters) if job.cutters else None
     growth = Growth(
-        job.grammar, job.pool_kind, job.also, cut, job.keeps, job.max_bytes, job.request.backend.map
+        job.grammar,
+        job.pool_kind,
+        job.also,
+        cut,
+        job.keeps,
+        job.max_bytes,
+        spread=job.request.backend.map,
+        beside=scoring_bytes(table.response.n, job.request),
     )
     space, cuts = grown(table, growth, job.layers)
     _require_room(space, job)
@@ -203,17 +208,20 @@ def _one_round(table: Table, job: Job) -> Round:
 
 
 def _require_room(space: Space, job: Job) -> None:
-    """Refuse a ranking that would not fit: its own rows and, to compare them, its features' values."""
-    limit, shared = job.request.limit, 4 * 8 * space.rows
-    shown = space.size if limit is None else min(space.size, with_margin(limit))
-    needed = shown * (_BYTES_A_FEATURE + (0 if limit is None else shared))
-    if len(job.request.screeners) > 1 or job.request.joint:
-        needed += min(space.size, with_margin(job.request.prescreen)) * shared
-    if job.max_bytes is not None and needed > job.max_bytes:
-        raise SpaceError(
-            f"keeping {shown:,} features would take {needed / 1e9:.1f} GB, {job.max_bytes / 1e9:.1f} GB are "
-            "allowed: ask for fewer with --top or --prescreen, or raise --max-ram"
-        )
+    """Refuse a ranking that would not fit, now that it is known how many features there are."""
+    request = job.request
+    needed = scoring_bytes(
+        space.rows,
+        request,
+        features=space.size,
+        candidates=space.candidates.total,
+        thin=space.pool.thin,
+    )
+    shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
+    ways = ["ask for fewer with --top or --prescreen"]
+    if request.jobs > 1:
+        ways.append("use --jobs 1")
+    require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
 
 
 def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:

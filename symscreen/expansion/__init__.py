@@ -1,10 +1,11 @@
 """Expansion: grammar and columns to a numbered space of features."""
 
-from symscreen.expansion.chunks import Block, blocks_of
+from symscreen.expansion.chunks import Block, block_bytes, blocks_of
 from symscreen.expansion.cut import Cut
-from symscreen.expansion.fates import REASONS, Fate
+from symscreen.expansion.fates import REASONS, Fate, judging_bytes
 from symscreen.expansion.grow import expand
-from symscreen.expansion.layer import PoolKind, require
+from symscreen.expansion.layer import PoolKind
+from symscreen.expansion.memory import require, resident
 from symscreen.expansion.prune import numeric_copies
 from symscreen.expansion.space import LayerCount, Space
 
@@ -16,8 +17,11 @@ __all__ = [
     "LayerCount",
     "PoolKind",
     "Space",
+    "block_bytes",
     "blocks_of",
     "expand",
+    "judging_bytes",
     "numeric_copies",
     "require",
+    "resident",
 ]

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Operator
 
-__all__ = ["Block", "blocks_at", "blocks_of", "rows_per_block"]
+__all__ = ["Block", "block_bytes", "blocks_at", "blocks_of", "rows_per_block"]
 
 _BLOCK_BYTES = 1 << 20
 _FEWEST, _FEWEST_THIN = 16, 4
+_BYTES_A_VALUE = 80  # of a block: its arguments, its values, their order, ranks and keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,11 @@ def rows_per_block(n: int, *, thin: bool = False) -> int:
     Long columns are computed by sixteen, or by four where what they are made of is computed beside them.
     """
     return max(_FEWEST_THIN if thin else _FEWEST, _BLOCK_BYTES // (8 * n))
+
+
+def block_bytes(n: int, *, thin: bool = False) -> int:
+    """Predict the memory that one thread takes to compute and to order a block, in bytes."""
+    return 0 if n == 0 else _BYTES_A_VALUE * n * rows_per_block(n, thin=thin)
 
 
 def blocks_of(

@@ -10,10 +10,12 @@ import numpy as np
 
 from symscreen.errors import OptionError, TableError
 from symscreen.expansion.candidates import candidates_of
+from symscreen.expansion.chunks import block_bytes
 from symscreen.expansion.cut import cut_pool
 from symscreen.expansion.fates import Fate, judging_bytes
 from symscreen.expansion.given import given_formulas
-from symscreen.expansion.layer import added, distinct_features, judged, require, staying, tally, tried
+from symscreen.expansion.layer import added, distinct_features, judged, staying, tally, tried
+from symscreen.expansion.memory import require
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import first_pool
 from symscreen.expansion.prune import constant
@@ -44,6 +46,7 @@ def expand(
     also: Sequence[Expression] = (),
     cut: Callable[[Space], Cut] | None = None,
     max_bytes: int | None = None,
+    beside: int = 0,
     spread: Spread = map,
     thin: bool = False,
 ) -> Space:
@@ -67,7 +70,9 @@ def expand(
         Which features of the space that a layer has made the next layer is applied to; asked after each
         layer but the last, whose features are then streamed, too, and never held whole. Needs values.
     max_bytes : int, optional
-        The memory that pool and candidates may take.
+        The memory that this process may take.
+    beside : int
+        How much of it what follows will take beside pool and candidates, in bytes.
     spread : callable, optional
         Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
         The space does not depend on it.
@@ -90,7 +95,7 @@ def expand(
     OptionError
         If `pool_kind` is neither.
     SpaceError
-        If the space does not fit into `max_bytes`; nothing large has been allocated by then.
+        If the process would take more than `max_bytes`; nothing large has been allocated by then.
 
     Examples
     --------
@@ -115,6 +120,7 @@ def expand(
                 number=number,
                 following=following,
                 max_bytes=max_bytes,
+                beside=beside,
                 spread=spread,
             )
         else:
@@ -126,6 +132,7 @@ def expand(
                 by_name,
                 grows=True,
                 max_bytes=max_bytes,
+                beside=beside,
                 counts=counts,
                 spread=spread,
             )
@@ -139,6 +146,7 @@ def expand(
         by_name,
         also=also,
         max_bytes=max_bytes,
+        beside=beside,
         counts=counts,
         spread=spread,
     )
@@ -153,15 +161,17 @@ def _grown(
     number: int,
     following: Layer | None,
     max_bytes: int | None,
+    beside: int,
     spread: Spread,
 ) -> tuple[Pool, LayerCount]:
     """Add a whole layer to the pool; while only counting, refuse in advance what the next could not judge."""
     stay = staying(pool, pool_kind)
     candidates, fates, left = judged(
-        pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, spread=spread
+        pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, beside=beside, spread=spread
     )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
-    require(pool.bytes_with(size), max_bytes, f"a pool of {size:,} features after layer {number}")
+    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows, thin=pool.thin))
+    require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", _ways(pool))
     reached = tried(pool, layer, left, pool_kind)
     if following is not None:
         coming = candidates_of(following, pool.structure, size, reached)
@@ -170,6 +180,13 @@ def _grown(
     pool, lost = added(pool, layer, pool_kind, stay=left, candidates=candidates, numbers=kept, number=number)
     lost[Fate.DUPLICATE] += replaced
     return pool, LayerCount(number, layer.kind, candidates.total, tally(fates, lost), len(pool.features))
+
+
+def _ways(pool: Pool) -> tuple[str, ...]:
+    """Say what takes less memory than a pool that is too large."""
+    fewer = "use fewer operators, inputs or layers"
+    cut = "cut the pool between layers with --keep 200"
+    return (fewer, cut) if pool.thin else (fewer, cut, "use --search sieve, which holds no pool")
 
 
 def _last(
@@ -182,6 +199,7 @@ def _last(
     grows: bool = False,
     also: Sequence[Expression] = (),
     max_bytes: int | None,
+    beside: int,
     counts: Sequence[LayerCount],
     spread: Spread,
 ) -> Space:
@@ -189,7 +207,15 @@ def _last(
     stay = staying(pool, pool_kind)
     given = given_formulas(also, columns, pool.nodes.keys[np.intersect1d(stay, pool.features)])
     candidates, fates, left = judged(
-        pool, layer, grammar, stay, grows=grows, given=given, max_bytes=max_bytes, spread=spread
+        pool,
+        layer,
+        grammar,
+        stay,
+        grows=grows,
+        given=given,
+        max_bytes=max_bytes,
+        beside=beside,
+        spread=spread,
     )
     space = Space(pool, np.intersect1d(left, pool.features), given, candidates, fates, ())
     pruned = tally(fates, Counter({Fate.DUPLICATE: len(stay) - len(left)}))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen.errors import SpaceError
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.cases import burden
-from symscreen.expansion.chunks import blocks_at, rows_per_block
+from symscreen.expansion.chunks import block_bytes, blocks_at, rows_per_block
 from symscreen.expansion.fates import Fate, judge, judging_bytes
 from symscreen.expansion.learnt import learnt_of
+from symscreen.expansion.memory import require
 from symscreen.expansion.proof import surely_of_use
 from symscreen.expansion.prune import copies_among
 from symscreen.expansion.rules import rules_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Grammar, Layer, Operator
 
-__all__ = ["PoolKind", "added", "distinct_features", "judged", "require", "staying", "tally"]
+__all__ = ["PoolKind", "added", "distinct_features", "judged", "staying", "tally"]
 
 PoolKind = Literal["cumulative", "strict"]
 _TOGETHER = 1 << 18  # candidates looked at together; a multiple of 8
@@ -47,6 +47,7 @@ def judged(
     grows: bool,
     given: Given | None = None,
     max_bytes: int | None,
+    beside: int = 0,
     spread: Spread = map,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Give a layer's candidates their numbers and decide which are worth computing.
@@ -61,7 +62,8 @@ def judged(
         Of the places in the pool that were to stay, those that no simpler candidate replaces.
     """
     candidates = candidates_of(layer, pool.structure, len(pool), pool.tried)
-    needed = pool.bytes_with(0) + judging_bytes(candidates.total)
+    judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows, thin=pool.thin)
+    needed = pool.bytes_with(0) + candidates.total + max(judging, beside)
     require(needed, max_bytes, f"a layer of {candidates.total:,} candidates")
     keys = pool.nodes.keys[:0] if given is None else given.features.keys
     known = np.concatenate((pool.nodes.keys[stay], keys))
@@ -234,34 +236,3 @@ def tally(fates: NDArray[np.uint8], lost: Counter[Fate] | None = None) -> dict[F
         by_fate += np.bincount(fates[first : first + _TOGETHER], minlength=len(Fate))
     pruned = Counter({fate: int(by_fate[fate]) for fate in Fate if fate is not Fate.KEPT})
     return dict(pruned + (lost or Counter()))
-
-
-def require(needed: int, max_bytes: int | None, what: str) -> None:
-    """Refuse what would take more memory than is allowed.
-
-    Parameters
-    ----------
-    needed : int
-        Bytes.
-    max_bytes : int or None
-        What is allowed.
-    what : str
-        What would take them, for the message.
-
-    Raises
-    ------
-    SpaceError
-        If it is too much.
-    """
-    if max_bytes is not None and needed > max_bytes:
-        raise SpaceError(
-            f"{what} would take {_amount(needed)}, {_amount(max_bytes)} are allowed: use fewer operators, "
-            "inputs or layers, or raise --max-ram"
-        )
-
-
-def _amount(size: int) -> str:
-    for unit, name in ((1e9, "GB"), (1e6, "MB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size / 1e3:.1f} kB"

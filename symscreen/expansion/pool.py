@@ -142,9 +142,9 @@ class Pool:
         return self.computed(places), which[: len(left)], which[len(left) :]
 
     def bytes_with(self, size: int) -> int:
-        """Predict the memory that this pool and the making of the next, of so many features, take."""
+        """Predict the memory that the making of the next pool, of so many features, takes beside this one."""
         row = 0 if self.values is None else self.values[:1].nbytes
-        return len(self) * (row + _NODE_BYTES) + size * (2 * row + _NODE_BYTES)
+        return len(self) * _NODE_BYTES + size * (row + _NODE_BYTES)
 
     def defined(
         self, operators: tuple[Operator, ...]

@@ -4,6 +4,7 @@ from symscreen.result.best import best_of, simplest_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan, plan_of
+from symscreen.result.prediction import Prediction, predicted, scoring_bytes
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
@@ -13,6 +14,7 @@ from symscreen.result.stream import chunk_size_for, with_margin
 __all__ = [
     "Chosen",
     "Plan",
+    "Prediction",
     "Request",
     "Ruling",
     "ScreenResult",
@@ -22,8 +24,10 @@ __all__ = [
     "cut_of",
     "places_in",
     "plan_of",
+    "predicted",
     "ranking",
     "run_record",
+    "scoring_bytes",
     "screened",
     "simplest_of",
     "uncut",

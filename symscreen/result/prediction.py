@@ -1,0 +1,136 @@
+"""The memory that a screen takes at its peak, predicted from its size alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symscreen.expansion import block_bytes, judging_bytes, resident
+from symscreen.result.screened import kinds_shown
+from symscreen.result.stream import with_margin
+
+if TYPE_CHECKING:
+    from symscreen.expansion import Space
+    from symscreen.result.screened import Request
+
+__all__ = ["Prediction", "predicted", "scoring_bytes"]
+
+_LIBRARIES = 120_000_000  # compiled code and what is imported once features are scored
+_JOINT_LIBRARIES = 120_000_000  # of joint screeners, beside these
+_ENTRY, _SCORE = 100, 16  # a kept feature, and each of its scores
+_COPIES = 4  # of a list while it is merged
+_SHOWN = 1000  # a row of the result, with its formula
+_VALUE = 8
+_MERGED = 1.25  # a list's values while those equal to rounding are found
+_JUDGED = 4  # copies of the values that joint screeners are shown, or that are compared
+_PLACED = 40 << 22  # kept features computed and ordered again, some at a time
+_SEARCHED = 160_000_000  # the pool at some rows, and what threads compute of it
+_SEARCHED_CANDIDATE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a screen takes, in bytes; later parts take what earlier ones have given back.
+
+    Parameters
+    ----------
+    held : int
+        What the process holds now: the interpreter, its libraries, the table, the space so far.
+    pool : int
+        Values and metadata of the pool that the last layer is applied to.
+    candidates : int
+        A byte for each candidate of the last layer.
+    judging : int
+        While it is decided which candidates are worth computing.
+    scoring : int
+        While features are scored, settled and written down.
+    """
+
+    held: int
+    pool: int
+    candidates: int
+    judging: int
+    scoring: int
+
+    @property
+    def peak(self) -> int:
+        """The most that the process will have held."""
+        return self.held + self.pool + self.candidates + max(self.judging, self.scoring)
+
+
+def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) -> Prediction:
+    """Predict the peak of a process that screens a space, the table read and nothing grown.
+
+    Parameters
+    ----------
+    space : Space
+        The space, counted by structure; with values, only what they take beside what is held is left to come.
+    rows : int
+        The rows of the table.
+    request : Request
+        What will be asked of it.
+    thin : bool
+        Whether the pool's values will be computed again rather than held.
+
+    Returns
+    -------
+    Prediction
+    """
+    members, total = len(space.pool), space.candidates.total
+    counted = space.rows == 0
+    return Prediction(
+        held=resident(),
+        pool=members * (_VALUE * rows if counted and not thin else 0) + space.pool.bytes_with(0),
+        candidates=total if counted else 0,
+        judging=judging_bytes(total) - total + block_bytes(rows, thin=thin) if counted else 0,
+        scoring=scoring_bytes(rows, request, features=space.size, candidates=total, thin=thin),
+    )
+
+
+def scoring_bytes(
+    rows: int, request: Request, *, features: int | None = None, candidates: int = 0, thin: bool = False
+) -> int:
+    """Predict what it takes to score a space, beside pool and candidates.
+
+    Parameters
+    ----------
+    rows : int
+        The rows of the table.
+    request : Request
+        What is asked.
+    features : int, optional
+        How many features the space has; by default more than any list keeps.
+    candidates : int
+        How many candidates its last layer has.
+    thin : bool
+        Whether the pool holds no values.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    entry = _ENTRY + _SCORE * len(request.screeners)
+    lists = [request.limit, *(request.prescreen for _ in kinds_shown(request) for _ in request.leaders)]
+    kept = sum(_kept(limit, features) for limit in lists)
+    chunks = (2 * request.jobs + 1) * request.chunk_size * (1 if request.limit is None else 0)
+    streaming = request.jobs * block_bytes(rows, thin=thin) + entry * (_COPIES * kept + chunks)
+    if request.search.mode != "exact":
+        streaming = max(streaming, _SEARCHED + _SEARCHED_CANDIDATE * candidates) + candidates
+    shown = _kept(request.limit, features)
+    settling = entry * _COPIES * kept + shown * _SHOWN
+    if request.limit is not None:
+        settling += int(_MERGED * _VALUE * rows * shown)
+    if kinds_shown(request):
+        judged = _kept(request.prescreen, features)
+        settling += _JUDGED * _VALUE * rows * judged * len(kinds_shown(request))
+        settling += min(_PLACED, 10 * _JUDGED * rows * max(judged, shown))
+    libraries = _LIBRARIES + (_JOINT_LIBRARIES if request.joint else 0)
+    return libraries + max(streaming, settling)
+
+
+def _kept(limit: int | None, features: int | None) -> int:
+    """Return how many features a list keeps at most."""
+    if limit is None:
+        return features or 0
+    return with_margin(limit) if features is None else min(features, with_margin(limit))
