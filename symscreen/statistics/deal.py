@@ -124,6 +124,8 @@ def _reach(z: Values, low: float, high: float) -> tuple[float, float]:
         high3 = max(high3, min(high2, value))
         high2 = max(high2, min(high1, value))
         high1 = max(high1, value)
+    if low3 == high3:
+        return low, high
     spread = _BEYOND * (high3 - low3)
     return max(low, low3 - spread), min(high, high3 + spread)
 
