@@ -37,21 +37,34 @@ _EMPTY = np.uint32(0xFFFFFFFF)
 
 def most_rows(n: int) -> int:
     """Return how many rows of keys a column of n values may take."""
-    return -(-2 * n // WIDTH) + 1  # two neighbouring rows hold more than WIDTH together
+    # two neighbouring rows hold more than WIDTH together, but for the last one of a bin that takes several
+    return -(-3 * n // WIDTH) + 1
 
 
 @kernel
 def deal(
-    values: Values, low: Values, high: Values, bits: int, keys: Keys, counts: Rows, first: Numbers
+    spread: Values,
+    features: Numbers,
+    values: Values,
+    low: Values,
+    high: Values,
+    bits: int,
+    keys: Keys,
+    counts: Rows,
+    first: Numbers,
 ) -> None:
     """Deal the values of each feature into rows of keys.
 
     Parameters
     ----------
-    values : float64 array, shape (m, n)
-        Finite.
+    spread : float64 array, shape (m, n)
+        What places are taken of: the values, or numbers that never fall where values rise.
+    features : int64 array, shape (m,)
+        Which features these are.
+    values : float64 array, shape (q, n)
+        The values of all; finite.
     low, high : float64 arrays, shape (m,)
-        The least and the largest value of each feature.
+        The least and the largest of `spread` for each.
     bits : int
         The low bits of a key that hold the row of the table.
     keys : uint32 array, shape (m · most_rows(n), WIDTH)
@@ -61,7 +74,7 @@ def deal(
     first : int64 array, shape (m + 1,)
         The first row of keys of each feature, and of none; a feature that cannot be dealt has none.
     """
-    m, n = values.shape
+    m, n = spread.shape
     bin_bits = 4
     while bin_bits < _MOST_BIN_BITS and (1 << (bin_bits + _BIN_BITS)) < n:
         bin_bits += 1
@@ -75,18 +88,17 @@ def deal(
     row = 0
     for f in range(m):
         first[f] = row
-        z = values[f]
-        begin, end = _reach(z, low[f], high[f])
+        begin, end = _reach(spread[f], low[f], high[f])
         scale = float((1 << _FINE_BITS) - 1) / (end - begin) if end > begin else 0.0
         if not (0.0 < scale < np.inf):
             continue
-        _place(z, begin, scale, fine)
+        _place(spread[f], begin, scale, fine)
         held[:] = 0
         for i in range(n):
             held[np.uint32(fine[i] >> shift)] += 1
-        stop = _group(held, row, counts, place)
-        if stop < 0:
+        if held.max() > WIDTH and not _alike(values[features[f]], fine, shift, held):
             continue
+        stop = _group(held, row, counts, place)
         for r in range(row, stop):
             keys[r, counts[r] :] = _EMPTY
         if bits <= _COARSE_BITS:
@@ -112,6 +124,8 @@ def _reach(z: Values, low: float, high: float) -> tuple[float, float]:
         high3 = max(high3, min(high2, value))
         high2 = max(high2, min(high1, value))
         high1 = max(high1, value)
+    if low3 == high3:
+        return low, high
     spread = _BEYOND * (high3 - low3)
     return max(low, low3 - spread), min(high, high3 + spread)
 
@@ -125,20 +139,49 @@ def _place(z: Values, begin: float, scale: float, fine: Rows) -> None:
 
 
 @kernel
+def _alike(z: Values, fine: Rows, shift: int, held: Rows) -> bool:
+    """Say whether all values are equal in each bin that takes more than a row: then there is none to sort."""
+    one = np.full(held.size, np.nan)
+    for i in range(z.size):
+        b = fine[i] >> shift
+        if held[b] > WIDTH:
+            if np.isnan(one[b]):
+                one[b] = z[i]
+            elif z[i] != one[b]:
+                return False
+    return True
+
+
+@kernel
 def _group(held: Rows, row: int, counts: Rows, place: Rows) -> int:
-    """Give neighbouring bins to rows; return the row after the last, or −1 where a bin holds too many."""
+    """Give neighbouring bins to rows, and one that takes more than a row as many as it takes.
+
+    Returns
+    -------
+    int
+        The row after the last.
+    """
     filled = 0
     for b in range(held.size):
         if filled + held[b] > WIDTH:
-            if held[b] > WIDTH:
-                return -1
-            counts[row] = filled
-            row += 1
+            if filled:
+                counts[row] = filled
+                row += 1
             filled = 0
         place[b] = row * WIDTH + filled
         filled += held[b]
-    counts[row] = filled
-    return row + 1
+        while filled > WIDTH:
+            counts[row] = WIDTH
+            row += 1
+            filled -= WIDTH
+            if filled <= WIDTH:  # the next bin is not put behind, for its keys are taken of another range
+                counts[row] = filled
+                row += 1
+                filled = 0
+    if filled:
+        counts[row] = filled
+        row += 1
+    return row
 
 
 @kernel

@@ -119,7 +119,7 @@ def _read(keys: Keys, values: Values, left: Numbers, bits: int, order: Rows, tie
         rows = order[left[f]]
         tied[left[f]] = False
         if read(keys[f], low, rows, same):
-            tied[left[f]] = settle(same, rows, values[left[f]], spare, n) == TIED
+            tied[left[f]] = settle(same, rows, values[left[f]], spare, n)[0] == TIED
 
 
 @kernel

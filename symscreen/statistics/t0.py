@@ -127,9 +127,12 @@ def _kernel(
             out[f] = _dot(centred, doubled)
         else:
             # whole-number sums over tied responses: the result cannot depend on the order of their rows
-            weights[:] = 0.0
+            total = 0
             for i in range(n):
-                weights[group[i]] += doubled[i]
+                total += doubled[i]
+                if i + 1 == n or group[i + 1] != group[i]:
+                    weights[group[i]] = float(total)
+                    total = 0
             out[f] = _dot(centred, weights)
 
 
