@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.statistics.compiled import kernel
+from symscreen.compiled import kernel
 from symscreen.statistics.order import Ordered, order_features
 
 if TYPE_CHECKING:
