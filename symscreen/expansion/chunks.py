@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "blocks_of", "rows_per_block"]
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20  # with keys and orders, what the second cache of a core holds
+_FEWEST = 4  # features in a block of very many rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Block:
 
 def rows_per_block(n: int) -> int:
     """Return how many features of n rows are computed at a time: about a megabyte of values."""
-    return max(16, _BLOCK_BYTES // (8 * n))
+    return max(_FEWEST, _BLOCK_BYTES // (8 * n))
 
 
 def blocks_of(
