@@ -170,7 +170,7 @@ def _grown(
         pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, beside=beside, spread=spread
     )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
-    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows, thin=pool.thin))
+    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows))
     require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", _ways(pool))
     reached = tried(pool, layer, left, pool_kind)
     if following is not None:

@@ -62,7 +62,7 @@ def judged(
         Of the places in the pool that were to stay, those that no simpler candidate replaces.
     """
     candidates = candidates_of(layer, pool.structure, len(pool), pool.tried)
-    judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows, thin=pool.thin)
+    judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows)
     needed = pool.bytes_with(0) + candidates.total + max(judging, beside)
     require(needed, max_bytes, f"a layer of {candidates.total:,} candidates")
     keys = pool.nodes.keys[:0] if given is None else given.features.keys

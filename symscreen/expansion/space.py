@@ -133,7 +133,7 @@ class Space:
             yield Block(block.numbers + shift, block.values, block.lost)
 
     def _blocks_at_hand(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
-        step = rows_per_block(max(1, self.rows), thin=self.pool.thin)
+        step = rows_per_block(max(1, self.rows))
         for first in range(0, len(numbers), step):
             some = numbers[first : first + step]
             yield Block(some, self._values_at_hand(some), {})

@@ -82,7 +82,7 @@ def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) 
         held=resident(),
         pool=members * (_VALUE * rows if counted and not thin else 0) + space.pool.bytes_with(0),
         candidates=total if counted else 0,
-        judging=judging_bytes(total) - total + block_bytes(rows, thin=thin) if counted else 0,
+        judging=judging_bytes(total) - total + block_bytes(rows) if counted else 0,
         scoring=scoring_bytes(rows, request, features=space.size, candidates=total, thin=thin),
     )
 
@@ -114,7 +114,7 @@ def scoring_bytes(
     lists = [request.limit, *(request.prescreen for _ in kinds_shown(request) for _ in request.leaders)]
     kept = sum(_kept(limit, features) for limit in lists)
     chunks = (2 * request.jobs + 1) * request.chunk_size * (1 if request.limit is None else 0)
-    streaming = request.jobs * block_bytes(rows, thin=thin) + entry * (_COPIES * kept + chunks)
+    streaming = request.jobs * block_bytes(rows) + entry * (_COPIES * kept + chunks)
     if request.search.mode != "exact":
         streaming = max(streaming, _SEARCHED + _SEARCHED_CANDIDATE * candidates) + candidates
     shown = _kept(request.limit, features)
