@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
     from symscreen.search.looks import Look
 
-__all__ = ["Passed", "Round", "Wanted", "restricted", "sieve"]
+__all__ = ["Passed", "Round", "Wanted", "first_look", "restricted", "sieve"]
 
 _FIRST = 128  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
@@ -165,6 +165,13 @@ def sieve(
     if passed is None:
         passed = np.flatnonzero(space.fates == Fate.KEPT)
     return Passed(passed, tuple(rounds))
+
+
+def first_look(space: Space, response: Response, wanted: Wanted, rng: np.random.Generator) -> Look | None:
+    """Return what a sieve looks at first, where the table has so many rows."""
+    if response.n <= _FIRST:
+        return None
+    return _look(space, response, wanted, _FIRST, rng=rng, first=True)
 
 
 def _look(
