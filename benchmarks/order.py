@@ -1,14 +1,17 @@
-"""What T0 and ξ of a feature cost beside the bare SIMD sort of its packed keys, by the number of rows.
+"""What T0, alone and with ξ, costs a feature beside the bare SIMD sort of its keys, by the number of rows.
 
-One thread; a feature is computed (a product of two columns), checked, ordered, and scored by both. The sort
-is that of as many columns of 64-bit keys. Best of several, in processor time.
+One thread; a feature is computed (a product of two columns of a pool), checked, ordered and scored, block by
+block as a screen does. Beside it stands the sort of as many columns of packed 64-bit keys, and the fastest
+sort of this processor, which for columns of up to 512 rows is that of 32-bit keys. Every run has other data,
+lest the processor learn the branches. Least of several, in processor time.
 
-Run with ``python benchmarks/order.py``.
+Run with ``python benchmarks/order.py``, or with the numbers of rows that are asked for behind it.
 """
 
 from __future__ import annotations
 
 import platform
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -16,49 +19,74 @@ import numpy as np
 
 from symscreen.expansion.chunks import rows_per_block
 from symscreen.response import Response
+from symscreen.statistics.arithmetic import combine
 from symscreen.statistics.order import order_features
+from symscreen.statistics.room import Room
 from symscreen.statistics.t0 import t0_of
 from symscreen.statistics.xi import xi_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROWS = (100, 400, 1000, 10_000, 100_000)
+ROWS = (64, 100, 256, 400, 512, 1000, 1500, 10_000, 100_000)
+NARROW = 512
 REPEATS = 15
+POOL_BYTES = 1 << 22
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the least processor time of some runs, after one that compiles."""
-    work()
+def seconds(prepare: Callable[[], object], work: Callable[..., object]) -> float:
+    """Return the least processor time of some runs on data of their own, after one that compiles."""
+    work(prepare())
     found = []
     for _ in range(REPEATS):
+        data = prepare()
         start = time.thread_time()
-        work()
+        work(data)
         found.append(time.thread_time() - start)
     return min(found)
+
+
+def sort_seconds(rng: np.random.Generator, shape: tuple[int, int], dtype: type[np.generic]) -> float:
+    """Time the sort of columns of keys in place."""
+    most = np.iinfo(dtype).max
+    return seconds(lambda: rng.integers(0, most, shape, dtype=dtype), lambda keys: keys.sort(axis=1))
+
+
+def score_seconds(rng: np.random.Generator, shape: tuple[int, int], *, xi: bool) -> float:
+    """Time all that is done to a block of products."""
+    m, n = shape
+    pool = rng.normal(size=(max(20, POOL_BYTES // (8 * n)), n))
+    response, room = Response(np.sort(rng.normal(size=n))), Room()
+
+    def scored(pairs: tuple[np.ndarray, np.ndarray]) -> None:
+        values = room.empty("values", shape, np.float64)
+        low, high = room.empty("least", (m,), np.float64), room.empty("largest", (m,), np.float64)
+        combine(np.multiply, pool, pairs, values, (low, high))
+        if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+            raise ValueError("a product of normal columns is undefined or constant")
+        ordered = order_features(values, room)
+        t0_of(ordered, response)
+        if xi:
+            xi_of(ordered, response)
+
+    return seconds(lambda: tuple(rng.integers(0, len(pool), (2, m))), scored)
 
 
 def main() -> None:
     """Print one line a number of rows."""
     rng = np.random.default_rng(0)
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
-    for n in ROWS:
-        m = rows_per_block(n)
-        left, right = rng.normal(size=(m, n)), rng.normal(size=(1, n))
-        response = Response(np.sort(rng.normal(size=n)))
-        keys = rng.integers(0, 1 << 63, (m, n), dtype=np.uint64)
-
-        def scored(left=left, right=right, response=response) -> None:  # noqa: ANN001
-            values = left * right
-            if np.isfinite(values.min(axis=1)).all() and np.isfinite(values.max(axis=1)).all():
-                ordered = order_features(values)
-                t0_of(ordered, response)
-                xi_of(ordered, response)
-
-        sort = seconds(lambda keys=keys: np.sort(keys, axis=1)) - seconds(keys.copy)
-        ours = seconds(scored)
-        each, bare = ours / m * 1e6, sort / m * 1e6
-        print(f"{n:>7,} rows: {each:9.2f} µs a feature, the sort {bare:9.2f}, {ours / sort:.2f} ×")
+    print("µs a feature; in brackets the ratio to the sort of 64-bit keys, and to the fastest sort")
+    for n in [int(word) for word in sys.argv[1:]] or ROWS:
+        shape = (rows_per_block(n), n)
+        wide = fastest = sort_seconds(rng, shape, np.uint64)
+        if n <= NARROW:
+            fastest = sort_seconds(rng, shape, np.uint32)
+        line = f"{n:>7,} rows: sort {wide / shape[0] * 1e6:9.3f}, fastest {fastest / shape[0] * 1e6:9.3f}"
+        for name, xi in (("T0", False), ("T0 + ξ", True)):
+            ours = score_seconds(rng, shape, xi=xi)
+            line += f" | {name} {ours / shape[0] * 1e6:9.3f} ({ours / wide:.2f} ×, {ours / fastest:.2f} ×)"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -212,3 +212,33 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
     assert plain == ["u", "b", "ub", "bu", "bub", "ubb"]
     only = options.read_schedule(replace(grammar, unary=()), None)
     assert [[layer.kind for layer in layers] for layers in only] == [["b"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rase", None, ["t0"], 20, 1), "did you mean 'race'"),
+        (("exact", 0.1, ["t0"], 20, 1), "only --search race states a risk"),
+        (("sieve", 0.1, ["t0"], 20, 1), "only --search race states a risk"),
+        (("sieve", None, ["t0"], None, 1), "--top all shows every feature"),
+        (("race", None, ["t0"], 20, 2), "--rounds 2 needs every feature's place"),
+        (("race", None, ["xi", "t0"], 20, 1), "no bound for xi"),
+        (("race", None, ["lasso"], 20, 1), "no bound for t0, xi"),
+        (("race", 0.0, ["t0"], 20, 1), "probability between 0 and 1"),
+        (("race", 1, ["t0"], 20, 1), "probability between 0 and 1"),
+        (("race", True, ["t0"], 20, 1), "probability between 0 and 1"),
+        (("race", float("nan"), ["t0"], 20, 1), "probability between 0 and 1"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(arguments, message):
+    mode, risk, names, limit, rounds = arguments
+    with _refused(message):
+        options.read_search(mode, risk, [SCREENERS[name] for name in names], limit, rounds)
+
+
+def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
+    t0 = [SCREENERS["t0"]]
+    assert options.read_search("race", None, t0, 20, 1).risk == 1e-6
+    assert options.read_search("race", 0.2, t0, 20, 1).risk == 0.2
+    assert options.read_search("exact", None, t0, None, 3).mode == "exact"
+    assert options.read_search("sieve", None, [SCREENERS["xi"]], 20, 1).mode == "sieve"

@@ -7,7 +7,7 @@ pool) is a prefix of the numbers and is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -94,6 +94,11 @@ class Candidates:
             if first < last:
                 found.append((segment, first, last))
         return found
+
+    def counted_from(self, first: int) -> Candidates:
+        """Return the candidates with their numbers counted from one of them, so that it is number 0."""
+        moved = (replace(segment, start=segment.start - first) for segment in self.segments)
+        return Candidates(tuple(moved), self.total - first)
 
     def locate(
         self, numbers: NDArray[np.int64]

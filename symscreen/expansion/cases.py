@@ -103,20 +103,31 @@ class Case:
         for start, end, *keys in self._parts(first, stop):
             walk.gather(*keys, fates[start:end], name + start, name_bits, shift, lowest, ends, entries)
 
-    def keys_and_burdens(self, numbers: Numbers) -> tuple[Residues, NDArray[np.int32]]:
-        """Return the keys of candidates, and what decides between equal ones.
+    def revisit(self, places: Numbers, numbers: Numbers, keys: Residues, burdens: NDArray[np.int32]) -> None:
+        """Fill in, in some places, the keys of candidates and what decides between equal ones.
 
         The burden is the complexity and, where a further layer follows, how many operators rules bar.
         """
-        left, right = self.segment.decode(numbers)
-        complexity = self.costs[0, left] + self.costs[1, right]
-        if self.rules is None:
-            return self._keys(left, right), burden(complexity)
-        code, pool = self.segment.code, self.pool
-        inside = pool.inside[left] | pool.inside[right] | np.uint64(1 << code)
-        allowed = pool.allowed[left] & pool.allowed[right]
-        barred = self.rules.count(inside, allowed, np.full(len(left), code))
-        return self._keys(left, right), burden(complexity, barred)
+        left, right = np.empty((2, len(places)), dtype=np.int64)
+        complexity = np.empty(len(places), dtype=np.int32)
+        walk.revisit(
+            places, numbers, self._from, _PAIRS[self.segment.pairs], self.source, self.words, self.costs,
+            keys, complexity, left, right,
+        )  # fmt: skip
+        if self.source == walk.GIVEN:
+            keys[places] = self._keys(left, right)
+        barred = None
+        if self.rules is not None:
+            code, pool = self.segment.code, self.pool
+            inside = pool.inside[left] | pool.inside[right] | np.uint64(1 << code)
+            allowed = pool.allowed[left] & pool.allowed[right]
+            barred = self.rules.count(inside, allowed, np.full(len(left), code))
+        burdens[places] = burden(complexity, barred)
+
+    @property
+    def _from(self) -> int:
+        """The number from which its pairs are counted."""
+        return self.segment.start - self.segment.tried
 
     def _parts(self, first: int, stop: int) -> Iterator[tuple[Any, ...]]:
         """Cut a range up where its keys have to be given; with each part, say where its keys come from."""
@@ -128,22 +139,15 @@ class Case:
             if self.source == walk.GIVEN:
                 keys = self._keys(*self.segment.decode(np.arange(start, end)))
                 given = np.require(keys, requirements=["C", "W"])
-            shift = self.segment.start - self.segment.tried
-            yield (
-                start,
-                end,
-                start - shift,
-                end - shift,
-                _PAIRS[self.segment.pairs],
-                self.source,
-                self.words,
-                given,
-            )
+            ends = start - self._from, end - self._from
+            yield start, end, *ends, _PAIRS[self.segment.pairs], self.source, self.words, given
 
     def _keys(self, left: Numbers, right: Numbers) -> Residues:
         if self.operator.arity == 1:
-            return self.operator.fingerprint(self.right_keys[left])
-        return self.operator.fingerprint(self.pool.keys[left], self.right_keys[right])
+            return self.operator.fingerprint(self.right_keys.take(left, axis=0))
+        return self.operator.fingerprint(
+            self.pool.keys.take(left, axis=0), self.right_keys.take(right, axis=0)
+        )
 
 
 def cases_of(
@@ -195,4 +199,4 @@ def _combined(operator: Operator, left: Residues, right: Residues) -> tuple[int,
     if source == walk.GIVEN:
         return source, _UNCOMBINED
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
-    return source, np.stack([left.T, right.T])
+    return source, np.ascontiguousarray(np.stack([left.T, right.T]))

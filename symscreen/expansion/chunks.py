@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.prune import constant, only_rounding
+from symscreen.statistics.arithmetic import FOUR, combine
 from symscreen.statistics.bounds import bounds
 from symscreen.statistics.room import Room
 
@@ -126,9 +127,7 @@ def _evaluate(
 ) -> Block:
     left, right = segment.decode(numbers)
     held, first, second = pool.operands(left, right)
-    values = _values(operator, held, first, second, room)
-    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
-    bounds(values, low, high)
+    values, low, high = _values(operator, held, first, second, room)
     with np.errstate(all="ignore"):
         finite = np.isfinite(low) & np.isfinite(high)
         still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
@@ -152,14 +151,23 @@ def _values(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     room: Room,
-) -> NDArray[np.float64]:
-    """Apply an operator to rows of values; in the room where it is one of numpy's own."""
-    shape = (len(left), held.shape[1])
-    arguments = []
-    for name, places in (("left argument", left), ("right argument", right))[: operator.arity]:
-        arguments.append(room.empty(name, shape, np.float64))
-        np.take(held, places, axis=0, out=arguments[-1], mode="clip")  # "raise" would copy once more
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Apply an operator to rows of values; return the new ones, the least and the largest of each."""
+    low, high = room.empty("least", left.shape, np.float64), room.empty("largest", left.shape, np.float64)
+    columns = [
+        room.empty(f"argument {place}", (len(left), held.shape[1]), np.float64)
+        for place in range(operator.arity)
+    ]
+    numeric = operator.numeric
+    if isinstance(numeric, np.ufunc) and numeric in FOUR:
+        combine(numeric, held, (left, right), columns[0], (low, high))
+        return columns[0], low, high
+    for column, places in zip(columns, (left, right), strict=False):
+        np.take(held, places, axis=0, out=column, mode="clip")  # the default would copy once more
     with np.errstate(all="ignore"):
-        if isinstance(operator.numeric, np.ufunc):
-            return np.asarray(operator.numeric(*arguments, out=arguments[0]))
-        return np.ascontiguousarray(operator.numeric(*arguments), dtype=np.float64)
+        if isinstance(numeric, np.ufunc):
+            values = numeric(*columns, out=columns[0])
+        else:
+            values = np.ascontiguousarray(numeric(*columns), dtype=np.float64)
+    bounds(values, low, high)
+    return values, low, high

@@ -57,7 +57,8 @@ def suspects(
         while 1 << bits < 2 * own.size:
             bits += 1
         own_table = table[: 1 << bits]
-        own_table[:] = _EMPTY
+        for slot in range(own_table.size):
+            own_table[slot] = _EMPTY
         last, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
         for entry in own:
             slot = entry >> shift
@@ -96,7 +97,9 @@ def simplest_of_equals(keys: Keys, burdens: NDArray[np.int32], names: Places, ch
     bits = 1
     while 1 << bits < 2 * m:
         bits += 1
-    table = np.full(1 << bits, -1, dtype=np.int32)
+    table = np.empty(1 << bits, dtype=np.int32)
+    for start in range(table.size):
+        table[start] = -1
     last = np.uint64((1 << bits) - 1)
     simplest = np.empty(m, dtype=np.int64)
     for k in range(m):

@@ -33,12 +33,13 @@ _SUSPECTS = 1 << 16  # compared at a time, by each thread
 _BUCKET = 1 << 13  # entries, on average, at most
 _MOST_BITS = 16
 _WORD_BITS = 61
-_TASKS = 32  # that a stage is cut into
+_TASKS = 32  # that a stage is cut into, at most
+_SPAN = 1 << 16  # candidates or entries in a task, at least; fewer are not worth a thread
 
 
 def searching_bytes(total: int) -> int:
     """Predict the memory that a search among so many candidates takes, in bytes."""
-    return 8 * min(total, _PASS) + 250 * min(total, _SUSPECTS) + total // 16
+    return total // 8 + 10 * min(total, _PASS) + 250 * min(total, _SUSPECTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ class Search:
     def _spans(self) -> list[tuple[int, int]]:
         """The ranges of candidates that are walked as tasks of their own."""
         total = len(self.fates)
-        step = max(_BUCKET, -(-total // _TASKS))
+        step = max(_SPAN, -(-total // _TASKS))
         return [(first, min(first + step, total)) for first in range(0, total, step)]
 
     def _mapped(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
@@ -102,7 +103,10 @@ class Search:
         int32 array, shape (spans, buckets)
             How many candidates of each range are kept and go into each bucket.
         """
-        return np.array(list(self._mapped(self._sifted, self._spans))).reshape(-1, self._buckets)
+        counts = np.empty((len(self._spans), self._buckets), dtype=np.int32)
+        for place, own in enumerate(self._mapped(self._sifted, self._spans)):
+            counts[place] = own
+        return counts
 
     def _sifted(self, span: tuple[int, int]) -> NDArray[np.int32]:
         counts = np.zeros(self._buckets, dtype=np.int32)
@@ -146,7 +150,7 @@ class Search:
             tasks = [(span, start, own.copy(), entries) for span, own in zip(self._spans, ends, strict=False)]
             for _ in self._mapped(self._gathered, tasks):
                 pass
-            step = max(_BUCKET, -(-int(inside[-1]) // _TASKS))
+            step = max(_SPAN, -(-int(inside[-1]) // _TASKS))
             for found in self._mapped(
                 self._compared, [(entries, inside, *part) for part in _grouped(inside, step)]
             ):
@@ -186,7 +190,7 @@ class Search:
         for place, case in enumerate(self.cases, start=1):
             mine = np.flatnonzero(owner == place)
             if len(mine):
-                keys[mine], burdens[mine] = case.keys_and_burdens(numbers[mine])
+                case.revisit(mine, numbers, keys, burdens)
         simplest = np.empty(len(names), dtype=np.int64)
         simplest_of_equals(keys, burdens, names, simplest)
         copies = np.flatnonzero(simplest != np.arange(len(names)))

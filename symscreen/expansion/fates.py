@@ -27,7 +27,7 @@ __all__ = ["REASONS", "Fate", "Judgement", "judge", "judging_bytes"]
 
 
 _STANDS = 255  # what is kept and stands for others, while duplicates are looked for
-_SCANNED = 1 << 20
+_SCANNED = 1 << 20  # fates looked at together; a multiple of 8
 
 
 class Fate(IntEnum):
@@ -70,14 +70,14 @@ class Judgement:
         one from which rules bar the fewest operators, where another layer follows; then the first.
     replaced_by : int64 array, shape (k,)
         For each known feature the number of the simpler candidate that is equal to it; −1 where it stays.
-    winners : int64 array
-        The candidates that stand for others, in order. That these be left out for good, the winners must
-        prove computable.
+    winners : uint8 array, shape (ceil(candidates.total / 8),)
+        The candidates that stand for others, packed as bits by `numpy.packbits`. That these be left out for
+        good, the winners must prove computable.
     """
 
     fates: NDArray[np.uint8]
     replaced_by: NDArray[np.int64]
-    winners: NDArray[np.int64]
+    winners: NDArray[np.uint8]
 
 
 def judge(
@@ -131,8 +131,10 @@ def judge(
         fates[copies[copies >= 0]] = Fate.DUPLICATE
         fates[simplest[simplest >= 0]] = _STANDS
         replaced_by[-1 - copies[copies < 0]] = simplest[copies < 0]
-    parts = range(0, candidates.total, _SCANNED)
-    found = [first + np.flatnonzero(fates[first : first + _SCANNED] == _STANDS) for first in parts]
-    winners = np.concatenate((np.zeros(0, dtype=np.int64), *found))
-    fates[winners] = Fate.KEPT
+    winners = np.empty(-(-candidates.total // 8), dtype=np.uint8)
+    for first in range(0, candidates.total, _SCANNED):
+        part = fates[first : first + _SCANNED]
+        stands = part == _STANDS
+        winners[first // 8 : (first + _SCANNED) // 8] = np.packbits(stands)
+        part[stands] = Fate.KEPT
     return Judgement(fates, replaced_by, winners)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PoolKind", "added", "distinct_features", "judged", "staying", "tally"]
 
 PoolKind = Literal["cumulative", "strict"]
+_TOGETHER = 1 << 18  # candidates looked at together; a multiple of 8
 
 
 def staying(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
@@ -76,7 +77,7 @@ def judged(
     # what the user gave stays as it was written
     burdens = np.concatenate((own, np.full(len(keys), -1, dtype=np.int32)))
     banned: dict[int, Fate] = {}
-    proved = np.zeros(0, dtype=np.int64)
+    proved = np.zeros(-(-candidates.total // 8), dtype=np.uint8)
     while True:
         judgement = judge(
             candidates,
@@ -91,17 +92,28 @@ def judged(
             spread=spread,
         )
         # equal by algebra is not yet computable: who stands for others must have values of use
-        useless = _useless(pool, candidates, np.setdiff1d(judgement.winners, proved))
+        useless = _useless(pool, candidates, judgement.winners & ~proved, spread)
         if not useless:
             return candidates, judgement.fates, stay[judgement.replaced_by[: len(stay)] < 0]
-        proved = np.setdiff1d(np.union1d(proved, judgement.winners), list(useless))
+        proved |= judgement.winners  # the useless among them do not win again
         banned |= useless
 
 
-def _useless(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> dict[int, Fate]:
-    """Find candidates that are undefined or constant by their values."""
-    if pool.learnt is None or not len(numbers):
+def _useless(
+    pool: Pool, candidates: Candidates, chosen: NDArray[np.uint8], spread: Spread
+) -> dict[int, Fate]:
+    """Find, among candidates packed as bits, those that are undefined or constant by their values."""
+    if pool.learnt is None:
         return {}
+    parts = range(0, candidates.total, _TOGETHER)
+    tasks = [(first, own) for first in parts if (own := chosen[first // 8 : (first + _TOGETHER) // 8]).any()]
+    found = spread(partial(_useless_from, pool, candidates), tasks)
+    return {number: fate for part in found for number, fate in part.items()}
+
+
+def _useless_from(pool: Pool, candidates: Candidates, task: tuple[int, NDArray[np.uint8]]) -> dict[int, Fate]:
+    first, chosen = task
+    numbers = first + np.flatnonzero(np.unpackbits(chosen))
     numbers = numbers[~surely_of_use(pool, candidates, numbers)]
     good = [block.numbers for block in blocks_at(candidates, pool, numbers)]
     useless = {}
@@ -221,6 +233,8 @@ def _values_at(pool: Pool, places: NDArray[np.int64], some: NDArray[np.int64]) -
 
 def tally(fates: NDArray[np.uint8], lost: Counter[Fate] | None = None) -> dict[Fate, int]:
     """Count the candidates left out, by reason."""
-    by_fate = np.bincount(fates, minlength=len(Fate)).tolist()
-    pruned = Counter({fate: by_fate[fate] for fate in Fate if fate is not Fate.KEPT})
+    by_fate = np.zeros(len(Fate), dtype=np.int64)
+    for first in range(0, len(fates), _TOGETHER):  # numpy counts bytes as int64
+        by_fate += np.bincount(fates[first : first + _TOGETHER], minlength=len(Fate))
+    pruned = Counter({fate: int(by_fate[fate]) for fate in Fate if fate is not Fate.KEPT})
     return dict(pruned + (lost or Counter()))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 __all__ = [
-    "BARRED", "COMPLEX", "CONSTANT", "FORBIDDEN", "GIVEN", "KEPT", "ONE", "OUTSIDE", "PRODUCT", "SUM",
-    "UNDEFINED", "UNORDERED", "gather", "sift",
+    "BARRED", "COMPLEX", "CONSTANT", "FORBIDDEN", "GIVEN", "KEPT", "ONE", "ORDERED", "OUTSIDE", "PRODUCT",
+    "SUM", "UNDEFINED", "UNORDERED", "gather", "revisit", "sift",
 ]  # fmt: skip
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # what an operator is applied to, as of `Segment`
@@ -53,12 +53,29 @@ def _run(pairs: int, t: int) -> tuple[int, int, int, int]:
 
 
 @kernel
-def _combine(moves: Keys, stays: np.uint64, source: int, out: Keys) -> None:
+def _word(
+    words: Keys,
+    given: Keys,
+    source: int,
+    word: int,
+    side: int,
+    moving: int,
+    staying: int,
+    done: int,
+    out: Keys,
+) -> None:
+    """Fill `out` with one word of the keys along a run."""
+    n = out.size
+    if source == GIVEN:
+        for k in range(n):
+            out[k] = given[done + k, word]
+        return
+    moves, stays = words[side, word, moving : moving + n], words[1 - side, word, staying]
     if source == SUM:
-        for k in range(moves.size):
+        for k in range(n):
             out[k] = folded(moves[k] + stays)
     else:
-        for k in range(moves.size):
+        for k in range(n):
             out[k] = product(moves[k], stays)
 
 
@@ -95,16 +112,13 @@ def sift(
         Added to.
     """
     spare = np.empty((2, _AT_A_TIME), dtype=np.uint64)
-    done = 0
-    while first + done < stop:
-        side, moving, staying, n = _run(pairs, first + done)
-        n = min(n, stop - first - done, _AT_A_TIME)
+    t = first
+    while t < stop:
+        side, moving, staying, n = _run(pairs, t)
+        n, done = min(n, stop - t, _AT_A_TIME), t - first
+        for word in range(2):
+            _word(words, given, source, word, side, moving, staying, done, spare[word, :n])
         one, two = spare[0, :n], spare[1, :n]
-        if source == GIVEN:
-            one[:], two[:] = given[done : done + n, 0], given[done : done + n, 1]
-        else:
-            _combine(words[side, 0, moving : moving + n], words[1 - side, 0, staying], source, one)
-            _combine(words[side, 1, moving : moving + n], words[1 - side, 1, staying], source, two)
         found = fates[done : done + n]
         _decide(
             one, two, costs[side, moving : moving + n], cap - costs[1 - side, staying],
@@ -112,7 +126,7 @@ def sift(
         )  # fmt: skip
         for k in range(n):
             counts[one[k] >> np.uint64(shift)] += found[k] == KEPT
-        done += n
+        t += n
 
 
 @kernel
@@ -159,15 +173,12 @@ def gather(
     chosen = np.empty(_AT_A_TIME + 1, dtype=np.int64)
     upper = ~((np.uint64(1) << np.uint64(name_bits)) - np.uint64(1))
     width = np.uint64(ends.size)
-    done = 0
-    while first + done < stop:
-        side, moving, staying, n = _run(pairs, first + done)
-        n = min(n, stop - first - done, _AT_A_TIME)
+    t = first
+    while t < stop:
+        side, moving, staying, n = _run(pairs, t)
+        n, done = min(n, stop - t, _AT_A_TIME), t - first
         one = spare[:n]
-        if source == GIVEN:
-            one[:] = given[done : done + n, 0]
-        else:
-            _combine(words[side, 0, moving : moving + n], words[1 - side, 0, staying], source, one)
+        _word(words, given, source, 0, side, moving, staying, done, one)
         found = fates[done : done + n]
         m = 0
         for k in range(n):  # without a branch, which would be mispredicted
@@ -179,4 +190,39 @@ def gather(
             entry = (one[k] << np.uint64(64 - shift)) & upper
             entries[ends[bucket]] = entry | np.uint64(name + done + k)
             ends[bucket] += 1
-        done += n
+        t += n
+
+
+@kernel
+def revisit(
+    places: Places, numbers: Places, shift: int, pairs: int, source: int, words: Keys, costs: Costs,
+    keys: Keys, complexity: Costs, left: Places, right: Places,
+) -> None:  # fmt: skip
+    """Decode single candidates, and work out again their complexity and, where it is not given, their key.
+
+    Parameters
+    ----------
+    places : int64 array, shape (m,)
+        Which numbers are of this operator.
+    numbers : int64 array
+        Candidates.
+    shift : int
+        The number from which this operator's pairs are counted.
+    pairs, source, words, costs
+        As of `sift`.
+    keys : uint64 array, shape (len(numbers), 2)
+        Filled in those places.
+    complexity : int32 array, shape (m,)
+        Filled.
+    left, right : int64 arrays, shape (m,)
+        Filled with the places of the arguments in the pool.
+    """
+    for j in range(places.size):
+        k = places[j]
+        side, moving, staying, _ = _run(pairs, numbers[k] - shift)
+        left[j], right[j] = (staying, moving) if side else (moving, staying)
+        complexity[j] = costs[0, left[j]] + costs[1, right[j]]
+        if source != GIVEN:
+            for word in range(2):
+                a, b = words[side, word, moving], words[1 - side, word, staying]
+                keys[k, word] = folded(a + b) if source == SUM else product(a, b)

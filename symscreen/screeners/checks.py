@@ -64,10 +64,10 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
         kind that are finite, and the same bytes for the same input; it leaves its input as it was; it puts
         the response itself before noise; it takes ties, a single feature, more features than rows, and
         features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
-        near 0 for the response and about 1 for noise that the shown score gives back, and is blind to what
-        it says it is blind to. A joint screener does not depend on the number of jobs, draws from its seed
-        alone, names its columns after itself, and keeps a record of plain values; five rows it may refuse
-        with an InputError.
+        near 0 for the response and about 1 for noise that the shown score gives back, is blind to what it
+        says it is blind to, and has the loss that `by_pairs` promises. A joint screener does not depend on
+        the number of jobs, draws from its seed alone, names its columns after itself, and keeps a record of
+        plain values; five rows it may refuse with an InputError.
 
     Examples
     --------
@@ -81,6 +81,9 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
             _check_column(screener, case)
         _check_blindness(screener, cases[0])
         _check_noise(screener, np.random.default_rng(rng_seed))
+        if screener.by_pairs:
+            for case in cases:
+                _check_pairs(screener, case)
     else:
         _check_settings(screener)
         for case in cases:
@@ -224,6 +227,18 @@ def _check_noise(screener: Screener, rng: np.random.Generator) -> None:
 
 
 # Joint screeners
+
+
+def _check_pairs(screener: Screener, case: _Case) -> None:
+    """Compare the loss with the chance of a discordant pair, weighed by the gap in the response."""
+    z, y = case.values, case.response.values
+    low, high = np.nonzero(y[:, None] < y)
+    weights = y[high] - y[low]
+    discordant = (z[:, low] > z[:, high]) + 0.5 * (z[:, low] == z[:, high])
+    expected = 2.0 * (discordant * weights).sum(axis=1) / weights.sum()
+    statistics = screener.statistic(order_features(z), case.response)
+    found = screener.loss(statistics, case.response, "positive")
+    _demand(screener, "has the loss that by_pairs promises", np.allclose(found, expected, rtol=0, atol=1e-9))
 
 
 def _check_settings(screener: JointScreener) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.search.pairs import UNDEFINED
+from symscreen.statistics.arithmetic import FOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["discordance_of_arithmetic", "is_arithmetic"]
 
-_KINDS: dict[Any, int] = {np.add: 0, np.subtract: 1, np.multiply: 2, np.divide: 3}
-
 
 def is_arithmetic(numeric: Any) -> bool:
     """Say whether an operator's numeric form is one of numpy's four."""
-    return isinstance(numeric, np.ufunc) and numeric in _KINDS
+    return isinstance(numeric, np.ufunc) and numeric in FOUR
 
 
 def discordance_of_arithmetic(
@@ -55,7 +54,7 @@ def discordance_of_arithmetic(
     [2]
     """
     out = np.empty(len(left), dtype=np.int64)
-    _count(_KINDS[numeric], pool, left, right, out)
+    _count(FOUR.index(numeric), pool, left, right, out)
     return out
 
 

@@ -11,15 +11,14 @@ from symscreen.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    Numbers = NDArray[np.int64]
 
-__all__ = ["bounds"]
+__all__ = ["bounds", "ends"]
 
 _TOP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-@kernel
-def bounds(values: Values, low: Values, high: Values) -> None:
+def bounds(values: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
     """Write the least and the largest value of each feature; where one is NaN, one of the two is NaN.
 
     Parameters
@@ -29,16 +28,23 @@ def bounds(values: Values, low: Values, high: Values) -> None:
     low, high : float64 arrays, shape (m,)
         Filled.
     """
-    # numbers of the same bits compare as whole numbers, which a processor does several at a time
-    raw = values.view(np.int64)
-    m, n = raw.shape
-    ends = np.empty(2, dtype=np.int64)
-    for f in range(m):
-        z = raw[f]
-        least, largest = _TOP, ~_TOP
-        for i in range(n):
-            u = z[i] ^ ((z[i] >> 63) & _TOP)
-            least, largest = min(least, u), max(largest, u)
-        ends[0] = least ^ ((least >> 63) & _TOP)
-        ends[1] = largest ^ ((largest >> 63) & _TOP)
-        low[f], high[f] = ends.view(np.float64)
+    _bounds(values.view(np.int64), low.view(np.int64), high.view(np.int64))
+
+
+@kernel
+def _bounds(bits: Numbers, low: Numbers, high: Numbers) -> None:
+    for f in range(len(bits)):
+        low[f], high[f] = ends(bits[f])
+
+
+@kernel
+def ends(bits: Numbers) -> tuple[np.int64, np.int64]:
+    """Return the least and the largest of numbers, all given by their bits.
+
+    Whole numbers of the same order are compared, which a processor does several at a time.
+    """
+    least, largest = _TOP, ~_TOP
+    for i in range(bits.size):
+        place = bits[i] ^ ((bits[i] >> 63) & _TOP)
+        least, largest = min(least, place), max(largest, place)
+    return least ^ ((least >> 63) & _TOP), largest ^ ((largest >> 63) & _TOP)

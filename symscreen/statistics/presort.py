@@ -5,7 +5,8 @@ sorted by a network, without a branch. A key is the place of a value in its row'
 ⌈log2 n⌉ bits the row of the table. Keys only pre-sort: where places are equal, values decide.
 
 Longer columns are dealt into several such rows: `symscreen.statistics.deal`. A feature whose values bunch up,
-so that places say too little, is left to `symscreen.statistics.order`.
+so that places say too little, is tried once more by the places of their logarithms:
+`symscreen.statistics.stretch`. What is left then is left to `symscreen.statistics.order`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from symscreen.compiled import kernel
 from symscreen.statistics.bounds import bounds
 from symscreen.statistics.deal import WIDTH, deal, most_rows
-from symscreen.statistics.runs import TIED, TOO_LONG, read, settle
+from symscreen.statistics.runs import TIED, UNDECIDED, read, settle
+from symscreen.statistics.stretch import stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,13 +37,13 @@ __all__ = ["presorted"]
 _KEY_BITS = 32
 _UNDEALT = WIDTH  # the longest column that is one row of keys
 _MOST_BITS = 22  # of a row number; beyond, places are too coarse
-_LONGEST, _PART = 24, 16  # a run of equal places that values may put in order: so many, or one in so many
+_PART = 16  # values may decide between neighbours at one in so many places
 
 
 def presorted(
     values: NDArray[np.float64], order: NDArray[np.int32], tied: NDArray[np.bool_], room: Room
 ) -> NDArray[np.int64]:
-    """Put the rows of features in order where their values spread.
+    """Put the rows of features in order where their values, or the logarithms of these, spread.
 
     Parameters
     ----------
@@ -60,25 +62,44 @@ def presorted(
         The features that are left, whose values bunch up.
     """
     m, n = values.shape
-    bits = int(n - 1).bit_length()
-    if bits > _MOST_BITS:
-        return np.arange(m)
+    features = np.arange(m)
+    if (n - 1).bit_length() > _MOST_BITS:
+        return features
+    left = features[_tried(values, features, values, order, tied, room)]
+    if len(left):
+        stretched = room.empty("stretched", (len(left), n), np.float64)
+        stretch(values.view(np.int64), left, stretched)
+        left = left[_tried(stretched, left, values, order, tied, room)]
+    return left
+
+
+def _tried(
+    spread: NDArray[np.float64],
+    features: NDArray[np.int64],
+    values: NDArray[np.float64],
+    order: NDArray[np.int32],
+    tied: NDArray[np.bool_],
+    room: Room,
+) -> NDArray[np.bool_]:
+    """Put features in order by the places of what never falls where values rise; say which are left."""
+    m, n = spread.shape
+    bits = (n - 1).bit_length()
     low, high = room.empty("low", (m,), np.float64), room.empty("high", (m,), np.float64)
-    bounds(values, low, high)
+    bounds(spread, low, high)
     first = room.empty("first", (m + 1,), np.int64)
     if n <= _UNDEALT:
         keys = room.empty("keys", (m, n), np.uint32)
         counts = room.empty("counts", (m,), np.int32)
-        _pack(values, low, high, bits, keys, counts, first)
+        _pack(spread, low, high, bits, keys, counts, first)
     else:
         rows = m * most_rows(n)
         keys = room.empty("keys", (rows, WIDTH), np.uint32)
         counts = room.empty("counts", (rows,), np.int32)
-        deal(values, low, high, bits, keys, counts, first)
+        deal(spread, features, values, low, high, bits, keys, counts, first)
     keys[: first[m]].sort(axis=1)
     left = room.empty("left", (m,), np.bool_)
-    _read(keys, counts, first, bits, values, order, tied, left)
-    return np.flatnonzero(left)
+    _read(keys, counts, first, features, bits, values, order, tied, left)
+    return left
 
 
 @kernel
@@ -106,20 +127,33 @@ def _pack(
 
 @kernel
 def _read(
-    keys: Keys, counts: Rows, first: Numbers, bits: int, values: Values, order: Rows, tied: Flags, left: Flags
+    keys: Keys,
+    counts: Rows,
+    first: Numbers,
+    features: Numbers,
+    bits: int,
+    values: Values,
+    order: Rows,
+    tied: Flags,
+    left: Flags,
 ) -> None:
     """Read the rows of the table off the sorted keys."""
-    m, n = values.shape
+    n = values.shape[1]
     low = (1 << bits) - 1
     spare = np.empty(n, dtype=np.int32)
-    longest = max(_LONGEST, n // _PART)
-    for f in range(m):
-        tied[f], left[f] = False, first[f] == first[f + 1]
+    same = np.empty(n, dtype=np.bool_)
+    for place in range(features.size):
+        f = features[place]
+        tied[f], left[place] = False, first[place] == first[place + 1]
         k = 0
-        for r in range(first[f], first[f + 1]):
-            key, rows = keys[r, : counts[r]], order[f, k : k + counts[r]]
+        undecided = n // _PART
+        for r in range(first[place], first[place + 1]):
+            rows = order[f, k : k + counts[r]]
             k += counts[r]
-            if read(key, low, rows):
-                found = settle(key, low, rows, values[f], spare, longest)
+            if read(keys[r, : counts[r]], low, rows, same):
+                found, decided = settle(same, rows, values[f], spare, undecided)
+                undecided -= decided
                 tied[f] |= found == TIED
-                left[f] |= found == TOO_LONG
+                if found == UNDECIDED:
+                    left[place] = True
+                    break

@@ -11,14 +11,15 @@ from symscreen.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Flags = NDArray[np.bool_]
     Keys = NDArray[np.uint32] | NDArray[np.uint64]
     Rows = NDArray[np.int32]
     Values = NDArray[np.float64]
 
-__all__ = ["APART", "TIED", "TOO_LONG", "rank", "read", "settle", "sort_run"]
+__all__ = ["APART", "TIED", "UNDECIDED", "rank", "read", "settle", "sort_run"]
 
 _RUN = 24  # a run of equal truncated keys up to this long is put in order by insertion
-APART, TIED, TOO_LONG = 0, 1, 2
+APART, TIED, UNDECIDED = 0, 1, 2
 
 
 @kernel
@@ -37,61 +38,71 @@ def rank(rows: Rows, z: Values, doubled: Rows) -> bool:
 
 
 @kernel
-def read(keys: Keys, low: int, rows: Rows) -> bool:
-    """Read rows off the low bits of sorted keys; say whether keys are equal in their other bits."""
-    mask = keys.dtype.type(low)
-    rows[0] = np.int32(keys[0] & mask)
-    same = 0
-    for k in range(1, keys.size):
-        rows[k] = np.int32(keys[k] & mask)
-        same += int((keys[k] ^ keys[k - 1]) <= mask)
-    return same > 0
-
-
-@kernel
-def settle(keys: Keys, low: int, rows: Rows, z: Values, spare: Rows, longest: int) -> int:
-    """Put runs of rows whose keys are equal but for their low bits in order by their values.
-
-    Returns
-    -------
-    int
-        APART or TIED; TOO_LONG where a run of more than `longest` rows is out of order, which is then left.
-    """
-    mask = keys.dtype.type(low)
-    n = keys.size
-    found = APART
-    k = 1
-    while k < n:
-        if (keys[k] ^ keys[k - 1]) > mask:
-            k += 1
-            continue
-        start = k - 1
-        while k < n and (keys[k] ^ keys[k - 1]) <= mask:
-            k += 1
-        if not sort_run(rows, z, start, k, spare, longest):
-            return TOO_LONG
-        for j in range(start + 1, k):
-            if z[rows[j]] == z[rows[j - 1]]:
-                found = TIED
-    return found
-
-
-@kernel
-def sort_run(rows: Rows, z: Values, start: int, stop: int, spare: Rows, longest: int) -> bool:
-    """Put rows[start:stop], which ascend by row number, in stable order of their values.
+def read(keys: Keys, low: int, rows: Rows, same: Flags) -> bool:
+    """Read rows off the low bits of sorted keys, and say which keys else equal the one before.
 
     Returns
     -------
     bool
-        Whether they stand so; not where they are more than `longest` and were out of order.
+        Whether any is.
     """
+    mask = keys.dtype.type(low)
+    rows[0], same[0] = np.int32(keys[0] & mask), False
+    count = 0
+    for k in range(1, keys.size):
+        rows[k] = np.int32(keys[k] & mask)
+        same[k] = (keys[k] ^ keys[k - 1]) <= mask
+        count += same[k]
+    return count > 0
+
+
+@kernel
+def settle(same: Flags, rows: Rows, z: Values, spare: Rows, most: int) -> tuple[int, int]:
+    """Put runs of rows whose keys are equal but for their low bits in order by their values.
+
+    Returns
+    -------
+    found : int
+        APART or TIED; UNDECIDED where values differ at more than `most` of the places in runs, which are
+        then left.
+    differing : int
+        At how many they do.
+    """
+    n = rows.size
+    differing = 0
+    before = z[rows[0]]
+    for k in range(1, n):
+        value = z[rows[k]]
+        differing += same[k] & (value != before)
+        before = value
+    if differing == 0:  # equal values, and their rows ascend
+        return TIED, 0
+    if differing > most:
+        return UNDECIDED, differing
+    found = APART
+    k = 1
+    while k < n:
+        if not same[k]:
+            k += 1
+            continue
+        start = k - 1
+        while k < n and same[k]:
+            k += 1
+        sort_run(rows, z, start, k, spare)
+        for j in range(start + 1, k):
+            if z[rows[j]] == z[rows[j - 1]]:
+                found = TIED
+    return found, differing
+
+
+@kernel
+def sort_run(rows: Rows, z: Values, start: int, stop: int, spare: Rows) -> None:
+    """Put rows[start:stop], which ascend by row number, in stable order of their values."""
     k = start + 1
     while k < stop and z[rows[k - 1]] <= z[rows[k]]:
         k += 1
     if k == stop:
-        return True
-    if stop - start > longest:
-        return False
+        return
     if stop - start <= _RUN:
         for i in range(k, stop):
             row = rows[i]
@@ -100,7 +111,7 @@ def sort_run(rows: Rows, z: Values, start: int, stop: int, spare: Rows, longest:
                 rows[j] = rows[j - 1]
                 j -= 1
             rows[j] = row
-        return True
+        return
     width = 1
     while width < stop - start:  # merge sort from the bottom up
         for left in range(start, stop, 2 * width):
@@ -116,4 +127,3 @@ def sort_run(rows: Rows, z: Values, start: int, stop: int, spare: Rows, longest:
         for p in range(start, stop):
             rows[p] = spare[p]
         width *= 2
-    return True

@@ -14,11 +14,13 @@ where Δ is Gini's mean difference of y. Ties in θ count half, ties in y count 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.compiled import kernel
+from symscreen.statistics.lanes import dot_in_lanes
 from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["gini_mean_difference", "ranking_metric", "t0_of"]
 
-_1, _2, _3, _4, _5, _6, _7 = (np.uint64(k) for k in range(1, 8))
 _BLOCK = 1024  # partial sums over this many rows keep the rounding error far below 1e-12·Δ at any n
 
 
@@ -77,6 +78,7 @@ def ranking_metric(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     return _metric(ordered.order, ordered.values, ordered.tied, response)
 
 
+@lru_cache(maxsize=4)  # the same for every block of features
 def gini_mean_difference(response: Response) -> float:
     """Compute Δ, Gini's mean difference of y: the mean of |y_i − y_j| over pairs of distinct rows.
 
@@ -110,47 +112,33 @@ def _kernel(
     order: Rows, values: Values, tied: Flags, group: Whole, untied: bool, centred: Values, out: Values
 ) -> None:
     m, n = order.shape
-    steps = np.empty(n)
-    for k in range(n):
-        steps[k] = 2 * k + 1 - n  # of the row in place k: twice its rank, less n + 1
+    doubled = np.empty(n, dtype=np.int32)  # twice the ranks, less n + 1
     weights = np.empty(centred.size)
-    doubled = np.empty(n, dtype=np.int32)
     for f in range(m):
         rows = order[f]
-        if untied and not tied[f]:
+        if tied[f]:
+            rank(rows, values[f], doubled)
+            for i in range(n):
+                doubled[i] -= np.int32(n + 1)
+        else:
             for k in range(n):
-                weights[np.uint32(rows[k])] = steps[k]
+                doubled[np.uint32(rows[k])] = np.int32(2 * k + 1 - n)
+        if untied:
+            out[f] = _dot(centred, doubled)
         else:
             # whole-number sums over tied responses: the result cannot depend on the order of their rows
-            weights[:] = 0.0
-            if tied[f]:
-                rank(rows, values[f], doubled)
-                for i in range(n):
-                    weights[group[i]] += doubled[i] - (n + 1)
-            else:
-                for k in range(n):
-                    weights[group[rows[k]]] += steps[k]
-        out[f] = _dot(centred, weights)
+            total = 0
+            for i in range(n):
+                total += doubled[i]
+                if i + 1 == n or group[i + 1] != group[i]:
+                    weights[group[i]] = float(total)
+                    total = 0
+            out[f] = _dot(centred, weights)
 
 
 @kernel
-def _dot(a: Values, b: Values) -> float:
+def _dot(a: Values, b: Values | Rows) -> float:
     total = 0.0
     for start in range(0, a.size, _BLOCK):
-        stop = min(start + _BLOCK, a.size)
-        even = start + (stop - start) // 8 * 8
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        for first in range(start, even, 8):  # eight sums run side by side; their order is fixed
-            i = np.uint64(first)  # an index that cannot be negative is not checked for counting from the end
-            s0 += a[i] * b[i]
-            s1 += a[i + _1] * b[i + _1]
-            s2 += a[i + _2] * b[i + _2]
-            s3 += a[i + _3] * b[i + _3]
-            s4 += a[i + _4] * b[i + _4]
-            s5 += a[i + _5] * b[i + _5]
-            s6 += a[i + _6] * b[i + _6]
-            s7 += a[i + _7] * b[i + _7]
-        for last in range(even, stop):
-            s0 += a[last] * b[last]
-        total += ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
+        total += dot_in_lanes(a, b, start, min(start + _BLOCK, a.size))
     return total

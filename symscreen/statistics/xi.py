@@ -11,6 +11,7 @@ of the rows.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,11 +47,17 @@ def xi_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
     float64 array, shape (m,)
         At most 1; near 0 under independence, near 1 where y is a function of θ.
     """
-    at_least = response.at_least.astype(np.float64)  # whole numbers would overflow beyond three million rows
-    scale = 2.0 * float(np.sum(at_least * (response.n - at_least)))
     out = np.empty(len(ordered.order))
-    _kernel(ordered.order, ordered.values, ordered.tied, response.at_most, response.untied, scale, out)
+    _kernel(
+        ordered.order, ordered.values, ordered.tied, response.at_most, response.untied, _scale(response), out
+    )
     return out
+
+
+@lru_cache(maxsize=4)  # the same for every block of features
+def _scale(response: Response) -> float:
+    at_least = response.at_least.astype(np.float64)  # whole numbers would overflow beyond three million rows
+    return 2.0 * float(np.sum(at_least * (response.n - at_least)))
 
 
 @kernel

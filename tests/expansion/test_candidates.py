@@ -123,3 +123,18 @@ def test_locate_takes_numbers_in_any_order(drawn, random):
         candidates.locate(shuffled), candidates.locate(np.arange(len(numbers))), strict=True
     ):
         assert (one == other[shuffled]).all()
+
+
+@given(layers(), st.data())
+def test_counted_from_a_candidate_the_others_keep_their_arguments(drawn, data):
+    layer, size, tried = drawn
+    candidates = candidates_of(layer, structure_of(["x"], GRAMMAR, [layer]), size, tried)
+    first = data.draw(st.integers(0, candidates.total))
+    moved = candidates.counted_from(first)
+    assert moved.total == candidates.total - first
+    numbers = np.arange(moved.total)
+    for one, other in zip(moved.locate(numbers), candidates.locate(numbers + first), strict=True):
+        assert (one == other).all()
+    assert [(s.code, a + first, b + first) for s, a, b in moved.parts(0, moved.total)] == [
+        (s.code, a, b) for s, a, b in candidates.parts(first, candidates.total)
+    ]

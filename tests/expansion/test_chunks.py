@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from symscreen.expansion import Fate, blocks_of, chunks, expand
 from symscreen.expansion.chunks import rows_per_block
 from symscreen.grammar import OPERATORS, load_grammar
+from symscreen.statistics.room import Room
 
 
 def collected(blocks, n):
@@ -59,6 +60,22 @@ def test_values_do_not_depend_on_the_block(layers, n, spread, rng):
         number = int(whole[0][place])
         _, alone, _ = layer_of(space, number, number + 1)
         assert alone.tobytes() == whole[1][place].tobytes()
+
+
+def test_a_room_holds_one_block_after_the_other(rng):
+    space = of_all_operators(np.exp(rng.normal(size=(12, 30))), f"b[{BINARY}]")
+    total, room = space.candidates.total, Room()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "_BLOCK_BYTES", 1)
+        alone = list(blocks_of(space.candidates, space.pool, space.fates, 0, total))
+        for block, one in zip(
+            blocks_of(space.candidates, space.pool, space.fates, 0, total, room=room), alone, strict=True
+        ):
+            assert block.numbers.tolist() == one.numbers.tolist()
+            assert block.values.tobytes() == one.values.tobytes()
+            assert block.lost == one.lost
+    assert len(alone) > 10
+    assert room.held
 
 
 @settings(max_examples=60)

@@ -1,37 +1,63 @@
 from __future__ import annotations
 
 import tracemalloc
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from expansion.brute_force import problems
+from expansion.judged_by_hand import judged_by_hand, layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import REASONS, Fate, cases, duplicates, expand, fates
+from symscreen.backends import Threads
+from symscreen.expansion import REASONS, Fate, cases, duplicates, expand, fates, layer
 from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import Pool, first_pool
 from symscreen.expression import key
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
+from symscreen.grammar.define import define_operator
+
+
+@contextmanager
+def bounded(at_once, bucket, block):
+    """Judge in so small portions that every seam is met."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duplicates, "_PASS", at_once)
+        for name in ("_BUCKET", "_SPAN", "_SUSPECTS"):
+            patch.setattr(duplicates, name, bucket)
+        patch.setattr(cases, "_BLOCK", block)
+        patch.setattr(fates, "_SCANNED", 8 * bucket)
+        patch.setattr(layer, "_TOGETHER", 8 * bucket)
+        yield
+
+
+@settings(max_examples=200)
+@given(layers(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 1, 2]))
+def test_every_candidate_is_judged_as_one_at_a_time(drawn, at_once, bucket, block, jobs):
+    expected, replaced_by, winners = judged_by_hand(drawn)
+    arguments = drawn.candidates, drawn.structure, drawn.pool, drawn.grammar
+    with bounded(at_once, bucket, block):
+        found = fates.judge(*arguments, **drawn.options, spread=Threads(jobs).map)
+    assert [Fate(fate) for fate in found.fates] == expected
+    assert np.flatnonzero(np.unpackbits(found.winners)).tolist() == sorted(winners)
+    assert np.maximum(found.replaced_by, -1).tolist() == [max(one, -1) for one in replaced_by]
+    whole = fates.judge(*arguments, **drawn.options)
+    assert all((getattr(whole, name) == getattr(found, name)).all() for name in vars(whole))
 
 
 @settings(max_examples=60)
-@given(problems(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50))
-def test_bounded_passes_and_blocks_give_the_same_fates(problem, at_once, bucket, block):
+@given(problems(), st.integers(1, 50), st.integers(1, 8), st.integers(1, 50), st.sampled_from([1, 1, 2]))
+def test_bounded_passes_and_threads_give_the_same_space(problem, at_once, bucket, block, jobs):
     for columns in (problem.columns, None):
         arguments = replace(problem, columns=columns).arguments
         whole = expand(*arguments, also=problem.also)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(duplicates, "_PASS", at_once)
-            patch.setattr(duplicates, "_BUCKET", bucket)
-            patch.setattr(duplicates, "_SUSPECTS", bucket)
-            patch.setattr(cases, "_BLOCK", block)
-            patch.setattr(fates, "_SCANNED", block)
-            bounded = expand(*arguments, also=problem.also)
-        assert (bounded.fates == whole.fates).all()
-        assert bounded.counts == whole.counts
+        with bounded(at_once, bucket, block):
+            found = expand(*arguments, also=problem.also, spread=Threads(jobs).map)
+        assert (found.fates == whole.fates).all()
+        assert found.counts == whole.counts
 
 
 @settings(max_examples=60)
@@ -110,21 +136,31 @@ class TestReasons:
         assert judged("b[mul]", ["x"], constants=(1,), known=False)[1] is Fate.KEPT
 
 
-@pytest.mark.parametrize("layer", ["b[mul]", "b[div,sub]", "b[pow,add,absdiff]", "b[min,max,mul,add,sub]"])
-def test_judging_takes_no_more_memory_than_predicted(layer, monkeypatch):
+PREDICTED = ["b[mul]", "b[div,sub]", "b[pow,add,absdiff]", "b[min,max,mul,add,sub]", "b[left,right]"]
+
+
+@pytest.mark.parametrize("text", PREDICTED)
+def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
     monkeypatch.setattr(cases, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(duplicates, "_PASS", 1 << 15)
+    monkeypatch.setattr(duplicates, "_SUSPECTS", 1 << 14)
     names = [f"x{place}" for place in range(200)]
     grammar = replace(load_grammar("basic"), max_complexity=9)
-    layers = parse_layers(layer, (), (), OPERATORS)
-    structure = structure_of(names, grammar, layers)
+    # of these every candidate but 200 is a duplicate
+    own = {
+        name: define_operator(name, text, OPERATORS) for name, text in (("left", "x+0*y"), ("right", "y+0*x"))
+    }
+    parsed = parse_layers(text, (), (), OPERATORS | own)
+    structure = structure_of(names, grammar, parsed)
     pool = first_pool(structure, grammar, None)
-    candidates, nodes = candidates_of(layers[0], structure, len(pool), {}), pool.nodes
+    candidates, nodes = candidates_of(parsed[0], structure, len(pool), {}), pool.nodes
     tracemalloc.start()
     try:
         known = {"known": nodes.keys, "burdens": cases.burden(nodes.complexity), "grows": True, "banned": {}}
-        fates.judge(candidates, structure, nodes, grammar, defined={}, **known)
+        found = fates.judge(candidates, structure, nodes, grammar, defined={}, **known).fates
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+    assert not ("left" in text and (found != Fate.DUPLICATE).any())
     # half as much again for what does not grow with the candidates
     assert peak <= 1.5 * fates.judging_bytes(candidates.total)

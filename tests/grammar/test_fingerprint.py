@@ -56,6 +56,30 @@ def test_powers_are_exact_for_small_whole_exponents(values, exponents):
     assert fp.power(a, b).tolist() == expected
 
 
+@pytest.mark.parametrize("function", [fp.multiply, fp.divide, fp.add, fp.subtract])
+def test_shapes_are_broadcast_and_arrays_of_any_layout_are_read(function):
+    pairs = np.array([*itertools.product(EDGES, EDGES)], dtype=np.uint64)
+    expected = function(pairs[:, 0].copy(), pairs[:, 1].copy()).reshape(len(EDGES), len(EDGES))
+    a = field(EDGES)
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    before = pairs.copy()
+    assert (function(a[:, None], a) == expected).all()
+    assert (function(frozen[:, None], frozen) == expected).all()
+    assert (function(*pairs.T) == expected.ravel()).all()
+    assert (function(pairs.T, pairs.T[:, ::-1]) == function(pairs, pairs[::-1]).T).all()
+    assert function(a[:0], a[:1]).shape == (0,)
+    assert (pairs == before).all()
+    assert (a == field(EDGES)).all()
+
+
+def test_inverses_are_found_in_any_shape_and_beside_zeros():
+    a = field([[0, 2, 0], [P - 1, 0, 5]])
+    assert fp.inverse(a).tolist() == [[0, pow(2, -1, P), 0], [P - 1, 0, pow(5, -1, P)]]
+    assert fp.inverse(a.T).tolist() == fp.inverse(a).T.tolist()
+    assert fp.inverse(a[:, :1] * field(0)).tolist() == [[0], [0]]
+
+
 def test_powers_beyond_are_opaque_for_there_powers_of_two_run_into_one_another():
     exponents = [*range(-70, -30), *range(31, 71)]
     found = fp.power(field([2] * len(exponents)), field([e % P for e in exponents])).tolist()
