@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections import Counter
 from dataclasses import replace
@@ -272,9 +273,10 @@ class TestErrors:
     def test_too_many_candidates(self):
         names = [f"x{place}" for place in range(4000)]
         message, peak = self.refused(names, None, self.grammar, self.layers, max_bytes=50_000_000)
-        assert message == (
-            "a layer of 16,004,000 candidates would take this process to 162.4 MB, 50.0 MB are allowed: "
-            "use fewer operators, leave out inputs with --exclude, or raise --max-ram to 163MB"
+        assert re.fullmatch(
+            r"a layer of 16,004,000 candidates would take this process to 1\d\d\.\d MB, 50\.0 MB are "
+            r"allowed: use fewer operators, leave out inputs with --exclude, or raise --max-ram to 1\d\dMB",
+            message,
         )
         assert peak < 50_000_000
 
@@ -291,8 +293,10 @@ class TestErrors:
     def test_large_amounts_are_told_in_gigabytes(self):
         names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
         message, _ = self.refused(names, None, grammar, grammar.parsed_layers("b"), max_bytes=1_000_000_000)
-        assert "1,200,020,000 candidates would take this process to 1.4 GB, 1.0 GB are allowed" in message
-        assert message.endswith("or raise --max-ram to 1.5GB")
+        assert re.match(
+            r"a layer of 1,200,020,000 candidates would take this process to 1\.\d GB, 1\.0 GB are", message
+        )
+        assert re.search(r"or raise --max-ram to 1\.\dGB$", message)
 
 
 @pytest.mark.parametrize("with_values", [True, False])
