@@ -235,9 +235,8 @@ def _require_room(space: Space, job: Job) -> None:
         thin=space.pool.thin,
     )
     shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
-    ways = ["ask for fewer with --top or --prescreen"]
-    if request.jobs > 1:
-        ways.append("use --jobs 1")
+    other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
+    ways = ("ask for fewer with --top or --prescreen", other)
     require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
 
 

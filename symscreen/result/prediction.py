@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Prediction", "predicted", "scoring_bytes"]
 
-_LIBRARIES = 120_000_000  # compiled code and what is imported once features are scored
+_LIBRARIES = (
+    240_000_000  # imported once features are scored, and compiled code: twice as much while it compiles
+)
 _JOINT_LIBRARIES = 120_000_000  # of joint screeners, beside these
 _ENTRY, _SCORE = 100, 16  # a kept feature, and each of its scores
 _COPIES = 4  # of a list while it is merged
 _SHOWN = 1000  # a row of the result, with its formula
 _VALUE = 8
 _MERGED = 1.25  # a list's values while those equal to rounding are found
-_JUDGED = 4  # copies of the values that joint screeners are shown, or that are compared
-_PLACED = 40 << 22  # kept features computed and ordered again, some at a time
+_COMPARED, _JUDGED = 2, 4  # copies of the values that are compared, or that joint screeners are shown
+_ORDERED = 40  # bytes for each value that is computed again and ordered
+_PLACED = _ORDERED << 22  # kept features computed and ordered again, some at a time
 _SEARCHED = 160_000_000  # the pool at some rows, and what threads compute of it
 _SEARCHED_CANDIDATE = 6
 
@@ -123,8 +126,8 @@ def scoring_bytes(
         settling += int(_MERGED * _VALUE * rows * shown)
     if kinds_shown(request):
         judged = _kept(request.prescreen, features)
-        settling += _JUDGED * _VALUE * rows * judged * len(kinds_shown(request))
-        settling += min(_PLACED, 10 * _JUDGED * rows * max(judged, shown))
+        copies = (_JUDGED if request.joint else _COMPARED) * len(kinds_shown(request))
+        settling += copies * _VALUE * rows * judged + min(_PLACED, _ORDERED * rows * max(judged, shown))
     libraries = _LIBRARIES + (_JOINT_LIBRARIES if request.joint else 0)
     return libraries + max(streaming, settling)
 
