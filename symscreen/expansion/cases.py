@@ -12,7 +12,7 @@ from symscreen.expansion.rules import rules_of
 from symscreen.grammar import fingerprint as fp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -145,7 +145,9 @@ class Case:
     def _keys(self, left: Numbers, right: Numbers) -> Residues:
         if self.operator.arity == 1:
             return self.operator.fingerprint(self.right_keys.take(left, axis=0))
-        return self.operator.fingerprint(self.pool.keys.take(left, axis=0), self.right_keys.take(right, axis=0))
+        return self.operator.fingerprint(
+            self.pool.keys.take(left, axis=0), self.right_keys.take(right, axis=0)
+        )
 
 
 def cases_of(
@@ -188,13 +190,8 @@ def cases_of(
 
 def _combined(operator: Operator, left: Residues, right: Residues) -> tuple[int, Residues]:
     """Recognise operators whose keys are sums or products of words, and lay the words out by side."""
-    sources: dict[Callable[..., Residues], int] = {
-        fp.add: walk.SUM,
-        fp.subtract: walk.SUM,
-        fp.multiply: walk.PRODUCT,
-    }
-    source = sources.get(operator.fingerprint, walk.GIVEN) if operator.arity == 2 else walk.GIVEN
-    if source == walk.GIVEN:
-        return source, _UNCOMBINED
+    if operator.arity == 1 or operator.fingerprint not in {fp.add, fp.subtract, fp.multiply}:
+        return walk.GIVEN, _UNCOMBINED
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
+    source = walk.PRODUCT if operator.fingerprint is fp.multiply else walk.SUM
     return source, np.ascontiguousarray(np.stack([left.T, right.T]))

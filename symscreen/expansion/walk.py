@@ -54,7 +54,15 @@ def _run(pairs: int, t: int) -> tuple[int, int, int, int]:
 
 @kernel
 def _word(
-    words: Keys, given: Keys, source: int, word: int, side: int, moving: int, staying: int, done: int, out: Keys
+    words: Keys,
+    given: Keys,
+    source: int,
+    word: int,
+    side: int,
+    moving: int,
+    staying: int,
+    done: int,
+    out: Keys,
 ) -> None:
     """Fill `out` with one word of the keys along a run."""
     n = out.size

@@ -269,7 +269,7 @@ class TestErrors:
         names = [f"x{place}" for place in range(4000)]
         message, peak = self.refused(names, None, self.grammar, self.layers, max_bytes=50_000_000)
         assert message == (
-            "a layer of 16,004,000 candidates would take 162.4 MB, 50.0 MB are allowed: "
+            "a layer of 16,004,000 candidates would take 195.4 MB, 50.0 MB are allowed: "
             "use fewer operators, inputs or layers, or raise --max-ram"
         )
         assert peak < 50_000_000
@@ -285,7 +285,7 @@ class TestErrors:
     def test_large_amounts_are_told_in_gigabytes(self):
         names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
         message, _ = self.refused(names, None, grammar, grammar.parsed_layers("b"), max_bytes=1_000_000_000)
-        assert message.startswith("a layer of 1,200,020,000 candidates would take 1.4 GB, 1.0 GB are allowed")
+        assert message.startswith("a layer of 1,200,020,000 candidates would take 1.5 GB, 1.0 GB are allowed")
 
 
 @pytest.mark.parametrize("with_values", [True, False])
