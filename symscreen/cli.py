@@ -11,7 +11,14 @@ from typing import Any
 import click
 
 from symscreen.cli_known import evaluate, reproduce
-from symscreen.cli_options import fit_options, plan_options, read_top, screener_options, search_options, space_options
+from symscreen.cli_options import (
+    fit_options,
+    plan_options,
+    read_top,
+    screener_options,
+    search_options,
+    space_options,
+)
 from symscreen.cli_output import notify, progress_bar
 from symscreen.errors import InputError, OptionError, nearest, printable
 

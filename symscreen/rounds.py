@@ -232,7 +232,6 @@ def _require_room(space: Space, job: Job) -> None:
         request,
         features=space.size,
         candidates=space.candidates.total,
-        thin=space.pool.thin,
     )
     shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
     other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"

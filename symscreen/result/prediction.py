@@ -86,13 +86,11 @@ def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) 
         pool=members * (_VALUE * rows if counted and not thin else 0) + space.pool.bytes_with(0),
         candidates=total if counted else 0,
         judging=judging_bytes(total) - total + block_bytes(rows) if counted else 0,
-        scoring=scoring_bytes(rows, request, features=space.size, candidates=total, thin=thin),
+        scoring=scoring_bytes(rows, request, features=space.size, candidates=total),
     )
 
 
-def scoring_bytes(
-    rows: int, request: Request, *, features: int | None = None, candidates: int = 0, thin: bool = False
-) -> int:
+def scoring_bytes(rows: int, request: Request, *, features: int | None = None, candidates: int = 0) -> int:
     """Predict what it takes to score a space, beside pool and candidates.
 
     Parameters
@@ -105,8 +103,6 @@ def scoring_bytes(
         How many features the space has; by default more than any list keeps.
     candidates : int
         How many candidates its last layer has.
-    thin : bool
-        Whether the pool holds no values.
 
     Returns
     -------

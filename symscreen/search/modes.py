@@ -98,14 +98,17 @@ def searched(
     rng = np.random.default_rng([seed, _SEARCH])
     survivors = np.zeros(0, dtype=np.int64)
     rounds = []
+    everyone = False
     for one in wanted:
         if search.mode == "race":
             passed = race(space, response, one, risk=search.risk / len(wanted), rng=rng, backend=backend)
         else:
             passed = sieve(space, response, one, enough=fewest_left(one), rng=rng, backend=backend)
-        survivors = np.union1d(survivors, passed.numbers)
+        everyone |= passed.numbers is None
+        if passed.numbers is not None:
+            survivors = np.union1d(survivors, passed.numbers)
         rounds += [{"screener": one.screener.name, **asdict(each)} for each in passed.rounds]
-    left = restricted(space, survivors)
+    left = space if everyone else restricted(space, survivors)
     record: dict[str, Any] = {"mode": search.mode}
     if search.mode == "race":
         record["risk"] = search.risk

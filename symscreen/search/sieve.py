@@ -82,12 +82,12 @@ class Passed:
 
     Parameters
     ----------
-    numbers : int64 array, shape (k,)
-        Candidates of the last layer, ascending.
+    numbers : int64 array, shape (k,), or None
+        Candidates of the last layer, ascending; None where no round was run, and all are left.
     rounds : tuple of Round
     """
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None
     rounds: tuple[Round, ...]
 
 
@@ -162,8 +162,6 @@ def sieve(
                 Round("pairs" if wanted.screener.by_pairs else "rows", size, seen, len(passed), limit)
             )
         size *= _GROWTH
-    if passed is None:
-        passed = np.flatnonzero(space.fates == Fate.KEPT)
     return Passed(passed, tuple(rounds))
 
 
