@@ -117,7 +117,7 @@ class Space:
 
         The plan is the same for every backend.
         """
-        if _SPARSE * self.size > self.total:
+        if _SPARSE * self.size >= self.total:
             return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
         starts = [0, *self.numbers[size::size].tolist()]
         return list(zip(starts, [*starts[1:], self.total], strict=True))
