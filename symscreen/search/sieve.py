@@ -29,7 +29,7 @@ __all__ = ["Passed", "Round", "Wanted", "first_look", "restricted", "sieve"]
 _FIRST = 256  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
 _SHARE = 1.0 / 8.0  # of what a round looks at, how much it keeps
-_PAIRS_A_ROW = 4  # up to so many times the rows of the table pairs cost less than a score over all of them
+_PAIRS_A_ROW = 5  # up to so many times the rows of the table pairs cost less than a score over all of them
 _TRIAL = 1 << 15  # candidates that tell where a round's limit lies
 
 
