@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion import expand
+from symscreen.expansion import amount, expand, learnt_of
 from symscreen.growth import holds_no_pool
 from symscreen.result import Plan, predicted, scorer_of, wanted_of
 from symscreen.search import seconds_of_looks
@@ -28,6 +28,8 @@ __all__ = ["planned"]
 _CALIBRATION = 0.5  # seconds
 _TASKS = 8  # of the calibration at a time, for each thread
 _FEWEST = 64  # features of which the calibration is made
+_LEARNT = 5  # times that a block of the pool is looked through
+_PER_MEMBER = 1.5  # what a member takes beside, its values and what is put down of it
 
 
 def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Request) -> Plan:
@@ -73,10 +75,19 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
         features=space.size,
         memory=0 if thin else len(space.pool) * rows * 8,
         peak=predicted(space, rows, request, thin=thin).peak,
-        seconds=_seconds(table, growth, layers, request, features=space.size, judging=judging),
+        seconds=_seconds(
+            table, growth, layers, request, pool=len(space.pool), features=space.size, judging=judging
+        ),
         jobs=request.jobs,
-        notices=table.notices,
+        notices=(*table.notices, *_warnings(predicted(space, rows, request, thin=thin).peak, growth)),
     )
+
+
+def _warnings(peak: int, growth: Growth) -> list[str]:
+    if growth.max_bytes is None or peak <= growth.max_bytes:
+        return []
+    allowed = amount(growth.max_bytes)
+    return [f"the predicted peak of {amount(peak)} is more than the {allowed} allowed: screen may refuse"]
 
 
 def _seconds(
@@ -85,18 +96,33 @@ def _seconds(
     layers: Sequence[Layer],
     request: Request,
     *,
+    pool: int,
     features: int,
     judging: float,
 ) -> tuple[float, float]:
     """Time the scoring of a small space, and scale it up."""
     small = expand(table.names, table.columns, growth.grammar, layers[-1:], growth.pool_kind)
     each = _scoring(small, table, request)
-    whole = judging + each * features
+    growing = judging + pool * _growing(small)
+    whole = growing + each * features
     if request.search.mode == "exact":
         return whole, whole
     looks, survivors = seconds_of_looks(small, table.response, wanted_of(request), features, request.backend)
-    early = judging + looks + each * min(features, survivors)
+    early = growing + looks + each * min(features, survivors)
     return early, early if request.search.mode == "sieve" else max(early, whole)
+
+
+def _growing(space: Space) -> float:
+    """Return the seconds that a member of a pool takes: its values, and what is learnt of them."""
+    block = next(space.blocks(0, space.total), None)
+    if block is None or not len(block.numbers):
+        return 0.0
+    learnt_of(block.values)
+    start = perf_counter()
+    for _ in range(_LEARNT):
+        learnt_of(block.values)
+    spent = (perf_counter() - start) / _LEARNT
+    return _PER_MEMBER * spent / len(block.numbers)
 
 
 def _scoring(space: Space, table: Table, request: Request) -> float:

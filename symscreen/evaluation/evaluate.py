@@ -196,7 +196,7 @@ def bounded(
     seen = truncated(
         losses_of_ranking(result)[first],
         good,
-        features=result.record["scored"],
+        features=_size_of_space(result.record),
         hidden_correct=outside,
         class_size=None if every else result.table["class_size"].to_numpy(dtype=np.int64),
     )
@@ -273,12 +273,17 @@ def _check_rounds(record: Mapping[str, Any]) -> None:
         )
 
 
+def _size_of_space(record: Mapping[str, Any]) -> int:
+    """Return how many features were screened, those included that a search dropped unscored."""
+    return int(record.get("search", {}).get("features", record["scored"]))
+
+
 def _check_complete(record: Mapping[str, Any]) -> None:
     """Refuse a ranking that does not hold every feature of its space."""
     _check_rounds(record)
     if record["options"]["top"] != "all" or record["shown"] != record["scored"]:
         raise OptionError(
-            f"the ranking shows {record['shown']:,} of {record['scored']:,} features scored, and precision "
-            "and recall need them all: screen with --top all, or say how many of those not shown are correct "
-            "(--outside N) for bounds"
+            f"the ranking shows {record['shown']:,} of {_size_of_space(record):,} features screened, and "
+            "precision and recall need them all: screen with --search exact --top all, or say how many of "
+            "those not shown are correct (--outside N) for bounds"
         )

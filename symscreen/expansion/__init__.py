@@ -5,7 +5,8 @@ from symscreen.expansion.cut import Cut
 from symscreen.expansion.fates import REASONS, Fate, judging_bytes
 from symscreen.expansion.grow import expand
 from symscreen.expansion.layer import PoolKind
-from symscreen.expansion.memory import require, resident
+from symscreen.expansion.learnt import learnt_of
+from symscreen.expansion.memory import amount, require, resident
 from symscreen.expansion.prune import numeric_copies
 from symscreen.expansion.space import LayerCount, Space
 
@@ -17,10 +18,12 @@ __all__ = [
     "LayerCount",
     "PoolKind",
     "Space",
+    "amount",
     "block_bytes",
     "blocks_of",
     "expand",
     "judging_bytes",
+    "learnt_of",
     "numeric_copies",
     "require",
     "resident",

@@ -15,7 +15,7 @@ from symscreen.expansion.cut import cut_pool
 from symscreen.expansion.fates import Fate, judging_bytes
 from symscreen.expansion.given import given_formulas
 from symscreen.expansion.layer import added, distinct_features, judged, staying, tally, tried
-from symscreen.expansion.memory import FEWER, require
+from symscreen.expansion.memory import FEWER, fits, require
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import first_pool
 from symscreen.expansion.prune import constant
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
 
 __all__ = ["expand"]
+
+_SEARCHING = 100_000_000  # bytes that a search takes beside scoring
+_NODE = 300  # bytes of a pool's member without values
 
 
 def expand(
@@ -171,7 +174,9 @@ def _grown(
     )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
     needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows))
-    ways = FEWER if pool.thin else (*FEWER, "use --search sieve, which holds no pool")
+    thin = needed - pool.bytes_with(size) + _SEARCHING + (len(pool) + size) * _NODE
+    thin_fits = not pool.thin and fits(thin, max_bytes)
+    ways = (*FEWER, "use --search sieve, which holds no pool") if thin_fits else FEWER
     require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", ways)
     reached = tried(pool, layer, left, pool_kind)
     if following is not None:

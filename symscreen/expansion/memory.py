@@ -13,7 +13,7 @@ from symscreen.errors import SpaceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FEWER", "amount", "require", "resident"]
+__all__ = ["FEWER", "amount", "fits", "require", "resident"]
 
 _STATM = Path("/proc/self/statm")
 _FALLBACK = 250_000_000  # the interpreter with numpy, numba and pandas, where the system does not tell
@@ -41,6 +41,11 @@ def _most_held() -> int:
         return _FALLBACK
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return held if sys.platform == "darwin" else held * 1024
+
+
+def fits(needed: int, max_bytes: int | None) -> bool:
+    """Say whether so many bytes beside those that the process holds are allowed."""
+    return max_bytes is None or resident() + needed <= max_bytes
 
 
 def require(needed: int, max_bytes: int | None, what: str, ways: Sequence[str] = FEWER) -> None:
@@ -72,8 +77,9 @@ def require(needed: int, max_bytes: int | None, what: str, ways: Sequence[str] =
         )
     if held + needed > max_bytes:
         raise SpaceError(
-            f"{what} would take this process to {amount(held + needed)}, {amount(max_bytes)} are allowed: "
-            f"{', '.join(ways)}, or raise --max-ram to {_enough(held + needed)}"
+            f"{what} would take this process to {amount(held + needed)}, of which {amount(held)} are held "
+            f"already; {amount(max_bytes)} are allowed: {', '.join(ways)}, or raise --max-ram to at least "
+            f"{_enough(held + needed)}"
         )
 
 

@@ -94,23 +94,28 @@ class Pool:
         assert self.learnt is not None  # noqa: S101  # asked for only where values are computed
         return self.learnt.scale
 
-    def at(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute all members at some rows.
+    def at(self, rows: NDArray[np.int64], places: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Compute members at some rows.
 
         Parameters
         ----------
-        rows : int64 array, shape (m,), ascending
+        rows : int64 array, shape (m,)
             Row numbers.
+        places : int64 array, shape (k,), optional
+            Which members; all of them by default.
 
         Returns
         -------
-        float64 array, shape (q, m), C-contiguous
+        float64 array, shape (k, m) or (q, m), C-contiguous
             Constants included. To the bit what a pool that holds its values has there.
         """
         if self.values is not None:
-            return np.take(self.values, rows, axis=1)
+            if places is None:
+                return np.take(self.values, rows, axis=1)
+            return self.values[places[:, None], rows]
         assert self.columns is not None  # noqa: S101  # not asked for while only counting
-        return values_of(self.structure, self.all_nodes, self.members, np.take(self.columns, rows, axis=1))
+        members = self.members if places is None else self.members[places]
+        return values_of(self.structure, self.all_nodes, members, np.take(self.columns, rows, axis=1))
 
     def computed(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the values of the members at some places over all rows, shape (m, n)."""

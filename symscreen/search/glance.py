@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Glanced", "glance", "glance_at", "most_columns"]
 
 _TASK = 1 << 15  # candidates a task
-_POOL_BYTES = 1 << 26
+_POOL_BYTES = 1 << 26  # up to which the whole pool is held at the rows of a look
+_PART_BYTES = 1 << 24  # of the members of a pool that are computed as they are needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ def glance_at(space: Space, numbers: Numbers, look: Look, backend: Backend) -> V
     told = np.zeros(len(numbers))
     slices = [(start, min(start + _TASK, len(numbers))) for start in range(0, len(numbers), _TASK)]
     for rows in look.rows:
-        seer = _Seer(space, space.pool.at(rows), look)
+        seer = _seer(space, rows, look)
 
         def of_slice(part: tuple[int, int], seer: _Seer = seer) -> Values:
             return seer.told(numbers[part[0] : part[1]])
@@ -105,7 +106,7 @@ def glance(space: Space, look: Look, limit: float, backend: Backend) -> tuple[Gl
         How many candidates were looked at and defined.
     """
     (rows,) = look.rows
-    seer = _Seer(space, space.pool.at(rows), look)
+    seer = _seer(space, rows, look)
     total = space.candidates.total
 
     def of_range(part: tuple[int, int]) -> tuple[Glanced, int]:
@@ -126,19 +127,43 @@ def glance(space: Space, look: Look, limit: float, backend: Backend) -> tuple[Gl
 
 @dataclass(frozen=True, eq=False)
 class _Seer:
-    """Computes candidates at the rows where the pool's values are at hand."""
+    """Computes candidates at some rows.
+
+    Parameters
+    ----------
+    space : Space
+        Where they come from.
+    rows : int64 array, shape (m,)
+        The rows.
+    pool : float64 array, shape (q, m), or None
+        The whole pool at these rows; None where that would be large, and is computed as it is needed.
+    look : Look
+        What reads them.
+    """
 
     space: Space
-    pool: Values
+    rows: Numbers
+    pool: Values | None
     look: Look
 
     def told(self, numbers: Numbers) -> Values:
         """Return what the look tells of candidates, in their order."""
         parts = [np.zeros(0)]
+        step = _TASK if self.pool is not None else max(16, _PART_BYTES // (16 * len(self.rows)))
         operators = self.space.pool.structure.operators
         for segment in self.space.candidates.segments:
             first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count)).tolist()
-            if first < last:
-                places = segment.decode(numbers[first:last])
-                parts.append(self.look.tell(operators[segment.code], self.pool, *places))
+            for start in range(first, last, step):
+                left, right = segment.decode(numbers[start : min(start + step, last)])
+                pool = self.pool
+                if pool is None:
+                    places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
+                    pool = self.space.pool.at(self.rows, places)
+                    left, right = which[: len(left)], which[len(left) :]
+                parts.append(self.look.tell(operators[segment.code], pool, left, right))
         return np.concatenate(parts)
+
+
+def _seer(space: Space, rows: Numbers, look: Look) -> _Seer:
+    large = len(space.pool) * len(rows) * 8 > _POOL_BYTES
+    return _Seer(space, rows, None if large else space.pool.at(rows), look)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import TableError
 from symscreen.response import Response
 from symscreen.search.arithmetic import discordance_of_arithmetic, is_arithmetic
 from symscreen.search.pairs import UNDEFINED, doubled_discordance, draw_pairs
@@ -32,6 +31,7 @@ __all__ = ["Look", "look_at_pairs", "look_at_rows"]
 
 
 _BLOCK_BYTES = 1 << 18
+_FEWEST_OTHER = 32  # rows of a sample whose response is not the commonest
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +136,14 @@ def look_at_rows(
     Returns
     -------
     Look or None
-        None where the response is constant on the sample.
+        None where the response hardly varies on the sample, as that of a rare class: it would tell nothing.
     """
     edges = np.arange(count + 1) * response.n // count
     rows = edges[:-1] + (rng.random(count) * np.diff(edges)).astype(np.int64)
-    try:
-        sample = Response(response.values[rows], response.name)
-    except TableError:  # all of a rare class, or none of it
+    _, counts = np.unique(response.values[rows], return_counts=True)
+    if count - counts.max() < _FEWEST_OTHER:
         return None
+    sample = Response(response.values[rows], response.name)
 
     def tell(operator: Operator, pool: Values, left: Places, right: Places) -> Values:
         told = np.full(len(left), np.nan)
@@ -153,8 +153,9 @@ def look_at_rows(
                 with np.errstate(all="ignore"):
                     statistics = screener.statistic(order_features(values[defined]), sample)
                     losses = screener.loss(statistics, sample, sign)
-                # NaN: a feature that is constant on the sample
-                told[part][defined] = np.where(np.isnan(losses), 1.0, losses)
+                # a feature that is constant on the sample may be the best of all
+                still = values[defined].min(axis=1) == values[defined].max(axis=1)
+                told[part][defined] = np.where(still | np.isnan(losses), -np.inf, losses)
         return told
 
     return Look((rows,), count, tell, lambda told: told)

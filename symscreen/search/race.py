@@ -117,7 +117,7 @@ def race_against(
     mirrored, most = wanted.sign == "free", most_columns(space) // 2
     affordable = response.n // _ROWS_A_PAIR
     pairs = _first_round(beat, log_odds)
-    if pairs > min(2 * most, affordable):
+    if pairs > affordable:
         return Passed(None, ())
     look = look_at_pairs(response, pairs, rng, mirrored=mirrored, most=pairs)
     limit = _limit(pairs, beat, log_odds)

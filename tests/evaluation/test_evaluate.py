@@ -90,7 +90,7 @@ def test_a_lone_joint_screener_keeps_its_ties(data):
 
 def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
     top = symscreen.screen(data.frame, **SMALL, sign="positive", top=4)
-    with pytest.raises(OptionError, match=r"shows 4 of 24 features scored.*--top all.*--outside N"):
+    with pytest.raises(OptionError, match=r"shows 4 of 24 features screened.*--top all.*--outside N"):
         evaluate(top, data.truth)
     shown = evaluate_shown(top)
     figures = evaluate(whole, data.truth).table.iloc[0]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import symscreen
+from symscreen.search import glance
 from symscreen.search import modes as room
 
 OPTIONS = {"layers": "ub", "unary": "square,log,inv", "binary": "add,sub,mul", "top": 5}
@@ -106,3 +107,40 @@ def test_a_response_of_noise_is_screened_whole(rng):
     assert found.record["search"]["rounds"] == []
     assert "p_values" not in found.record["search"]
     assert np.array_equal(found.table.t0, exact.table.t0)
+
+
+@pytest.mark.parametrize("mode", ["race", "sieve"])
+@pytest.mark.parametrize("screener", ["t0", "pearson"])
+def test_a_pool_too_large_to_be_held_at_some_rows_is_computed_as_needed(data, mode, screener, monkeypatch):
+    if (mode, screener) == ("race", "pearson"):
+        return
+    for layers in ("ub", "bu"):
+        options = OPTIONS | {"layers": layers, "screener": screener, "search": mode}
+        expected = symscreen.screen(data, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(glance, "_POOL_BYTES", 0)
+            patch.setattr(glance, "_PART_BYTES", 1 << 16)
+            found = symscreen.screen(data, **options)
+        assert found.table.equals(expected.table)
+        assert found.record["search"] == expected.record["search"]
+
+
+def test_a_feature_that_is_constant_on_a_sample_of_rows_is_kept(rng):
+    rare = np.zeros((4000, 6))
+    rare[rng.integers(0, 4000, 12), :] = rng.normal(size=(12, 6))
+    y = 50.0 * rare[:, 0] * rare[:, 1] + rng.normal(0, 0.01, 4000)
+    names = [f"x{place}" for place in range(1, 7)]
+    frame = pd.DataFrame(rare, columns=names).assign(y=y)
+    options = {"layers": "bb", "binary": "add,mul", "screener": "pearson", "top": 5}
+    exact = symscreen.screen(frame, **options)
+    found = symscreen.screen(frame, search="sieve", **options)
+    assert found.table.expression[0] == exact.table.expression[0] == "x1*x2"
+
+
+def test_bounds_on_a_raced_ranking_count_the_features_that_it_dropped(data):
+    options = OPTIONS | {"layers": "ub"}
+    figures = []
+    for mode in ("exact", "race"):
+        result = symscreen.screen(data, search=mode, **options)
+        figures.append(symscreen.evaluation.bounded(result, "x1*x2**2", outside=3))
+    assert [str(one) for one in figures[:1]] == [str(one) for one in figures[1:]]
