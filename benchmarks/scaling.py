@@ -9,27 +9,36 @@ Run with ``python benchmarks/scaling.py``; ``scaling_picture.py`` draws what it 
 from __future__ import annotations
 
 import argparse
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from measured import RESULTS, FailedError, machine, markdown, number, ours, save
 from tables import RATIONAL, inputs_for
 
-ROWS = (100, 1000, 10_000, 100_000)
-FEATURES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 MODES = ("exact", "race", "sieve")
+_FEATURES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+SLOW = (10_000_000, 100_000)
+SHAPES = (
+    [(features, 100) for features in _FEATURES],
+    [(features, 1000) for features in _FEATURES],
+    [(1_000_000, rows) for rows in (100, 1000, 10_000, 100_000)],
+    [(1_000_000, 100_000), SLOW],
+)
 REPEATED = 20.0  # seconds: shorter points are measured three times
 
 
+@cache
 def point(features: int, rows: int, mode: str, jobs: int, limit: float) -> dict[str, Any]:
-    """Measure one point."""
+    """Measure one point, the shorter ones three times."""
     task = {"kind": "strong", "rows": rows, "inputs": inputs_for(features)}
-    told = []
-    while len(told) < 3:
-        layers = f"{RATIONAL} {RATIONAL}"
-        told.append(ours(task, layers=layers, screener="t0", search=mode, jobs=jobs, limit=3 * limit))
-        if told[-1]["seconds"] > REPEATED:
-            break
+    options = {"layers": f"{RATIONAL} {RATIONAL}", "screener": "t0", "search": mode, "jobs": jobs}
+    told = [ours(task, limit=3 * limit, **options)]
+    while told[-1]["seconds"] < REPEATED and len(told) < 3:
+        told.append(ours(task, limit=3 * limit, **options))
     return {
         "features": told[0]["features"],
         "survivors": told[0]["survivors"],
@@ -39,30 +48,26 @@ def point(features: int, rows: int, mode: str, jobs: int, limit: float) -> dict[
     }
 
 
-def series(
-    along: str, mode: str, jobs: int, limit: float, *, rows: int, features: int
-) -> list[dict[str, Any]]:
-    """Measure along one axis, until the next point would take too long."""
+def series(mode: str, jobs: int, shapes: Sequence[tuple[int, int]], limit: float) -> list[dict[str, Any]]:
+    """Measure along a line of (features, rows), until the next point would take too long."""
     found: list[dict[str, Any]] = []
-    last, foretold = 0.0, 0.0
-    for value in ROWS if along == "rows" else FEATURES:
-        name = {"mode": mode, "jobs": jobs, "along": along, "asked": features, "rows": rows, along: value}
-        name["asked"] = value if along == "features" else features
-        name["rows"] = value if along == "rows" else rows
+    foretold, before = 0.0, shapes[0]
+    for features, rows in shapes:
+        one: dict[str, Any] = {"mode": mode, "jobs": jobs, "about": features, "rows": rows}
+        # rows cost a search little: from 10,000 on the exact scores of its survivors
+        growth = features / before[0] * (rows / before[1]) ** (1.0 if mode == "exact" else 0.7)
+        foretold, before = foretold * growth, (features, rows)
         if foretold > limit:
-            found.append(name | {"skipped": f"foretold: {number(foretold, 2)} s"})
-            foretold *= 10.0
-            continue
-        try:
-            found.append(name | point(name["asked"], name["rows"], mode, jobs, limit))
-        except FailedError as failed:
-            found.append(name | {"skipped": str(failed)})
-            foretold = 10.0 * limit
-            continue
-        seconds = found[-1]["seconds"]
-        growth = 10.0 if mode == "exact" or along == "features" or not last else max(1.0, seconds / last)
-        last, foretold = seconds, seconds * growth
-        print(lines(found[-1:])[0], flush=True)
+            one["skipped"] = f"foretold: {number(foretold, 2)} s"
+        else:
+            try:
+                one |= point(features, rows, mode, jobs, limit)
+                foretold = one["seconds"]
+            except FailedError as failed:
+                one["skipped"] = str(failed)
+                foretold = 3 * limit
+        found.append(one)
+        print(*lines([one])[0], sep="  ", flush=True)
     return found
 
 
@@ -73,7 +78,7 @@ def lines(records: list[dict[str, Any]]) -> list[list[object]]:
             one["mode"],
             one["jobs"],
             f"{one['rows']:,}",
-            f"{one.get('features', one['asked']):,}" if "skipped" not in one else f"about {one['asked']:,}",
+            f"{one['features']:,}" if "seconds" in one else f"about {one['about']:,}",
             number(one["seconds"]) if "seconds" in one else f"left out ({one['skipped']})",
             number(1e6 * one["seconds"] / one["features"]) if "seconds" in one else "",
             f"{one['peak_mb']:,.0f}" if "seconds" in one else "",
@@ -94,11 +99,11 @@ def main() -> None:
     found: dict[str, Any] = {"machine": machine(), "points": []}
     for mode in MODES:
         for jobs in map(int, asked.jobs.split(",")):
-            found["points"] += series("rows", mode, jobs, asked.limit, rows=0, features=1_000_000)
-            for rows in (100, 1000, 100_000):
-                if rows == 100_000 and (mode == "exact" or jobs == 1):
-                    continue
-                found["points"] += series("features", mode, jobs, asked.limit, rows=rows, features=0)
+            for shapes in SHAPES:
+                if SLOW not in shapes or (jobs > 1 and mode != "exact"):
+                    found["points"] += series(mode, jobs, shapes, asked.limit)
+    unique = {(one["mode"], one["jobs"], one["about"], one["rows"]): one for one in found["points"]}
+    found["points"] = list(unique.values())
     head = ("search", "threads", "rows", "features", "seconds", "µs each", "peak MB")
     table = markdown(head, lines(found["points"]))
     print(table)
