@@ -49,6 +49,7 @@ def draw(axes: Axes, points: Sequence[dict[str, Any]], across: str, up: str) -> 
 def picture(found: dict[str, Any], path: Path) -> None:
     """Draw three columns of panels, time above memory."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     points = [one for one in found["points"] if "seconds" in one]
     columns = [
@@ -56,6 +57,7 @@ def picture(found: dict[str, Any], path: Path) -> None:
         ("features, of 1,000 rows", "features", {"rows": 1000}),
         ("rows, of a million features", "rows", {"about": 1_000_000}),
     ]
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
     figure = Figure(figsize=(12, 7), layout="constrained")
     grid = figure.subplots(2, len(columns), sharex="col", sharey="row")
     for column, (label, across, where) in enumerate(columns):
@@ -63,6 +65,11 @@ def picture(found: dict[str, Any], path: Path) -> None:
         draw(grid[0, column], those, across, "seconds")
         draw(grid[1, column], those, across, "peak_mb")
         grid[1, column].set_xlabel(label)
+    for axis in (grid[0, 0].yaxis, grid[1, 0].yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if axis is grid[1, 0].yaxis else (1.0,)))
+        axis.set_major_formatter(plain)
+        axis.set_minor_formatter(NullFormatter())
+    grid[1, 0].set_ylim(bottom=100.0)
     grid[0, 0].set_ylabel("seconds")
     grid[1, 0].set_ylabel("peak memory of the process, MB")
     handles, labels = grid[0, 1].get_legend_handles_labels()
