@@ -11,7 +11,14 @@ from typing import Any
 import click
 
 from symscreen.cli_known import evaluate, reproduce
-from symscreen.cli_options import fit_options, read_top, screener_options, search_options, space_options
+from symscreen.cli_options import (
+    fit_options,
+    plan_options,
+    read_top,
+    screener_options,
+    search_options,
+    space_options,
+)
 from symscreen.cli_output import notify, progress_bar
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -154,12 +161,14 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
 @command.command()
 @click.argument("data")
 @space_options
+@plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
-    """Count what `screen` would do, layer by layer; runs nothing.
+    """Count what `screen` would do, layer by layer, and predict memory and time.
 
     \b
-    Example:
+    Examples:
       symscreen plan data.csv --layers ubb --operators physics
+      symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
     """
     from symscreen import pipeline
     from symscreen.report.terminal import print_table, show_plan

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "fit_options",
+    "plan_options",
     "read_counts",
     "read_ratios",
     "read_top",
@@ -141,6 +142,23 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
                  help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
 )
 # fmt: on
+
+
+# fmt: off
+_PLAN: tuple[Callable[..., Any], ...] = (
+    click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True, help="As of screen."),
+    click.option("--prescreen", metavar="M", type=int, help="As of screen."),
+    click.option("--top", metavar="K", default="20", show_default=True, callback=read_top,
+                 help="As of screen."),
+    *_SEARCH,
+    click.option("--jobs", metavar="N", type=int, help="Threads."),
+)
+# fmt: on
+
+
+def plan_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that decide what a screen takes."""
+    return _with(_PLAN, function)
 
 
 def search_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -24,6 +24,10 @@ def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """Show features done, rate and time left on a terminal; nothing in a pipe."""
+    if quiet:
+        from symscreen.compiled import ANNOUNCEMENT
+
+        ANNOUNCEMENT.silence()
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -31,7 +35,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with Progress(
-        TextColumn("scoring"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -39,10 +43,16 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("scoring", total=None, rate="")
+        task = bar.add_task("growing the space", total=None, rate="")
 
         def update(done: int, total: int) -> None:
             speed = bar.tasks[0].speed
-            bar.update(task, completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
+            bar.update(
+                task,
+                description="scoring",
+                completed=done,
+                total=total,
+                rate=f"{speed:,.0f}/s" if speed else "",
+            )
 
         yield update

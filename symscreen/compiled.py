@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numba
+from numba.core import event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["kernel"]
+__all__ = ["ANNOUNCEMENT", "Announcement", "kernel"]
+
+_WORDS = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,3 +35,36 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # numba's word for having no place to cache
         return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+class Announcement(event.Listener):
+    """Say once, to who sits at a terminal, that kernels are being compiled.
+
+    Parameters
+    ----------
+    package : str
+        Whose kernels are meant.
+    """
+
+    def __init__(self, package: str = "symscreen") -> None:
+        self._package = package
+        self._left = Lock()
+
+    def on_start(self, event: Any) -> None:
+        """Speak up when the first kernel is compiled, not loaded; numba calls this."""
+        function = event.data["dispatcher"].py_func
+        ours = str(function.__module__).split(".")[0] == self._package
+        if ours and sys.stderr.isatty() and self._left.acquire(blocking=False):
+            sys.stderr.write(_WORDS)
+            sys.stderr.flush()
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+    def silence(self) -> None:
+        """Say nothing from now on."""
+        self._left.acquire(blocking=False)
+
+
+ANNOUNCEMENT = Announcement()
+event.register("numba:compile", ANNOUNCEMENT)  # type: ignore[no-untyped-call]

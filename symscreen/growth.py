@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symscreen.expansion import expand, require
+from symscreen.expansion import expand, require, resident
 from symscreen.expression import columns_of
 from symscreen.result import cut_of, uncut
 from symscreen.table import with_inputs
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from symscreen.result import Request
     from symscreen.table import Table
 
-__all__ = ["Growth", "grown", "with_best_inputs"]
+__all__ = ["Growth", "grown", "holds_no_pool", "with_best_inputs"]
+
+_HELD = 0.25  # a pool is held twice while it grows, and looked at besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,9 @@ class Growth:
         As in `expand`; the backend's `map`.
     beside : int
         What scoring will take beside pool and candidates, in bytes.
+    searched : bool
+        Whether few features will be computed over all rows, so that a pool that is large beside the memory
+        allowed need not hold its values.
     """
 
     grammar: Grammar
@@ -56,6 +61,7 @@ class Growth:
     max_bytes: int | None
     spread: Spread = map
     beside: int = 0
+    searched: bool = False
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -103,8 +109,31 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         max_bytes=growth.max_bytes,
         beside=growth.beside,
         spread=growth.spread,
+        thin=growth.searched and request is None and _grows_thin(table, growth, layers),
     )
     return space, tuple(told)
+
+
+def holds_no_pool(size: int, rows: int, growth: Growth) -> bool:
+    """Say whether the values of a pool of some size would take much of the memory that is left."""
+    if growth.max_bytes is None:
+        return False
+    return size * rows * 8 > _HELD * (growth.max_bytes - growth.beside - resident())
+
+
+def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
+    if growth.max_bytes is None or len(layers) == 1:
+        return False
+    counted = expand(
+        table.names,
+        None,
+        growth.grammar,
+        layers[:-1],
+        growth.pool_kind,
+        max_bytes=growth.max_bytes,
+        spread=growth.spread,
+    )
+    return holds_no_pool(counted.size, table.response.n, growth)
 
 
 def with_best_inputs(table: Table, growth: Growth) -> Table | None:

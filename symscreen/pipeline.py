@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, nearest
-from symscreen.expansion import expand
 from symscreen.expression import parse
 from symscreen.fitting import FitJob, fitted
 from symscreen.options import (
@@ -24,8 +23,9 @@ from symscreen.options import (
     read_schedule,
     read_search,
 )
-from symscreen.result import Request, ScreenResult, chunk_size_for, plan_of, ranking, run_record
-from symscreen.rounds import Job, record_of, rounds_of
+from symscreen.planning import planned
+from symscreen.result import Request, ScreenResult, chunk_size_for, ranking, run_record
+from symscreen.rounds import Job, growth_of, record_of, rounds_of
 from symscreen.screeners import JointScreener, screeners_asked
 from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.table import read_table
@@ -257,21 +257,32 @@ def plan(
     unary: Names | None = None,
     binary: Names | None = None,
     pool: PoolKind = "cumulative",
+    screener: Screeners = "t0",
+    prescreen: int | None = None,
+    sign: Sign = "free",
+    top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
+    search: Mode = "exact",
+    risk: float | None = None,
     max_ram: str | int | None = None,
+    jobs: int | None = None,
 ) -> Plan:
-    """Count what `screen` would do with the same options, without computing a feature.
+    """Count what `screen` would do with the same options, and predict what it would take.
 
     Parameters
     ----------
-    X, y, target, inputs, exclude, missing, layers, operators, unary, binary, pool, max_complexity, max_ram
+    X, y, target, inputs, exclude, missing, layers, operators, unary, binary, pool, max_complexity
+        As in `screen`.
+    screener, prescreen, sign, top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
     -------
     Plan
         Counts by structure: rules, complexity, constants and duplicates that algebra shows. Values can only
-        prune more (domains, features equal on the data), so later layers may turn out smaller.
+        prune more (domains, features equal on the data), so later layers may turn out smaller. The peak of
+        memory is predicted from them; the time from a calibration of about a second, so it alone differs
+        from run to run. What joint screeners take is not in it.
 
     Raises
     ------
@@ -285,10 +296,24 @@ def plan(
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
     42
     """
+    asked, limit = screeners_asked(screener), read_limit(top)
+    check_sign(sign)
+    backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
     table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
+    request = Request(
+        screeners=asked,
+        sign=sign,
+        limit=limit,
+        prescreen=_PRESCREEN if prescreen is None else at_least_1("prescreen", prescreen),
+        seed=0,
+        jobs=backend.jobs,
+        backend=backend,
+        chunk_size=chunk_size_for(table.response.n),
+        search=read_search(search, risk, asked, limit, 1),
+    )
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
-    space = expand(table.names, None, grammar, parsed, pool, max_bytes=read_memory(max_ram))
-    return plan_of(space, table.response.n, table.notices)
+    job = Job(grammar, parsed, pool, (), request, (), None, read_memory(max_ram))
+    return planned(table, growth_of(table, job), parsed, request)
 
 
 def fit(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
 
-__all__ = ["Job", "Round", "record_of", "rounds_of"]
+__all__ = ["Job", "Round", "growth_of", "record_of", "rounds_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +189,22 @@ def _places(
     )
 
 
-def _one_round(table: Table, job: Job) -> Round:
+def growth_of(table: Table, job: Job) -> Growth:
+    """Say how the space of a job is grown.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    job : Job
+        What to do.
+
+    Returns
+    -------
+    Growth
+    """
     cut = replace(job.request, screeners=job.cutters) if job.cutters else None
-    growth = Growth(
+    return Growth(
         job.grammar,
         job.pool_kind,
         job.also,
@@ -200,8 +213,12 @@ def _one_round(table: Table, job: Job) -> Round:
         job.max_bytes,
         spread=job.request.backend.map,
         beside=scoring_bytes(table.response.n, job.request),
+        searched=job.request.search.mode != "exact",
     )
-    space, cuts = grown(table, growth, job.layers)
+
+
+def _one_round(table: Table, job: Job) -> Round:
+    space, cuts = grown(table, growth_of(table, job), job.layers)
     _require_room(space, job)
     found = screened(space, table.response, job.request)
     return Round(space, found, cuts, np.arange(len(found.kept)))
@@ -215,12 +232,10 @@ def _require_room(space: Space, job: Job) -> None:
         request,
         features=space.size,
         candidates=space.candidates.total,
-        thin=space.pool.thin,
     )
     shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
-    ways = ["ask for fewer with --top or --prescreen"]
-    if request.jobs > 1:
-        ways.append("use --jobs 1")
+    other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
+    ways = ("ask for fewer with --top or --prescreen", other)
     require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
 
 

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
-import numba
+import io
+import sys
 
-from symscreen.compiled import kernel
+import numba
+import pytest
+from numba.core import event
+
+from symscreen.compiled import ANNOUNCEMENT, Announcement, kernel
+from symscreen.statistics.order import _pack
 
 
 def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
@@ -15,3 +21,37 @@ def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
 
     monkeypatch.setattr(numba, "njit", no_place)
     assert kernel(lambda a: a + 1)(2) == 3
+
+
+def _announced(dispatcher, *, terminal, silent=False):
+    announcement = Announcement()
+    if silent:
+        announcement.silence()
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", stream)
+        for _ in range(3):
+            announcement.on_start(
+                event.Event("numba:compile", event.EventStatus.START, {"dispatcher": dispatcher})
+            )
+    return stream.getvalue()
+
+
+def test_who_sits_at_a_terminal_is_told_once_that_kernels_are_compiled():
+    assert _announced(_pack, terminal=True).count("compiling for this machine") == 1
+    assert _announced(_pack, terminal=False) == ""
+    assert _announced(_pack, terminal=True, silent=True) == ""
+
+
+def test_the_kernels_of_others_are_not_announced():
+    assert _announced(numba.njit(lambda x: x), terminal=True) == ""
+
+
+def test_a_kernel_that_is_compiled_is_announced(monkeypatch):
+    told = []
+    monkeypatch.setattr(ANNOUNCEMENT, "on_start", told.append)
+    fresh = numba.njit(lambda x: x + 1)
+    assert fresh(1) == 2
+    assert fresh(2) == 3
+    assert len(told) == 1

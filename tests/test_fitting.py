@@ -175,7 +175,9 @@ def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
     assert _terms(result) == ["x1**3", "x2"]
 
 
-def test_memory_for_the_small_spaces_alone_gives_their_answer(rng):
+def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
+    monkeypatch.setattr("symscreen.expansion.memory.resident", lambda: 0)
+    monkeypatch.setattr("symscreen.expansion.chunks._BYTES_A_VALUE", 0)
     table = _table(rng, 400)
     result = fitted(table, _job(None, max_bytes=100_000))
     assert _terms(result) == ["x1**3", "x2"]

@@ -230,7 +230,7 @@ def test_the_record_says_how_it_was_made(frame):
 
 
 def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
-    monkeypatch.setattr("symscreen.rounds._BYTES_A_FEATURE", 10**9)
+    monkeypatch.setattr("symscreen.result.prediction._SHOWN", 10**9)
     with pytest.raises(SpaceError, match=r"keeping \d+ features would take .* ask for fewer with --top"):
         symscreen.screen(frame, layers="b", top="all", max_ram="2GB")
 
@@ -326,7 +326,7 @@ def test_scale_is_gini_mean_difference(frame):
         ({"operators": "basics"}, GrammarError, "no grammar 'basics'; did you mean 'basic'"),
         ({"max_complexity": 0}, OptionError, "max_complexity is 0"),
         ({"max_ram": "much"}, OptionError, "max_ram is 'much'; give an amount such as 2GB"),
-        ({"max_ram": "10kB", "layers": "ubb"}, SpaceError, "inputs or layers, or raise --max-ram"),
+        ({"max_ram": "10kB", "layers": "ubb"}, SpaceError, "10.0 kB are allowed: raise --max-ram"),
         ({"also": "x1 +"}, FormulaError, "expected a column"),
         ({"also": "x9"}, FormulaError, "no column 'x9'; known: x1, x2, x3"),
         ({"also": "log(x1 - 100)"}, FormulaError, "undefined in 60 of 60 rows"),

@@ -209,13 +209,14 @@ def test_a_kind_of_layer_that_is_not_named_is_not_cut(rng):
 
 def test_what_would_not_fit_is_refused(rng, monkeypatch):
     table = table_of(rng)
-    monkeypatch.setattr("symscreen.rounds._BYTES_A_FEATURE", 10**9)
+    monkeypatch.setattr("symscreen.result.prediction._SHOWN", 10**9)
     with pytest.raises(SpaceError, match=r"keeping 48 features would take .* --top or --prescreen"):
         rounds_of(table, _job("t0", limit=None, max_bytes=2 * 10**9), 1)
 
 
-def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng):
+def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, monkeypatch):
     table = table_of(rng)
-    job = _job("t0", layers="ubb", limit=5, cutters=("t0",), keeps={"u": 2}, max_bytes=18_000)
+    monkeypatch.setattr("symscreen.expansion.pool._NODE_BYTES", 10**9)
+    job = _job("t0", layers="ubb", limit=5, cutters=("t0",), keeps={"u": 2}, max_bytes=16 * 10**9)
     with pytest.raises(SpaceError, match=r"a pool of \d+ features after layer 2 would take"):
         rounds_of(table, job, 1)

@@ -12,7 +12,7 @@ from symscreen.expansion.rules import rules_of
 from symscreen.grammar import fingerprint as fp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -29,7 +29,6 @@ __all__ = ["Case", "burden", "cases_of"]
 
 _BLOCK = 1 << 14  # candidates whose keys are composed at a time; they and what leads to them fit the cache
 _PAIRS = {"one": walk.ONE, "unordered": walk.UNORDERED, "ordered": walk.ORDERED}
-_NO_CAP = np.iinfo(np.int64).max
 _UNCOMBINED = np.empty((2, 2, 0), dtype=np.uint64)
 _NOT_GIVEN = np.empty((0, 2), dtype=np.uint64)
 
@@ -70,7 +69,7 @@ class Case:
     costs : int32 array, shape (2, q)
         What each node adds to the complexity as left and as right argument.
     cap : int
-        The most complexity that is allowed.
+        The most that arguments may add.
     flags : uint8 array, shape (2, q)
         What bars each node as left and as right argument, as of `walk.sift`.
     rules : Rules or None
@@ -122,7 +121,7 @@ class Case:
             inside = pool.inside[left] | pool.inside[right] | np.uint64(1 << code)
             allowed = pool.allowed[left] & pool.allowed[right]
             barred = self.rules.count(inside, allowed, np.full(len(left), code))
-        burdens[places] = burden(complexity, barred)
+        burdens[places] = burden(complexity + np.int32(self.operator.cost), barred)
 
     @property
     def _from(self) -> int:
@@ -161,6 +160,11 @@ def cases_of(
 ) -> list[Case]:
     """Put a layer's operators before the pool; the arguments are those of `judge`."""
     rules = rules_of(grammar, structure)
+    most = np.iinfo(np.int32).max if grammar.max_complexity is None else grammar.max_complexity
+    by_arity = {
+        1: np.stack([pool.complexity, np.zeros_like(pool.complexity)]),
+        2: np.stack([pool.complexity, pool.complexity]),
+    }
     cases = []
     for segment in candidates.segments:
         operator = structure.operators[segment.code]
@@ -170,7 +174,6 @@ def cases_of(
         flags = np.stack([barred, barred]) * np.uint8(walk.BARRED)
         if operator.name in defined:
             flags |= ~np.stack(defined[operator.name]) * np.uint8(walk.OUTSIDE)
-        right_cost = np.zeros_like(pool.complexity) if operator.arity == 1 else pool.complexity
         cases.append(
             Case(
                 segment=segment,
@@ -179,8 +182,8 @@ def cases_of(
                 right_keys=right_keys,
                 source=source,
                 words=words,
-                costs=np.stack([pool.complexity + np.int32(operator.cost), right_cost]),
-                cap=_NO_CAP if grammar.max_complexity is None else grammar.max_complexity,
+                costs=by_arity[operator.arity],
+                cap=most - operator.cost,
                 flags=flags,
                 rules=rules if grows else None,
             )
@@ -190,13 +193,8 @@ def cases_of(
 
 def _combined(operator: Operator, left: Residues, right: Residues) -> tuple[int, Residues]:
     """Recognise operators whose keys are sums or products of words, and lay the words out by side."""
-    sources: dict[Callable[..., Residues], int] = {
-        fp.add: walk.SUM,
-        fp.subtract: walk.SUM,
-        fp.multiply: walk.PRODUCT,
-    }
-    source = sources.get(operator.fingerprint, walk.GIVEN) if operator.arity == 2 else walk.GIVEN
-    if source == walk.GIVEN:
-        return source, _UNCOMBINED
+    if operator.arity == 1 or operator.fingerprint not in {fp.add, fp.subtract, fp.multiply}:
+        return walk.GIVEN, _UNCOMBINED
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
+    source = walk.PRODUCT if operator.fingerprint is fp.multiply else walk.SUM
     return source, np.ascontiguousarray(np.stack([left.T, right.T]))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "block_bytes", "blocks_at", "blocks_of", "rows_per_block"]
 
-_BLOCK_BYTES = 1 << 20
-_FEWEST, _FEWEST_THIN = 16, 4
+_BLOCK_BYTES = 1 << 20  # with keys and orders, what the second cache of a core holds
+_FEWEST = 4  # features in a block of very many rows
 _BYTES_A_VALUE = 80  # of a block: its arguments, its values, their order, ranks and keys
 
 
@@ -48,17 +48,14 @@ class Block:
     lost: dict[Fate, int]
 
 
-def rows_per_block(n: int, *, thin: bool = False) -> int:
-    """Return how many features of n rows are computed at a time: about a megabyte of values.
-
-    Long columns are computed by sixteen, or by four where what they are made of is computed beside them.
-    """
-    return max(_FEWEST_THIN if thin else _FEWEST, _BLOCK_BYTES // (8 * n))
+def rows_per_block(n: int) -> int:
+    """Return how many features of n rows are computed at a time: about a megabyte of values."""
+    return max(_FEWEST, _BLOCK_BYTES // (8 * n))
 
 
-def block_bytes(n: int, *, thin: bool = False) -> int:
+def block_bytes(n: int) -> int:
     """Predict the memory that one thread takes to compute and to order a block, in bytes."""
-    return 0 if n == 0 else _BYTES_A_VALUE * n * rows_per_block(n, thin=thin)
+    return 0 if n == 0 else _BYTES_A_VALUE * n * rows_per_block(n)
 
 
 def blocks_of(
@@ -115,7 +112,7 @@ def blocks_at(candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]) ->
 
 
 def _blocks(segment: Segment, pool: Pool, numbers: NDArray[np.int64], room: Room | None) -> Iterator[Block]:
-    rows = rows_per_block(pool.rows, thin=pool.thin)
+    rows = rows_per_block(pool.rows)
     operator = pool.structure.operators[segment.code]
     for place in range(0, len(numbers), rows):
         some = numbers[place : place + rows]

@@ -15,7 +15,7 @@ from symscreen.expansion.cut import cut_pool
 from symscreen.expansion.fates import Fate, judging_bytes
 from symscreen.expansion.given import given_formulas
 from symscreen.expansion.layer import added, distinct_features, judged, staying, tally, tried
-from symscreen.expansion.memory import require
+from symscreen.expansion.memory import FEWER, require
 from symscreen.expansion.nodes import structure_of
 from symscreen.expansion.pool import first_pool
 from symscreen.expansion.prune import constant
@@ -170,8 +170,9 @@ def _grown(
         pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, beside=beside, spread=spread
     )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
-    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows, thin=pool.thin))
-    require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", _ways(pool))
+    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows))
+    ways = FEWER if pool.thin else (*FEWER, "use --search sieve, which holds no pool")
+    require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", ways)
     reached = tried(pool, layer, left, pool_kind)
     if following is not None:
         coming = candidates_of(following, pool.structure, size, reached)
@@ -180,13 +181,6 @@ def _grown(
     pool, lost = added(pool, layer, pool_kind, stay=left, candidates=candidates, numbers=kept, number=number)
     lost[Fate.DUPLICATE] += replaced
     return pool, LayerCount(number, layer.kind, candidates.total, tally(fates, lost), len(pool.features))
-
-
-def _ways(pool: Pool) -> tuple[str, ...]:
-    """Say what takes less memory than a pool that is too large."""
-    fewer = "use fewer operators, inputs or layers"
-    cut = "cut the pool between layers with --keep 200"
-    return (fewer, cut) if pool.thin else (fewer, cut, "use --search sieve, which holds no pool")
 
 
 def _last(

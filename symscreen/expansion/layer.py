@@ -13,7 +13,7 @@ from symscreen.expansion.cases import burden
 from symscreen.expansion.chunks import block_bytes, blocks_at, rows_per_block
 from symscreen.expansion.fates import Fate, judge, judging_bytes
 from symscreen.expansion.learnt import learnt_of
-from symscreen.expansion.memory import require
+from symscreen.expansion.memory import FEWER, require
 from symscreen.expansion.proof import surely_of_use
 from symscreen.expansion.prune import copies_among
 from symscreen.expansion.rules import rules_of
@@ -62,9 +62,11 @@ def judged(
         Of the places in the pool that were to stay, those that no simpler candidate replaces.
     """
     candidates = candidates_of(layer, pool.structure, len(pool), pool.tried)
-    judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows, thin=pool.thin)
+    judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows)
     needed = pool.bytes_with(0) + candidates.total + max(judging, beside)
-    require(needed, max_bytes, f"a layer of {candidates.total:,} candidates")
+    # before the first layer there is nothing to cut
+    ways = FEWER if pool.nodes.layer.any() else ("use fewer operators", "leave out inputs with --exclude")
+    require(needed, max_bytes, f"a layer of {candidates.total:,} candidates", ways)
     keys = pool.nodes.keys[:0] if given is None else given.features.keys
     known = np.concatenate((pool.nodes.keys[stay], keys))
     nodes = pool.nodes.take(stay)

@@ -13,11 +13,11 @@ from symscreen.errors import SpaceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["amount", "require", "resident"]
+__all__ = ["FEWER", "amount", "require", "resident"]
 
 _STATM = Path("/proc/self/statm")
 _FALLBACK = 250_000_000  # the interpreter with numpy, numba and pandas, where the system does not tell
-_WAYS = ("use fewer operators, inputs or layers", "cut the pool between layers with --keep 200")
+FEWER = ("use fewer operators, inputs or layers", "cut the pool between layers with --keep 200")
 
 
 def resident() -> int:
@@ -43,7 +43,7 @@ def _most_held() -> int:
     return held if sys.platform == "darwin" else held * 1024
 
 
-def require(needed: int, max_bytes: int | None, what: str, ways: Sequence[str] = _WAYS) -> None:
+def require(needed: int, max_bytes: int | None, what: str, ways: Sequence[str] = FEWER) -> None:
     """Refuse what would take this process over the memory allowed.
 
     Parameters

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["LayerCount", "Space"]
 
 
+_SPARSE = 16
+
+
 @dataclass(frozen=True, slots=True)
 class LayerCount:
     """What a layer made.
@@ -110,8 +113,14 @@ class Space:
         return np.concatenate((np.arange(self.at_hand), new))
 
     def chunks(self, size: int) -> list[tuple[int, int]]:
-        """Cut the numbers into ranges of a size; the plan is the same for every backend."""
-        return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
+        """Cut the numbers into ranges of so many, or where few are features, of so many features.
+
+        The plan is the same for every backend.
+        """
+        if _SPARSE * self.size >= self.total:
+            return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
+        starts = [0, *self.numbers[size::size].tolist()]
+        return list(zip(starts, [*starts[1:], self.total], strict=True))
 
     def blocks(self, start: int, stop: int, room: Room | None = None) -> Iterator[Block]:
         """Compute the features of a range of numbers, block by block, in order.
@@ -133,7 +142,7 @@ class Space:
             yield Block(block.numbers + shift, block.values, block.lost)
 
     def _blocks_at_hand(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
-        step = rows_per_block(max(1, self.rows), thin=self.pool.thin)
+        step = rows_per_block(max(1, self.rows))
         for first in range(0, len(numbers), step):
             some = numbers[first : first + step]
             yield Block(some, self._values_at_hand(some), {})

@@ -101,7 +101,7 @@ def sift(
     costs : int32 array, shape (2, q)
         What each argument adds to the complexity.
     cap : int
-        The most complexity that is allowed.
+        The most that the arguments may add.
     flags : uint8 array, shape (2, q)
         `BARRED` and `OUTSIDE`, added up, for each argument.
     fates : uint8 array, shape (stop − first,)
@@ -198,7 +198,7 @@ def revisit(
     places: Places, numbers: Places, shift: int, pairs: int, source: int, words: Keys, costs: Costs,
     keys: Keys, complexity: Costs, left: Places, right: Places,
 ) -> None:  # fmt: skip
-    """Decode single candidates, and work out again their complexity and, where it is not given, their key.
+    """Decode single candidates, and work out what their arguments add and, where it is not given, their key.
 
     Parameters
     ----------

@@ -75,11 +75,28 @@ def show_plan(plan: Plan) -> RenderableType:
     for layer in plan.layers:
         pruned = ", ".join(f"{count:,} {REASONS[fate]}" for fate, count in layer.pruned.items())
         add_row(table, (layer.layer, layer.kind, f"{layer.generated:,}", f"{layer.features:,}", pruned))
+    pool = f"the pool takes {plan.memory / 1e6:,.1f} MB" if plan.memory else "the pool is not held"
     foot = (
-        f"at most {plan.features:,} features to score; the pool takes at most {plan.memory / 1e6:,.1f} MB. "
-        "Counts are exact for structure; values (domains, equal columns) can only leave out more."
+        f"at most {plan.features:,} features to score; {pool}, the whole process at most "
+        f"{plan.peak / 1e9:,.2f} GB. About {_time(plan.seconds)} with {plan.jobs} "
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine. Counts are exact for structure; "
+        "values (domains, equal columns) can only leave out more."
     )
     return Group(table, Text(""), Text(foot))
+
+
+def _time(seconds: tuple[float, float]) -> str:
+    """Write a time, or from when to when, to one or two digits."""
+    short, long = (_round_time(each) for each in seconds)
+    return short if short == long else f"{short} to {long}, by how soon features drop out,"
+
+
+def _round_time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:,.0f} h" if seconds < 172_800 else f"{seconds / 86_400:,.0f} days"
 
 
 def show_operators(operators: Iterable[Operator]) -> RenderableType:

@@ -3,12 +3,12 @@
 from symscreen.result.best import best_of, simplest_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.places import places_in
-from symscreen.result.plan import Plan, plan_of
+from symscreen.result.plan import Plan
 from symscreen.result.prediction import Prediction, predicted, scoring_bytes
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
-from symscreen.result.screened import Request, Screened, screened
+from symscreen.result.screened import Request, Screened, scorer_of, screened, wanted_of
 from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
@@ -23,13 +23,14 @@ __all__ = [
     "chunk_size_for",
     "cut_of",
     "places_in",
-    "plan_of",
     "predicted",
     "ranking",
     "run_record",
+    "scorer_of",
     "scoring_bytes",
     "screened",
     "simplest_of",
     "uncut",
+    "wanted_of",
     "with_margin",
 ]

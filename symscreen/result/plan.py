@@ -1,4 +1,4 @@
-"""What a screen would do: features per layer and the memory of the pool."""
+"""What a screen would do: features per layer, the memory at its peak, and how long it would take."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from symscreen.expansion import LayerCount, Space
+    from symscreen.expansion import LayerCount
 
-__all__ = ["Plan", "plan_of"]
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,15 @@ class Plan:
     features : int
         Features of the space: exact for structure, an upper bound for what values will prune.
     memory : int
-        Bytes that the pool would take at most.
+        Bytes that the values of the pool would take at most; 0 where they would be computed again from the
+        inputs.
+    peak : int
+        Bytes that the process would hold at most.
+    seconds : pair of float
+        From how long to how long it would take on this machine. The two differ for a race only: how early
+        features drop out depends on the response.
+    jobs : int
+        In how many threads.
     notices : tuple of str
         What a reader should know of the data.
     """
@@ -30,23 +38,7 @@ class Plan:
     layers: tuple[LayerCount, ...]
     features: int
     memory: int
+    peak: int
+    seconds: tuple[float, float]
+    jobs: int
     notices: tuple[str, ...]
-
-
-def plan_of(space: Space, rows: int, notices: tuple[str, ...]) -> Plan:
-    """Make the plan of a space that was expanded without values.
-
-    Parameters
-    ----------
-    space : Space
-        Counted by structure.
-    rows : int
-        The rows of the table.
-    notices : tuple of str
-        Passed on.
-
-    Returns
-    -------
-    Plan
-    """
-    return Plan(space.counts, space.size, len(space.pool) * rows * 8, notices)

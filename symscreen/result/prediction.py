@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Prediction", "predicted", "scoring_bytes"]
 
-_LIBRARIES = 120_000_000  # compiled code and what is imported once features are scored
+_LIBRARIES = (
+    240_000_000  # imported once features are scored, and compiled code: twice as much while it compiles
+)
 _JOINT_LIBRARIES = 120_000_000  # of joint screeners, beside these
 _ENTRY, _SCORE = 100, 16  # a kept feature, and each of its scores
 _COPIES = 4  # of a list while it is merged
 _SHOWN = 1000  # a row of the result, with its formula
 _VALUE = 8
 _MERGED = 1.25  # a list's values while those equal to rounding are found
-_JUDGED = 4  # copies of the values that joint screeners are shown, or that are compared
-_PLACED = 40 << 22  # kept features computed and ordered again, some at a time
+_COMPARED, _JUDGED = 2, 4  # copies of the values that are compared, or that joint screeners are shown
+_ORDERED = 40  # bytes for each value that is computed again and ordered
+_PLACED = _ORDERED << 22  # kept features computed and ordered again, some at a time
 _SEARCHED = 160_000_000  # the pool at some rows, and what threads compute of it
 _SEARCHED_CANDIDATE = 6
 
@@ -82,14 +85,12 @@ def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) 
         held=resident(),
         pool=members * (_VALUE * rows if counted and not thin else 0) + space.pool.bytes_with(0),
         candidates=total if counted else 0,
-        judging=judging_bytes(total) - total + block_bytes(rows, thin=thin) if counted else 0,
-        scoring=scoring_bytes(rows, request, features=space.size, candidates=total, thin=thin),
+        judging=judging_bytes(total) - total + block_bytes(rows) if counted else 0,
+        scoring=scoring_bytes(rows, request, features=space.size, candidates=total),
     )
 
 
-def scoring_bytes(
-    rows: int, request: Request, *, features: int | None = None, candidates: int = 0, thin: bool = False
-) -> int:
+def scoring_bytes(rows: int, request: Request, *, features: int | None = None, candidates: int = 0) -> int:
     """Predict what it takes to score a space, beside pool and candidates.
 
     Parameters
@@ -102,8 +103,6 @@ def scoring_bytes(
         How many features the space has; by default more than any list keeps.
     candidates : int
         How many candidates its last layer has.
-    thin : bool
-        Whether the pool holds no values.
 
     Returns
     -------
@@ -114,7 +113,7 @@ def scoring_bytes(
     lists = [request.limit, *(request.prescreen for _ in kinds_shown(request) for _ in request.leaders)]
     kept = sum(_kept(limit, features) for limit in lists)
     chunks = (2 * request.jobs + 1) * request.chunk_size * (1 if request.limit is None else 0)
-    streaming = request.jobs * block_bytes(rows, thin=thin) + entry * (_COPIES * kept + chunks)
+    streaming = request.jobs * block_bytes(rows) + entry * (_COPIES * kept + chunks)
     if request.search.mode != "exact":
         streaming = max(streaming, _SEARCHED + _SEARCHED_CANDIDATE * candidates) + candidates
     shown = _kept(request.limit, features)
@@ -123,8 +122,8 @@ def scoring_bytes(
         settling += int(_MERGED * _VALUE * rows * shown)
     if kinds_shown(request):
         judged = _kept(request.prescreen, features)
-        settling += _JUDGED * _VALUE * rows * judged * len(kinds_shown(request))
-        settling += min(_PLACED, 10 * _JUDGED * rows * max(judged, shown))
+        copies = (_JUDGED if request.joint else _COMPARED) * len(kinds_shown(request))
+        settling += copies * _VALUE * rows * judged + min(_PLACED, _ORDERED * rows * max(judged, shown))
     libraries = _LIBRARIES + (_JOINT_LIBRARIES if request.joint else 0)
     return libraries + max(streaming, settling)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
-__all__ = ["ClassKind", "Keep", "Scored", "Scorer", "scores_of", "signatures_of"]
+__all__ = ["ClassKind", "Keep", "Scored", "Scorer", "bar_of", "scores_of", "signatures_of"]
 
 ClassKind = Literal["ranks", "affine"]
 
@@ -85,6 +85,8 @@ class Scorer:
         Whether a falling feature is as good as a rising one.
     keeps : tuple of Keep
         The lists.
+    bars : tuple of float
+        For each list the loss above which no feature can be among the best; empty where that is not known.
     """
 
     space: Space
@@ -92,6 +94,7 @@ class Scorer:
     screeners: tuple[Screener, ...]
     sign: Sign
     keeps: tuple[Keep, ...]
+    bars: tuple[float, ...] = ()
 
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
@@ -124,7 +127,8 @@ class Scorer:
             # a feature and its negative can be one entry only if they have one loss
             sign = "free" if keep.mirrored else self.sign
             loss = screener.loss(known[keep.by], self.response, sign)
-            good = np.flatnonzero(rounded(loss) <= _bar(lists[place][0], keep.limit))
+            bar = min(bar_of(lists[place][0], keep.limit), self.bars[place] if self.bars else np.inf)
+            good = np.flatnonzero(rounded(loss) <= bar)
             if not len(good):
                 continue
             some = {by: statistics[good] for by, statistics in known.items()}
@@ -154,7 +158,7 @@ class Scorer:
         )
 
 
-def _bar(kept: Kept, limit: int | None) -> float:
+def bar_of(kept: Kept, limit: int | None) -> float:
     """Return the loss above which no feature can be among the best any more."""
     if limit is None or len(kept) < limit:
         return np.inf

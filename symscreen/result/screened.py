@@ -18,7 +18,7 @@ from symscreen.search import EXACT, Search, Wanted, audited, searched
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from symscreen.search import Searched
     from symscreen.statistics.order import Ordered
 
-__all__ = ["Request", "Screened", "screened"]
+__all__ = ["Request", "Screened", "kinds_shown", "scorer_of", "screened", "wanted_of"]
 
 _VALUES_AT_A_TIME = 1 << 22
 
@@ -156,23 +156,22 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     Screened
         The same for every backend, chunk size and number of jobs.
     """
-    first, several = request.screeners[0], len(request.screeners) > 1
-    kinds = kinds_shown(request)
-    ranks_all = request.limit is None or isinstance(first, Screener)
-    keeps = _keeps(request, kinds, ranks_all=ranks_all)
+    several = len(request.screeners) > 1
+    kinds, ranks_all = kinds_shown(request), _ranks_all(request)
     search = None
     if request.search.mode != "exact":
         search = searched(
             space,
             response,
-            _wanted(keeps, request),
+            wanted_of(request),
             request.search,
             seed=request.seed,
             backend=request.backend,
         )
     left = space if search is None else search.space
-    scorer = Scorer(left, response, request.columns, request.sign, keeps)
-    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+    outcome = streamed(
+        scorer_of(left, response, request), request.backend, request.chunk_size, request.progress
+    )
     lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
     showings = {}
     for kind in kinds:
@@ -188,45 +187,72 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
     told = None if search is None else search.record
     if search is not None and request.search.mode == "sieve":
-        told = search.record | {
-            "audit": _audit(space, search, response, request, keep=keeps[0], kept=outcome.kept[0])
-        }
+        told = search.record | {"audit": _audit(space, search, response, request, outcome.kept[0])}
     kept, columns = _with_verdicts(
         kept, left, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
     )
     return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told)
 
 
-def _keeps(request: Request, kinds: Sequence[ClassKind], *, ranks_all: bool) -> tuple[Keep, ...]:
+def scorer_of(space: Space, response: Response, request: Request) -> Scorer:
+    """Return what scores the chunks of a space as a request asks.
+
+    Parameters
+    ----------
+    space, response, request
+        As of `screened`.
+
+    Returns
+    -------
+    Scorer
+    """
+    return Scorer(space, response, request.columns, request.sign, _keeps(request))
+
+
+def _ranks_all(request: Request) -> bool:
+    return request.limit is None or isinstance(request.screeners[0], Screener)
+
+
+def _keeps(request: Request) -> tuple[Keep, ...]:
     """Say which lists are kept while the space streams by: the ranking first, then what is shown."""
     first = request.screeners[0]
     keeps = []
-    if ranks_all:
+    if _ranks_all(request):
         mirrored = isinstance(first, JointScreener) or request.sign == "free"
         limit = None if request.limit is None else with_margin(request.limit)
         keeps.append(Keep(0, first.blind_to, mirrored, limit))
     margin, leaders = with_margin(request.prescreen), range(len(request.leaders))
-    keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in leaders]
+    keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds_shown(request) for by in leaders]
     return tuple(keeps)
 
 
-def _wanted(keeps: Sequence[Keep], request: Request) -> list[Wanted]:
-    """Say what a search is for: the longest list of each screener and sign."""
+def wanted_of(request: Request) -> list[Wanted]:
+    """Say what a search is for: the longest list of each screener and sign, that of the ranking first.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked.
+
+    Returns
+    -------
+    list of Wanted
+    """
     limits: dict[tuple[int, Sign], int] = {}
-    for keep in keeps:
+    for keep in _keeps(request):
         own = (keep.by, "free" if keep.mirrored else request.sign)
         limits[own] = max(limits.get(own, 0), keep.limit or 0)
     return [Wanted(request.columns[by], sign, limit) for (by, sign), limit in limits.items()]
 
 
 def _audit(
-    space: Space, search: Searched, response: Response, request: Request, *, keep: Keep, kept: Kept
+    space: Space, search: Searched, response: Response, request: Request, kept: Kept
 ) -> dict[str, Any]:
     """Estimate what the first list lost: features as good as the last of those that were wanted."""
-    wanted = request.limit if isinstance(request.screeners[0], Screener) else request.prescreen
-    best = np.sort(kept.loss)[:wanted]
+    limit = request.limit if isinstance(request.screeners[0], Screener) else request.prescreen
+    best = np.sort(kept.loss)[:limit]
     loss = float(best[-1]) if len(best) else -1.0
-    first = _wanted([keep], request)[0]
+    first = wanted_of(request)[0]
     return audited(space, search, response, first, loss=loss, seed=request.seed, backend=request.backend)
 
 

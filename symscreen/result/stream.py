@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
+from symscreen.result.scoring import bar_of
 from symscreen.result.thin import merge_numeric_copies, stand_ins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import Scorer
 
+    Chunk = tuple[int, int]
     Progress = Callable[[int, int], None]
 
 __all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_margin"]
@@ -72,21 +74,39 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
     Streamed
         The same for every backend and chunk size.
     """
-    chunks = scorer.space.chunks(chunk_size)
     lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
     scored = 0
     lost: dict[Fate, int] = {}
-    for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
+    for chunks in _stages(scorer.space.chunks(chunk_size)):
+        for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
+            for place, keep in enumerate(scorer.keeps):
+                lists[place].append(outcome.kept[place])
+                if keep.limit is not None:
+                    lists[place] = merged_when_due(lists[place], keep.limit)
+            scored += outcome.scored
+            for fate, count in outcome.lost.items():
+                lost[fate] = lost.get(fate, 0) + count
+            if progress is not None:
+                progress(stop, scorer.space.total)
         for place, keep in enumerate(scorer.keeps):
-            lists[place].append(outcome.kept[place])
             if keep.limit is not None:
-                lists[place] = merged_when_due(lists[place], keep.limit)
-        scored += outcome.scored
-        for fate, count in outcome.lost.items():
-            lost[fate] = lost.get(fate, 0) + count
-        if progress is not None:
-            progress(stop, scorer.space.total)
+                lists[place] = [best_classes(joined(lists[place]), keep.limit)]
+        bars = (bar_of(parts[0], keep.limit) for parts, keep in zip(lists, scorer.keeps, strict=True))
+        scorer = replace(scorer, bars=tuple(bars))
     return Streamed(tuple(map(joined, lists)), scored, lost)
+
+
+def _stages(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
+    """Cut the chunks into stages, each four times as long as all before it.
+
+    What one stage keeps tells the next what cannot be among the best any more, and need not be looked up,
+    signed and merged.
+    """
+    done = 0
+    while done < len(chunks):
+        end = max(1, 4 * done)
+        yield chunks[done:end]
+        done = end
 
 
 def final_classes(kept: Kept, space: Space, limit: int) -> Kept:

@@ -106,9 +106,9 @@ def audit(
             rng=rng,
             backend=backend,
         )
-        if not left.rounds and len(numbers) > _SAMPLE:  # too weak a signal for pairs to clear anything
+        if left.numbers is None and len(numbers) > _SAMPLE:  # too weak a signal for pairs to clear anything
             numbers = np.sort(rng.choice(numbers, _SAMPLE, replace=False))
-        suspects = left.numbers if left.rounds else numbers
+        suspects = numbers if left.numbers is None else left.numbers
     lost = 0
     for block in space.blocks_at(space.at_hand + suspects):
         if len(block.numbers):

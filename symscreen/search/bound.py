@@ -63,7 +63,7 @@ def fewest_discordant(pairs: int, share: float, log_odds: float) -> int:
     Examples
     --------
     >>> fewest_discordant(64, 0.05, 20.0), fewest_discordant(64, 0.45, 20.0)
-    (47, 129)
+    (38, 107)
     """
     low, high = math.ceil(2 * pairs * share), 2 * pairs + 1
     while low < high:  # the divergence grows with the count

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.response import Response
 
-__all__ = ["EXACT", "Mode", "Search", "Searched", "audited", "searched"]
+__all__ = ["EXACT", "Mode", "Search", "Searched", "audited", "fewest_left", "searched"]
 
 Mode = Literal["exact", "race", "sieve"]
 
@@ -98,15 +98,17 @@ def searched(
     rng = np.random.default_rng([seed, _SEARCH])
     survivors = np.zeros(0, dtype=np.int64)
     rounds = []
+    everyone = False
     for one in wanted:
         if search.mode == "race":
             passed = race(space, response, one, risk=search.risk / len(wanted), rng=rng, backend=backend)
         else:
-            enough = max(_FEWEST, _PER_WANTED * one.limit)
-            passed = sieve(space, response, one, enough=enough, rng=rng, backend=backend)
-        survivors = np.union1d(survivors, passed.numbers)
+            passed = sieve(space, response, one, enough=fewest_left(one), rng=rng, backend=backend)
+        everyone |= passed.numbers is None
+        if passed.numbers is not None:
+            survivors = np.union1d(survivors, passed.numbers)
         rounds += [{"screener": one.screener.name, **asdict(each)} for each in passed.rounds]
-    left = restricted(space, survivors)
+    left = space if everyone else restricted(space, survivors)
     record: dict[str, Any] = {"mode": search.mode}
     if search.mode == "race":
         record["risk"] = search.risk
@@ -114,6 +116,11 @@ def searched(
     if left.size < space.size:
         record["p_values"] = _EMPTY
     return Searched(left, record)
+
+
+def fewest_left(wanted: Wanted) -> int:
+    """Return how many features a sieve leaves at least."""
+    return max(_FEWEST, _PER_WANTED * wanted.limit)
 
 
 def audited(

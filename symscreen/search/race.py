@@ -37,6 +37,7 @@ _FIRST = 32  # pairs
 MOST_ROUNDS = 14
 _SCOUTS = 512
 _PER_WANTED = 4
+_FEW = 1 << 14  # features that are all scored to say what must be beaten
 _PAYS = 0.92  # of the loss expected by chance: a limit below it excludes most of what knows nothing
 _ROWS_A_PAIR = 2  # a pair more costs about as much as so many rows of an exact score
 _SLACK = 1e-9  # losses are rounded
@@ -76,7 +77,12 @@ def race(
     scouts = sieve(
         space, response, wanted, enough=max(_SCOUTS, _PER_WANTED * wanted.limit), rng=rng, backend=backend
     )
-    beat = _loss_to_beat(space, scouts.numbers, response, wanted)
+    numbers = scouts.numbers
+    if numbers is None:
+        if space.size > _FEW:
+            return Passed(None, ())  # the table has too few rows for a look to cost less than a score
+        numbers = np.flatnonzero(space.fates == Fate.KEPT)
+    beat = _loss_to_beat(space, numbers, response, wanted)
     log_odds = log_odds_of_loss(risk, classes=wanted.limit, rounds=MOST_ROUNDS)
     return race_against(space, response, wanted, beat=beat, log_odds=log_odds, rng=rng, backend=backend)
 
@@ -112,7 +118,7 @@ def race_against(
     affordable = response.n // _ROWS_A_PAIR
     pairs = _first_round(beat, log_odds)
     if pairs > min(2 * most, affordable):
-        return Passed(np.flatnonzero(space.fates == Fate.KEPT), ())
+        return Passed(None, ())
     look = look_at_pairs(response, pairs, rng, mirrored=mirrored, most=pairs)
     limit = _limit(pairs, beat, log_odds)
     passed, seen = glance(space, look, limit, backend)

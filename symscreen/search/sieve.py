@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
     from symscreen.search.looks import Look
 
-__all__ = ["Passed", "Round", "Wanted", "restricted", "sieve"]
+__all__ = ["Passed", "Round", "Wanted", "first_look", "restricted", "sieve"]
 
 _FIRST = 128  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
@@ -82,12 +82,12 @@ class Passed:
 
     Parameters
     ----------
-    numbers : int64 array, shape (k,)
-        Candidates of the last layer, ascending.
+    numbers : int64 array, shape (k,), or None
+        Candidates of the last layer, ascending; None where no round was run, and all are left.
     rounds : tuple of Round
     """
 
-    numbers: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None
     rounds: tuple[Round, ...]
 
 
@@ -162,9 +162,14 @@ def sieve(
                 Round("pairs" if wanted.screener.by_pairs else "rows", size, seen, len(passed), limit)
             )
         size *= _GROWTH
-    if passed is None:
-        passed = np.flatnonzero(space.fates == Fate.KEPT)
     return Passed(passed, tuple(rounds))
+
+
+def first_look(space: Space, response: Response, wanted: Wanted, rng: np.random.Generator) -> Look | None:
+    """Return what a sieve looks at first, where the table has so many rows."""
+    if response.n <= _FIRST:
+        return None
+    return _look(space, response, wanted, _FIRST, rng=rng, first=True)
 
 
 def _look(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from symscreen.compiled import kernel
+from symscreen.statistics.lanes import dot_in_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -12,10 +16,12 @@ if TYPE_CHECKING:
     from symscreen.response import Response
     from symscreen.statistics.order import Ordered
 
+    Values = NDArray[np.float64]
+
 __all__ = ["correlations", "pearson_of", "spearman_of"]
 
-
 _EXACT_ROWS = 2_000_000
+_BLOCK = 1024  # partial sums over this many rows keep the rounding error small at any n
 
 
 def spearman_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
@@ -82,13 +88,40 @@ def correlations(values: NDArray[np.float64], target: NDArray[np.float64]) -> ND
     >>> correlations(np.array([[1e300, 2e300, 3e300]]), np.array([1.0, 2.0, 4.0])).round(4).tolist()
     [0.982]
     """
-    _, exponents = np.frexp(np.abs(values).max(axis=1))
-    small = np.ldexp(values, -exponents[:, None])
-    small = small - small.mean(axis=1, keepdims=True)
     aim = target - target.mean()
+    out = np.empty(len(values))
     # not a dot product: BLAS may split the sum by its own threads
-    spread = np.sqrt((small * small).sum(axis=1)) * np.sqrt((aim * aim).sum())
-    covariance = (small * aim).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = covariance / spread
-    return np.clip(np.where(spread > 0, r, 0.0), -1.0, 1.0)
+    _correlate(np.ascontiguousarray(values), aim, float(np.sqrt((aim * aim).sum())), out)
+    return out
+
+
+@kernel
+def _correlate(values: Values, aim: Values, spread_of_aim: float, out: Values) -> None:
+    m, n = values.shape
+    small = np.empty(n)
+    ones = np.ones(min(n, _BLOCK))
+    for f in range(m):
+        z = values[f]
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, abs(z[i]))
+        exponent = math.frexp(largest)[1]
+        # in two steps, for the power itself may be out of range
+        half = -(exponent // 2)
+        first, second = math.ldexp(1.0, half), math.ldexp(1.0, -exponent - half)
+        for i in range(n):
+            small[i] = z[i] * first * second
+        mean = 0.0
+        for start in range(0, n, _BLOCK):
+            stop = min(start + _BLOCK, n)
+            mean += dot_in_lanes(small[start:stop], ones, 0, stop - start)
+        mean /= n
+        for i in range(n):
+            small[i] -= mean
+        square = covariance = 0.0
+        for start in range(0, n, _BLOCK):
+            stop = min(start + _BLOCK, n)
+            square += dot_in_lanes(small, small, start, stop)
+            covariance += dot_in_lanes(small, aim, start, stop)
+        spread = math.sqrt(square) * spread_of_aim
+        out[f] = min(1.0, max(-1.0, covariance / spread)) if spread > 0.0 else 0.0

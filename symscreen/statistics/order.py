@@ -35,21 +35,40 @@ _TOP = np.uint64(1 << 63)
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
-    """A block of features with the order of their rows.
+    """A block of features with the order of their rows, which are sorted when the order is first asked for.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        One feature a row; finite.
-    order : int32 array, shape (m, n)
-        Row numbers by ascending value, tied rows by row number.
-    tied : bool array, shape (m,)
-        Whether the feature has tied rows.
+        One feature a row, C-contiguous; finite.
+    known : pair of arrays, optional
+        `order` and `tied`, where they are known.
+    room : Room, optional
+        Where rows are sorted.
     """
 
     values: NDArray[np.float64]
-    order: NDArray[np.int32]
-    tied: NDArray[np.bool_]
+    known: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
+    room: Room | None = None
+
+    @cached_property
+    def found(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """`order` and `tied`."""
+        return (
+            _sorted(self.values, Room() if self.room is None else self.room)
+            if self.known is None
+            else self.known
+        )
+
+    @property
+    def order(self) -> NDArray[np.int32]:
+        """Row numbers by ascending value, tied rows by row number; shape (m, n)."""
+        return self.found[0]
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Whether a feature has tied rows; shape (m,)."""
+        return self.found[1]
 
     @cached_property
     def doubled_ranks(self) -> NDArray[np.int32]:
@@ -60,11 +79,13 @@ class Ordered:
 
     def take(self, rows: NDArray[np.int64]) -> Ordered:
         """Return the block of some of the features."""
-        return Ordered(self.values[rows], self.order[rows], self.tied[rows])
+        if "found" not in self.__dict__:
+            return Ordered(self.values[rows])
+        return Ordered(self.values[rows], (self.order[rows], self.tied[rows]))
 
 
 def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ordered:
-    """Sort the rows of each feature.
+    """Put the rows of each feature in order, once a statistic asks for it.
 
     Parameters
     ----------
@@ -76,6 +97,7 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
     Returns
     -------
     Ordered
+        Pearson's correlation, which needs no order, is spared the sorting.
 
     Examples
     --------
@@ -83,8 +105,11 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
     >>> ordered.order.tolist(), ordered.doubled_ranks.tolist()
     ([[1, 3, 0, 2]], [[7, 2, 7, 4]])
     """
+    return Ordered(values, room=room)
+
+
+def _sorted(values: Values, room: Room) -> tuple[Rows, Flags]:
     m, n = values.shape
-    room = Room() if room is None else room
     order = room.empty("order", (m, n), np.int32)
     tied = room.empty("tied", (m,), np.bool_)
     left = presorted(values, order, tied, room)
@@ -94,7 +119,7 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
         _pack(values.view(np.uint64), left, bits, keys)
         keys.sort(axis=1)
         _read(keys, values, left, bits, order, tied)
-    return Ordered(values, order, tied)
+    return order, tied
 
 
 @kernel

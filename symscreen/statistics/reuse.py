@@ -58,7 +58,7 @@ def order_by_operand(values: NDArray[np.float64], operand: Ordered) -> tuple[Ord
     if len(anew):
         sorted_anew = order_features(values[anew])
         order[anew], tied[anew] = sorted_anew.order, sorted_anew.tied
-    return Ordered(values, order, tied), anew
+    return Ordered(values, (order, tied)), anew
 
 
 @kernel

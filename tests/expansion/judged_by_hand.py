@@ -38,7 +38,7 @@ class Judged:
     options: dict
 
 
-words = st.one_of(st.integers(0, 3), st.integers(fp.PRIME - 2, fp.PRIME - 1), st.integers(0, fp.PRIME - 1))
+words = st.sampled_from([0, 1, 2, 3, fp.PRIME - 2, fp.PRIME - 1]) | st.integers(0, fp.PRIME - 1)
 keys = st.tuples(words, words)
 
 
@@ -50,16 +50,16 @@ def _draw_array(draw, element, size, dtype):
 def layers(draw):
     arity, names = draw(st.sampled_from([(1, UNARY), (2, BINARY), (2, BINARY), (2, BINARY[:4])]))
     operators = {
-        name: replace(one, cost=draw(st.integers(0, 2)))
+        name: replace(one, cost=draw(st.sampled_from([1, 1, 0, 2])))
         for name, one in (OPERATORS | OWN).items()
         if name in names
     }
     chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
     named = st.sampled_from(names)
-    rules = st.dictionaries(named, st.frozensets(named, max_size=3), max_size=2)
+    rules = st.just({}) | st.dictionaries(named, st.frozensets(named, max_size=2), max_size=2)
     grammar = replace(
         load_grammar("basic"), operators=OPERATORS | operators, forbid=draw(rules), forbid_within=draw(rules),
-        max_complexity=draw(st.none() | st.integers(1, 8)), columns={}, constants=(),
+        max_complexity=draw(st.sampled_from([None, None, None, 3, 5])), columns={}, constants=(),
     )  # fmt: skip
     others = draw(st.lists(named, max_size=3, unique=True))
     layer = Layer("ub"[arity - 1], tuple(operators[name] for name in chosen))
@@ -68,20 +68,22 @@ def layers(draw):
     q = draw(st.integers(0, 9))
     everything = (1 << len(structure.operators)) - 1
     bits = st.integers(0, everything)
-    often = st.sampled_from([everything] * 9)
+    mostly = st.sampled_from([everything] * 5 + [None]).flatmap(
+        lambda one: bits if one is None else st.just(one)
+    )
     pool = Nodes(
         operator=_draw_array(draw, st.integers(-2, len(structure.operators) - 1), q, np.int16),
         left=np.zeros(q, dtype=np.int32),
         right=np.zeros(q, dtype=np.int32),
-        complexity=_draw_array(draw, st.integers(1, 4), q, np.int32),
+        complexity=_draw_array(draw, st.sampled_from([1, 1, 1, 2, 4]), q, np.int32),
         layer=np.zeros(q, dtype=np.int16),
         keys=_draw_array(draw, keys, q, np.uint64).reshape(q, 2),
-        inside=_draw_array(draw, bits, q, np.uint64),
-        allowed=_draw_array(draw, often | bits, q, np.uint64),
+        inside=_draw_array(draw, st.just(0) | bits, q, np.uint64),
+        allowed=_draw_array(draw, mostly, q, np.uint64),
     )
     tried = {operator: draw(st.integers(0, q)) for operator in layer.operators if draw(st.booleans())}
     candidates = candidates_of(layer, structure, q, tried)
-    flags = st.booleans() | st.just(value=True)
+    flags = st.sampled_from([True] * 5 + [False])
     own = [pool.keys[place] for place in draw(st.lists(st.integers(0, q - 1), max_size=4))] if q else []
     known = [*map(tuple, own), *draw(st.lists(keys, max_size=4))]
     useless = st.sampled_from([Fate.UNDEFINED, Fate.CONSTANT])

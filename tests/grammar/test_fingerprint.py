@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from symscreen.grammar import OPERATORS
 from symscreen.grammar import fingerprint as fp
+from symscreen.grammar.residues import products
 
 P = (1 << 61) - 1
 EDGES = [0, 1, 2, P // 2, P // 2 + 1, P - 2, P - 1]
@@ -71,6 +72,7 @@ def test_shapes_are_broadcast_and_arrays_of_any_layout_are_read(function):
     assert function(a[:0], a[:1]).shape == (0,)
     assert (pairs == before).all()
     assert (a == field(EDGES)).all()
+    assert len(products.signatures) == 1  # compiled once for them all
 
 
 def test_inverses_are_found_in_any_shape_and_beside_zeros():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -129,15 +130,13 @@ def test_what_is_shown_does_not_hang_on_chunks_or_sign(wide, leader, sign):
 def test_class_sizes_are_those_of_the_whole_space(rng):
     steep = steep_of(rng)
     classes = _classes(steep, "ranks")
-    streamed_sizes = set()
-    for leader, chunk_size in ((PEARSON, 1), (PEARSON, 10**6), (T0, 1), (T0, 10**6)):
+    for leader, chunk_size in product((PEARSON, T0), (1, 7, 10**6)):
         showing = _showing(steep.table, steep.space, [leader], "ranks", 1, chunk_size=chunk_size)
-        streamed_sizes.add((leader, tuple(showing.kept.class_size.tolist())))
+        if leader is PEARSON:  # what it counted while streaming may hang on chunks, and is not looked at
+            showing = replace(showing, kept=replace(showing.kept, class_size=showing.kept.class_size * 0))
         showing = recounted(showing, [leader], steep.space, Threads(2), chunk_size)
         shown = [int(np.flatnonzero(steep.numbers == number)[0]) for number in showing.kept.number]
         assert showing.kept.class_size.tolist() == [classes.count(classes[k]) for k in shown]
-    # without counting again Pearson's list hangs on chunks, and that of T0 does not
-    assert sorted(leader.name for leader, _ in streamed_sizes) == ["pearson", "pearson", "t0"]
 
 
 @pytest.mark.parametrize("merged", ["ranks", "affine"])

@@ -7,9 +7,9 @@ import pytest
 from result.brute_force import Whole, space_of, table_of
 
 from symscreen.backends import Threads
-from symscreen.result.kept import Kept
-from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.stream import chunk_size_for, final_classes, streamed, with_margin
+from symscreen.result.kept import Kept, best_classes
+from symscreen.result.scoring import Keep, Scorer, bar_of
+from symscreen.result.stream import _stages, chunk_size_for, final_classes, streamed, with_margin
 from symscreen.screeners import PEARSON, T0, XI
 
 KEEPS = (
@@ -83,3 +83,30 @@ def test_classes_that_are_equal_up_to_rounding_are_one_and_the_simplest_stands_f
         assert simplest <= space.features(np.array([number])).complexity[0]
     assert len(settled) < len(whole.numbers)
     assert len(final_classes(split, space, 2)) == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 37])
+def test_stages_hold_every_chunk_once_in_order(count):
+    chunks = [(place, place + 1) for place in range(count)]
+    stages = list(_stages(chunks))
+    assert [chunk for stage in stages for chunk in stage] == chunks
+    assert all(stages)
+    assert len(stages) <= 4
+
+
+def test_a_bar_only_spares_what_could_not_have_been_kept(scorer):
+    expected = streamed(scorer, Threads(1), 10**6)
+    chunks = scorer.space.chunks(25)
+    bars = tuple(
+        bar_of(best_classes(kept, keep.limit), keep.limit) if keep.limit else np.inf
+        for kept, keep in zip(expected.kept, KEEPS, strict=True)
+    )
+    low = replace(scorer, bars=bars)
+    spared = 0
+    for chunk in chunks:
+        for keep, with_bar, without in zip(KEEPS, low(chunk).kept, scorer(chunk).kept, strict=True):
+            bar = bars[KEEPS.index(keep)]
+            assert set(with_bar.number.tolist()) <= set(without.number.tolist())
+            assert set(without.number[without.loss <= bar].tolist()) <= set(with_bar.number.tolist())
+            spared += len(without) - len(with_bar)
+    assert spared > 0
