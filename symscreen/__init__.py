@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from symscreen.errors import SymscreenError
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
-    from symscreen.pipeline import fit, plan, screen
+    from symscreen.pipeline import plan, screen
+    from symscreen.pipeline_fit import fit
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
@@ -47,7 +48,7 @@ _HOMES = {
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
     "check_screener": "symscreen.screeners.checks",
-    "fit": "symscreen.pipeline",
+    "fit": "symscreen.pipeline_fit",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
     "read_ranking": "symscreen.report.stored",

@@ -193,14 +193,14 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     """
     from pathlib import Path
 
-    from symscreen import pipeline
+    from symscreen import pipeline_fit
     from symscreen.export import check_free
     from symscreen.report.fitted import equation_of, show_fit
     from symscreen.report.terminal import print_table
 
     if out is not None and out != "-":
         check_free(Path(out), force=force)
-    result = pipeline.fit(data, **options)
+    result = pipeline_fit.fit(data, **options)
     notify(result.notices, quiet=quiet)
     if out is not None:
         result.save(out, force=force)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Names = str | Sequence[str]
 
 __all__ = [
+    "PRESCREEN",
     "at_least_1",
     "check_capacity",
     "check_sign",
@@ -39,6 +40,7 @@ __all__ = [
     "read_search",
 ]
 
+PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
 _SHARE_OF_MEMORY = 0.8
 _RISK = 1e-6
 _CUT = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from symscreen.pipeline import fit
+from symscreen.pipeline_fit import fit
 
 if TYPE_CHECKING:
     from typing import Self

@@ -29,6 +29,7 @@ __all__ = ["Passed", "Round", "Wanted", "first_look", "restricted", "sieve"]
 _FIRST = 128  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
 _SHARE = 1.0 / 8.0  # of what a round looks at, how much it keeps
+_PAIRS_A_ROW = 4  # up to so many times the rows of the table pairs cost less than a score over all of them
 _TRIAL = 1 << 15  # candidates that tell where a round's limit lies
 
 
@@ -145,7 +146,8 @@ def sieve(
     passed: NDArray[np.int64] | None = None
     rounds: list[Round] = []
     size = _FIRST
-    while size < response.n:
+    most = _PAIRS_A_ROW * response.n if wanted.screener.by_pairs else response.n - 1
+    while size <= most:
         left = space.size - space.at_hand if passed is None else len(passed)
         if left <= 2 * enough:
             break
@@ -167,7 +169,7 @@ def sieve(
 
 def first_look(space: Space, response: Response, wanted: Wanted, rng: np.random.Generator) -> Look | None:
     """Return what a sieve looks at first, where the table has so many rows."""
-    if response.n <= _FIRST:
+    if not wanted.screener.by_pairs and response.n <= _FIRST:
         return None
     return _look(space, response, wanted, _FIRST, rng=rng, first=True)
 

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from symscreen.statistics.order import Ordered
 
     Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
 __all__ = ["correlations", "pearson_of", "spearman_of"]
 
 _EXACT_ROWS = 2_000_000
+_MAGNITUDE, _FRACTION_BITS, _BIAS = (1 << 63) - 1, 52, 1023  # of a float64
+_MODERATE = 400  # powers of two whose squares, summed, are far from either end of the range
 _BLOCK = 1024  # partial sums over this many rows keep the rounding error small at any n
 
 
@@ -74,7 +77,7 @@ def correlations(values: NDArray[np.float64], target: NDArray[np.float64]) -> ND
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        Finite; any scale, for each row is first brought near 1 by a power of two.
+        Finite; any scale, for rows of very large or small ones are first brought near 1.
     target : float64 array, shape (n,)
         Finite and of moderate size.
 
@@ -91,33 +94,37 @@ def correlations(values: NDArray[np.float64], target: NDArray[np.float64]) -> ND
     aim = target - target.mean()
     out = np.empty(len(values))
     # not a dot product: BLAS may split the sum by its own threads
-    _correlate(np.ascontiguousarray(values), aim, float(np.sqrt((aim * aim).sum())), out)
+    values = np.ascontiguousarray(values)
+    _correlate(values, values.view(np.int64), aim, float(np.sqrt((aim * aim).sum())), out)
     return out
 
 
 @kernel
-def _correlate(values: Values, aim: Values, spread_of_aim: float, out: Values) -> None:
+def _correlate(values: Values, bits: Whole, aim: Values, spread_of_aim: float, out: Values) -> None:
     m, n = values.shape
     small = np.empty(n)
     ones = np.ones(min(n, _BLOCK))
     for f in range(m):
         z = values[f]
-        largest = 0.0
+        largest = np.int64(
+            0
+        )  # magnitudes stand in the order of their bits, which are compared several at once
         for i in range(n):
-            largest = max(largest, abs(z[i]))
-        exponent = math.frexp(largest)[1]
-        # in two steps, for the power itself may be out of range
-        half = -(exponent // 2)
-        first, second = math.ldexp(1.0, half), math.ldexp(1.0, -exponent - half)
-        for i in range(n):
-            small[i] = z[i] * first * second
+            largest = max(largest, bits[f, i] & _MAGNITUDE)
+        exponent = (largest >> _FRACTION_BITS) - _BIAS
+        if abs(exponent) > _MODERATE:  # by a power of two, in two steps, for it may be out of range itself
+            half = -(exponent // 2)
+            first, second = math.ldexp(1.0, int(half)), math.ldexp(1.0, int(-exponent - half))
+            for i in range(n):
+                small[i] = z[i] * first * second
+            z = small
         mean = 0.0
         for start in range(0, n, _BLOCK):
             stop = min(start + _BLOCK, n)
-            mean += dot_in_lanes(small[start:stop], ones, 0, stop - start)
+            mean += dot_in_lanes(z[start:stop], ones, 0, stop - start)
         mean /= n
         for i in range(n):
-            small[i] -= mean
+            small[i] = z[i] - mean
         square = covariance = 0.0
         for start in range(0, n, _BLOCK):
             stop = min(start + _BLOCK, n)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import symscreen
 from symscreen.backends import Threads, available_cores
 
 
@@ -50,3 +52,19 @@ def test_a_failing_task_ends_the_map_and_leaves_no_thread(jobs):
 
 def test_there_is_a_core():
     assert available_cores() >= 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list threads")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_screen_runs_no_more_threads_than_asked_for(rng, jobs):
+    x = rng.uniform(0.5, 2.0, (400, 6))
+    y = x[:, 0] * x[:, 1] + rng.normal(0, 0.1, 400)
+    options = {"layers": "ub", "screener": "t0,xi,pearson,kendall", "chunk_size": 200}
+    symscreen.screen(x, y, jobs=1, **options)  # libraries start their own idle threads when they are loaded
+
+    def running():
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    before, seen = running(), []
+    symscreen.screen(x, y, jobs=jobs, progress=lambda *_: seen.append(running()), **options)
+    assert max(seen) <= before + (jobs if jobs > 1 else 0)
