@@ -87,8 +87,7 @@ def main() -> None:
         for one in found["rows"]
     ]
     head = ("rows", "our threads", "definition, µs", "ours, µs", "ratio: median (range)")
-    print(markdown(head, lines))
-    print(save("definition", found, asked.results))
+    save("definition", found, markdown(head, lines), asked.results)
 
 
 if __name__ == "__main__":

@@ -157,9 +157,27 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def save(name: str, found: dict[str, Any], where: Path = RESULTS) -> Path:
-    """Write results beside each other, the machine first."""
+def save(name: str, found: dict[str, Any], table: str, where: Path = RESULTS) -> None:
+    """Print a table, and write it and all that was measured, the machine named.
+
+    Parameters
+    ----------
+    name : str
+        Of the files.
+    found : dict
+        What was measured; ``machine`` is what `machine` told.
+    table : str
+        In Markdown.
+    where : Path
+        A folder.
+    """
     where.mkdir(parents=True, exist_ok=True)
-    path = where / f"{name}.json"
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    return path
+    (where / f"{name}.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    named = found["machine"]
+    head = (
+        f"{named['cpu']}, {named['cores']} cores, {named['memory_gib']} GiB, {named['os']}, Python "
+        f"{named['python']}, numpy {named['numpy']}, numba {named['numba']}, {named['date']}; load at the "
+        f"start {named['load_at_start']}."
+    )
+    (where / f"{name}.md").write_text(f"{head}\n\n{table}\n")
+    print(f"{head}\n\n{table}")

@@ -54,6 +54,7 @@ def main() -> None:
                     "jobs": jobs,
                     "features": those[0]["features"],
                     "us_each": each,
+                    "wall_us": [1e6 * one["seconds"] / one["features"] for one in those],
                     "sort_us": sort,
                     "against_sort": [own / bare for own, bare in zip(each, sort, strict=True)],
                     "peak_mb": max(one["peak_mb"] for one in those),
@@ -61,8 +62,7 @@ def main() -> None:
             )
             print(lines(found["rows"][-1:]), flush=True)
     head = ("rows", "scored by", "threads", "features", "µs each", "sort, µs", "against the sort", "peak MB")
-    print(markdown(head, lines(found["rows"])))
-    print(save("million", found, asked.results))
+    save("million", found, markdown(head, lines(found["rows"])), asked.results)
 
 
 def lines(records: list[dict[str, Any]]) -> list[list[object]]:

@@ -173,8 +173,13 @@ def main() -> None:
         "faster, whole",
         "peak MB (peer, ours)",
     )
-    print(markdown(head, lines(found["rows"])))
-    print(save("peers", found, asked.results))
+    spaces = {
+        one["comparison"]: f"- {one['comparison']}: {one['peer']}. Ours: {one['space']}."
+        for one in found["rows"]
+    }
+    skipped = [f"- {name}: skipped, {reason}." for name, reason in found["skipped"].items()]
+    told = "\n".join([markdown(head, lines(found["rows"])), "", *spaces.values(), *skipped])
+    save("peers", found, told, asked.results)
 
 
 if __name__ == "__main__":

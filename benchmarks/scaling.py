@@ -107,9 +107,7 @@ def main() -> None:
     unique = {(one["mode"], one["jobs"], one["rows"], one["about"]): one for one in found["points"]}
     found["points"] = [unique[key] for key in sorted(unique)]
     head = ("search", "threads", "rows", "features", "seconds", "µs each", "peak MB")
-    table = markdown(head, lines(found["points"]))
-    print(table)
-    print(save("scaling", found, asked.results))
+    save("scaling", found, markdown(head, lines(found["points"])), asked.results)
 
 
 if __name__ == "__main__":

@@ -83,8 +83,7 @@ def timed(asked: argparse.Namespace) -> None:
         "asked",
         "peak MB",
     )
-    print(markdown(head, lines))
-    print(save("searches", found, asked.results))
+    save("searches", found, markdown(head, lines), asked.results)
 
 
 def recalled(asked: argparse.Namespace) -> None:
@@ -117,8 +116,7 @@ def recalled(asked: argparse.Namespace) -> None:
             share = median(one[f"{mode}_survivors"] / one["features"] for one in those)
             lines.append([kind, mode, len(those), wanted, lost, f"{1 - lost / wanted:.5f}", f"{share:.3f}"])
     head = ("spaces", "search", "number", "wanted", "lost", "recall", "survivors, median share")
-    print(markdown(head, lines))
-    print(save("recall", found, asked.results))
+    save("recall", found, markdown(head, lines), asked.results)
 
 
 def main() -> None:
