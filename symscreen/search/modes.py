@@ -22,7 +22,7 @@ __all__ = ["EXACT", "Mode", "Search", "Searched", "audited", "fewest_left", "sea
 
 Mode = Literal["exact", "race", "sieve"]
 
-_FEWEST = 4096  # what a sieve leaves at least
+_FEWEST = 2048  # what a sieve leaves at least
 _PER_WANTED = 32
 _SEARCH, _AUDIT = 1, 2  # streams of random numbers
 _EMPTY = "p- and q-values need every feature's score, and most features were dropped on some rows"

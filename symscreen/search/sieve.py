@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Passed", "Round", "Wanted", "first_look", "restricted", "sieve"]
 
-_FIRST = 128  # pairs or rows of the first round; four times as many in each that follows
+_FIRST = 256  # pairs or rows of the first round; four times as many in each that follows
 _GROWTH = 4
 _SHARE = 1.0 / 8.0  # of what a round looks at, how much it keeps
-_PAIRS_A_ROW = 4  # up to so many times the rows of the table pairs cost less than a score over all of them
+_PAIRS_A_ROW = 5  # up to so many times the rows of the table pairs cost less than a score over all of them
 _TRIAL = 1 << 15  # candidates that tell where a round's limit lies
 
 
@@ -143,45 +143,49 @@ def sieve(
     Passed
         The same for every backend.
     """
-    passed: NDArray[np.int64] | None = None
+    passed: Glanced | None = None
     rounds: list[Round] = []
-    size = _FIRST
+    size, before = _FIRST, 0
     most = _PAIRS_A_ROW * response.n if wanted.screener.by_pairs else response.n - 1
     while size <= most:
-        left = space.size - space.at_hand if passed is None else len(passed)
+        left = space.size - space.at_hand if passed is None else len(passed.numbers)
         if left <= 2 * enough:
             break
-        look = _look(space, response, wanted, size, rng=rng, first=passed is None)
+        look = _look(space, response, wanted, size, before=before, rng=rng)
         if look is not None:
             share = max(_SHARE, enough / left)
             if passed is None:
                 limit = _limit(_trial(space, look, rng, backend), share)
-                kept, seen = glance(space, look, limit, backend)
+                passed, seen = glance(space, look, limit, backend)
             else:
-                kept, seen, limit = _best(passed, glance_at(space, passed, look, backend), look, share)
-            passed = kept.numbers
+                told = glance_at(space, passed.numbers, look, backend)
+                told = (
+                    told + passed.told if wanted.screener.by_pairs else told
+                )  # pairs add up, samples do not
+                passed, seen, limit = _best(Glanced(passed.numbers, told), look, share)
             rounds.append(
-                Round("pairs" if wanted.screener.by_pairs else "rows", size, seen, len(passed), limit)
+                Round("pairs" if wanted.screener.by_pairs else "rows", size, seen, len(passed.numbers), limit)
             )
+            before = size
         size *= _GROWTH
-    return Passed(passed, tuple(rounds))
+    return Passed(None if passed is None else passed.numbers, tuple(rounds))
 
 
 def first_look(space: Space, response: Response, wanted: Wanted, rng: np.random.Generator) -> Look | None:
     """Return what a sieve looks at first, where the table has so many rows."""
     if not wanted.screener.by_pairs and response.n <= _FIRST:
         return None
-    return _look(space, response, wanted, _FIRST, rng=rng, first=True)
+    return _look(space, response, wanted, _FIRST, before=0, rng=rng)
 
 
 def _look(
-    space: Space, response: Response, wanted: Wanted, size: int, *, rng: np.random.Generator, first: bool
+    space: Space, response: Response, wanted: Wanted, size: int, *, before: int, rng: np.random.Generator
 ) -> Look | None:
-    most = most_columns(space) // 2
     if not wanted.screener.by_pairs:
-        return look_at_rows(response, min(size, response.n), rng, wanted.screener, wanted.sign)
+        return look_at_rows(response, size, rng, wanted.screener, wanted.sign)
+    most = most_columns(space) // 2 if before else size
     mirrored = wanted.sign == "free"
-    return look_at_pairs(response, size, rng, mirrored=mirrored, most=size if first else most)
+    return look_at_pairs(response, size - before, rng, mirrored=mirrored, most=most, before=before)
 
 
 def _trial(space: Space, look: Look, rng: np.random.Generator, backend: Backend) -> NDArray[np.float64]:
@@ -199,11 +203,9 @@ def _limit(losses: NDArray[np.float64], share: float) -> float:
     return float(np.quantile(losses, min(1.0, share), method="higher"))
 
 
-def _best(
-    numbers: NDArray[np.int64], told: NDArray[np.float64], look: Look, share: float
-) -> tuple[Glanced, int, float]:
-    losses = look.settle(told)
+def _best(glanced: Glanced, look: Look, share: float) -> tuple[Glanced, int, float]:
+    losses = look.settle(glanced.told)
     limit = _limit(losses[~np.isnan(losses)], share)
     seen = int((~np.isnan(losses)).sum())
     with np.errstate(invalid="ignore"):
-        return Glanced(numbers, told).take(losses <= limit), seen, limit
+        return glanced.take(losses <= limit), seen, limit

@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.statistics.lanes import dot_in_lanes
+from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from symscreen.response import Response
     from symscreen.statistics.order import Ordered
 
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.int32]
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
@@ -43,13 +46,37 @@ def spearman_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:
         In [−1, 1]; exactly the negative for mirrored ranks, since its sums are whole numbers.
     """
     n = response.n
-    # sums of whole numbers within ±n³: exact up to two million rows, beyond them in floats
-    number = np.int64 if n <= _EXACT_ROWS else np.float64
-    theirs = (ordered.doubled_ranks.astype(np.int64) - (n + 1)).astype(number)
-    ours = (response.doubled_ranks - (n + 1)).astype(number)
-    covariance = (theirs * ours).sum(axis=1).astype(np.float64)
-    spread = np.sqrt((theirs * theirs).sum(axis=1).astype(np.float64)) * np.sqrt(float((ours * ours).sum()))
-    return np.asarray(np.clip(covariance / spread, -1.0, 1.0))
+    ours = response.doubled_ranks - (n + 1)
+    if n <= _EXACT_ROWS:  # sums of whole numbers within ±n³
+        sums, squares = np.empty((2, len(ordered.values)), dtype=np.int64)
+        _products(ordered.order, ordered.values, ordered.tied, ours, sums, squares)
+        ours_squared = float((ours * ours).sum())
+    else:
+        theirs = ordered.doubled_ranks.astype(np.float64) - (n + 1)
+        sums, squares = (theirs * ours).sum(axis=1), (theirs * theirs).sum(axis=1)
+        ours_squared = float((ours.astype(np.float64) ** 2).sum())
+    spread = np.sqrt(squares.astype(np.float64)) * np.sqrt(ours_squared)
+    return np.asarray(np.clip(sums.astype(np.float64) / spread, -1.0, 1.0))
+
+
+@kernel
+def _products(order: Rows, values: Values, tied: Flags, ours: Whole, sums: Whole, squares: Whole) -> None:
+    m, n = order.shape
+    doubled = np.empty(n, dtype=np.int32)
+    for f in range(m):
+        rows = order[f]
+        total, square = np.int64(0), np.int64(n) * (np.int64(n) * n - 1) // 3
+        if tied[f]:
+            rank(rows, values[f], doubled)
+            square = np.int64(0)
+            for i in range(n):
+                theirs = np.int64(doubled[i]) - (n + 1)
+                total += theirs * ours[i]
+                square += theirs * theirs
+        else:
+            for k in range(n):
+                total += (2 * k + 1 - n) * ours[np.uint32(rows[k])]
+        sums[f], squares[f] = total, square
 
 
 def pearson_of(ordered: Ordered, response: Response) -> NDArray[np.float64]:

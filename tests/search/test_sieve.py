@@ -66,10 +66,10 @@ def test_a_small_space_is_kept_whole(rng):
 
 
 def test_a_rare_class_may_be_missing_from_a_sample_of_rows(rng):
-    x, _ = drawn(rng, rows=1000, inputs=6)
+    x, _ = drawn(rng, rows=5000, inputs=5)
     from symscreen.response import Response
 
-    response = Response(np.concatenate((np.zeros(999), np.ones(1))))
+    response = Response(np.concatenate((np.zeros(4997), np.ones(3))))
     space = space_of(x)
     passed = sieve(space, response, Wanted(XI, "free", 5), enough=100, rng=rng, backend=Threads(1))
     assert len(passed.numbers) >= 100
