@@ -1,7 +1,7 @@
 # Each job builds its own environment in a folder of the checkout; nothing else on the machine is touched.
 PYTHON ?= python3
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -18,6 +18,19 @@ check: .env-test/ready
 
 bench: .env-test/ready
 	.env-test/bin/python benchmarks/million.py
+	.env-test/bin/python benchmarks/definition.py
+
+# Makes an environment for each peer under the user's cache folder; skips what cannot be installed.
+bench-peers: .env-test/ready
+	.env-test/bin/python benchmarks/run.py
+
+bench-scaling: .env-test/ready
+	.env-test/bin/python benchmarks/scaling.py
+	.env-test/bin/python benchmarks/scaling_picture.py
+
+bench-searches: .env-test/ready
+	.env-test/bin/python benchmarks/searches.py times
+	.env-test/bin/python benchmarks/searches.py recall
 
 .env-demo/ready: pyproject.toml
 	$(PYTHON) -m venv --clear .env-demo

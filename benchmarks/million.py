@@ -1,63 +1,85 @@
-"""A space of a million features at n = 400: time and peak memory, beside the bare sort of as many columns.
+"""A space of a million features, screened exactly, beside the bare sort of as many columns of packed keys.
 
-Run with ``make bench``. The absolute figures depend on the machine; the ratio to the sort, taken in the same
-run, is what to compare.
+Two layers of + − × ÷ on a few inputs; long columns have fewer features. The sort is numpy's, of 64-bit keys,
+in as many threads as the screen; one thread is timed by processor time. The absolute figures depend on the
+machine; the ratio to the sort, taken in the same process, is what to compare. Every screen is a process of
+its own.
+
+Run with ``make bench``.
 """
 
 from __future__ import annotations
 
-import platform
-import resource
-import time
-from typing import TYPE_CHECKING
+import argparse
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from measured import RESULTS, machine, markdown, number, ours, save, spread
+from tables import RATIONAL, inputs_for
 
-import symscreen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-ROWS = 400
-OPTIONS = {"layers": "ubb", "unary": "square,sqrt,log,sin,exp,cos", "binary": "mul,sub"}
-
-
-def table(inputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return uniform inputs and a response of three of them with noise."""
-    rng = np.random.default_rng(0)
-    x = rng.uniform(0.5, 2.0, (ROWS, inputs))
-    return x, x[:, 0] ** 2 + x[:, 1] / x[:, 2] + rng.normal(0, 0.1, ROWS)
-
-
-def bare_sort(columns: int) -> float:
-    """Return the seconds that one thread takes to sort so many columns of packed keys by value."""
-    keys = np.random.default_rng(1).integers(0, 1 << 63, (2000, ROWS), dtype=np.uint64)
-    best = min(_timed(lambda: np.sort(keys, axis=1)) for _ in range(5))
-    return best * columns / len(keys)
-
-
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+FEATURES = {100: 1_000_000, 400: 1_000_000, 1000: 1_000_000, 10_000: 100_000, 100_000: 10_000}
+SORTED = {100: 200_000, 400: 40_000, 1000: 10_000, 10_000: 1000, 100_000: 64}
+SCREENERS = {"T0": ["t0"], "T0 and ξ": ["t0", "xi"], "Pearson's r": ["pearson"]}
 
 
 def main() -> None:
-    """Print one line for one thread and one for two."""
-    x, y = table(4)
-    symscreen.screen(x[:, :3], y, layers="ub")  # warm-up: compiles, or loads what was compiled before
-    print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
-    for jobs in (1, 2):
-        start = time.perf_counter()
-        result = symscreen.screen(x, y, jobs=jobs, **OPTIONS)
-        seconds = time.perf_counter() - start
-        sort = bare_sort(result.scored)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"jobs {jobs}: {result.scored:,} features in {seconds:.2f} s, "
-            f"{seconds / result.scored * 1e6:.2f} µs each, {seconds / sort:.2f} × the bare sort in one "
-            f"thread, peak {peak:.0f} MB"
-        )
+    """Measure each in turn, several times."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", default="100,400,1000,10000", help="with commas between them")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    found: dict[str, Any] = {"machine": machine(), "rows": []}
+    for rows in map(int, asked.rows.split(",")):
+        told: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        task = {"kind": "strong", "rows": rows, "inputs": inputs_for(FEATURES[rows])}
+        for _ in range(asked.repeats):
+            for name, screener in SCREENERS.items():
+                for jobs in (1, 2):
+                    one = ours(
+                        task, layers=f"{RATIONAL} {RATIONAL}", screener=screener, jobs=jobs, sort=SORTED[rows]
+                    )
+                    told.setdefault((name, jobs), []).append(one)
+        for (name, jobs), those in told.items():
+            # one thread by processor time, as its sort: less of what else the machine does is in it
+            clock = "processor_seconds" if jobs == 1 else "seconds"
+            each = [1e6 * one[clock] / one["features"] for one in those]
+            sort = [one["sort_us"][jobs - 1] for one in those]
+            found["rows"].append(
+                {
+                    "rows": rows,
+                    "screener": name,
+                    "jobs": jobs,
+                    "features": those[0]["features"],
+                    "us_each": each,
+                    "wall_us": [1e6 * one["seconds"] / one["features"] for one in those],
+                    "sort_us": sort,
+                    "against_sort": [own / bare for own, bare in zip(each, sort, strict=True)],
+                    "peak_mb": max(one["peak_mb"] for one in those),
+                }
+            )
+            print(lines(found["rows"][-1:]), flush=True)
+    head = ("rows", "scored by", "threads", "features", "µs each", "sort, µs", "against the sort", "peak MB")
+    save("million", found, markdown(head, lines(found["rows"])), asked.results)
+
+
+def lines(records: list[dict[str, Any]]) -> list[list[object]]:
+    """Return a table's rows."""
+    return [
+        [
+            f"{one['rows']:,}",
+            one["screener"],
+            one["jobs"],
+            f"{one['features']:,}",
+            number(min(one["us_each"])),
+            number(min(one["sort_us"])),
+            spread(one["against_sort"]),
+            f"{one['peak_mb']:,.0f}",
+        ]
+        for one in records
+    ]
 
 
 if __name__ == "__main__":

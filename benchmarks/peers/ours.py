@@ -1,0 +1,77 @@
+"""The side of symscreen: one screen, timed after a small one that loads the compiled code.
+
+Run as ``python ours.py TASK``, a JSON object: ``table`` (what `tables.make` takes, or a path), ``options`` of
+`symscreen.screen`, and ``sort``, how many columns of packed 64-bit keys are sorted beside it, in one thread
+and in two.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import symscreen
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tables import make, table_of
+from told import peak_mb, tell
+
+_REPEATS = 3
+_KEPT = 20
+
+
+def bare_sort(rows: int, columns: int, threads: int) -> float:
+    """Return the seconds a column that the bare SIMD sort takes, the least of a few times.
+
+    One thread is timed by its processor time, which other processes lengthen less.
+    """
+    block = max(4, (1 << 20) // (8 * rows))
+    keys = np.random.default_rng(1).integers(0, 1 << 63, (block, rows), dtype=np.uint64)
+    own = [keys.copy() for _ in range(threads)]
+    rounds = -(-columns // (block * threads))
+    clock = time.thread_time if threads == 1 else time.perf_counter
+
+    def one(place: int) -> float:
+        spent = 0.0
+        for _ in range(rounds):
+            own[place][:] = keys
+            start = clock()
+            own[place].sort(axis=1)
+            spent += clock() - start
+        return spent
+
+    with ThreadPoolExecutor(threads) as executor:
+        best = min(max(executor.map(one, range(threads))) for _ in range(_REPEATS))
+    return best / (rounds * block * threads)
+
+
+def main() -> None:
+    """Screen, and tell."""
+    task = json.loads(sys.argv[1])
+    x, y = table_of(task["table"])
+    options = task["options"]
+    symscreen.screen(*make("strong", 300, 5), **{**options, "layers": options.get("layers", "b")})
+    start, spent = time.perf_counter(), time.process_time()
+    result = symscreen.screen(x, y, **options)
+    seconds, spent = time.perf_counter() - start, time.process_time() - spent
+    peak = peak_mb()
+    search = result.record.get("search") or {}
+    told = {
+        "rows": len(y),
+        "processor_seconds": spent,
+        "expressions": list(result.table.expression[:_KEPT]),
+        "survivors": search.get("survivors"),
+        "peak_mb": peak,
+    }
+    if task.get("sort"):
+        told["sort_us"] = [1e6 * bare_sort(len(y), task["sort"], threads) for threads in (1, 2)]
+    tell(seconds, search.get("features", result.scored), "symscreen", "numpy", "numba", **told)
+
+
+if __name__ == "__main__":
+    main()
