@@ -7,12 +7,12 @@ then a function of the rows alone, whatever order they came in.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.errors import TableError
+from symscreen.once import once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,12 +75,12 @@ class Response:
         """The number of rows."""
         return int(self.values.size)
 
-    @cached_property
+    @once
     def group(self) -> NDArray[np.int64]:
         """For each row, the number of its group of tied responses, from 0 up; shape (n,)."""
         return np.concatenate(([0], np.cumsum(np.diff(self.values) > 0))).astype(np.int64)
 
-    @cached_property
+    @once
     def group_sizes(self) -> NDArray[np.int64]:
         """The number of rows in each group of tied responses; shape (groups,)."""
         return np.bincount(self.group).astype(np.int64)
@@ -90,24 +90,24 @@ class Response:
         """Whether no two rows share a response."""
         return bool(self.group[-1] == self.n - 1)
 
-    @cached_property
+    @once
     def doubled_ranks(self) -> NDArray[np.int64]:
         """Twice the mid-rank of each row, an integer; shape (n,)."""
         last = np.cumsum(self.group_sizes)
         first = last - self.group_sizes + 1
         return (first + last)[self.group]
 
-    @cached_property
+    @once
     def at_most(self) -> NDArray[np.int64]:
         """r_i of Chatterjee's ξ, the number of rows j with y_j ≤ y_i; shape (n,)."""
         return np.cumsum(self.group_sizes)[self.group]
 
-    @cached_property
+    @once
     def at_least(self) -> NDArray[np.int64]:
         """l_i of Chatterjee's ξ, the number of rows j with y_j ≥ y_i; shape (n,)."""
         return np.asarray(self.n - np.cumsum(self.group_sizes) + self.group_sizes)[self.group]
 
-    @cached_property
+    @once
     def centred(self) -> tuple[NDArray[np.float64], int]:
         """Centre and scale the distinct responses, so that sums over them neither cancel nor overflow.
 

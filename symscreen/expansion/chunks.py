@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "block_bytes", "blocks_at", "blocks_of", "rows_per_block"]
 
-_BLOCK_BYTES = 1 << 20  # with keys and orders, what the second cache of a core holds
+_BLOCK_BYTES = 1 << 21  # fewer make threads wait for the interpreter; more do not fit the cache of a core
 _FEWEST = 4  # features in a block of very many rows
 _BYTES_A_VALUE = 80  # of a block: its arguments, its values, their order, ranks and keys
 

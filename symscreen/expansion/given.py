@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from symscreen.errors import FormulaError
 from symscreen.expansion.nodes import Features
 from symscreen.expansion.prune import constant
 from symscreen.expression import Apply, complexity, evaluate, key, to_text
+from symscreen.once import once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Given:
     expressions: tuple[Expression, ...]
     values: NDArray[np.float64]
 
-    @cached_property
+    @once
     def features(self) -> Features:
         """The metadata of the formulas."""
         keys = [key(expression) for expression in self.expressions]

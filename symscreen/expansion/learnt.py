@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.expansion.prune import projection
 from symscreen.grammar import in_domain
+from symscreen.once import once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Learnt:
     def __len__(self) -> int:
         return len(self.low)
 
-    @cached_property
+    @once
     def scale(self) -> NDArray[np.float64]:
         """The largest magnitude of each feature's values, shape (q,)."""
         return np.asarray(np.maximum(-self.low, self.high))

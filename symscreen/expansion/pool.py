@@ -7,7 +7,6 @@ was learnt when all its values were at hand.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from symscreen.expansion.learnt import Learnt, learnt_of
 from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
 from symscreen.expansion.recomputed import values_of
 from symscreen.grammar import Domain, Operator
+from symscreen.once import once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,17 +73,17 @@ class Pool:
         held = self.columns if self.values is None else self.values
         return 0 if held is None else int(held.shape[1])
 
-    @cached_property
+    @once
     def nodes(self) -> Nodes:
         """The members' nodes, in the order of the pool."""
         return self.all_nodes.take(self.members)
 
-    @cached_property
+    @once
     def constants(self) -> NDArray[np.int64]:
         """The places in the pool that are constants."""
         return np.flatnonzero(self.nodes.operator == CONSTANT)
 
-    @cached_property
+    @once
     def features(self) -> NDArray[np.int64]:
         """The places in the pool that are features, not constants."""
         return np.flatnonzero(self.nodes.operator != CONSTANT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from symscreen.expansion.chunks import Block, blocks_at, blocks_of, rows_per_blo
 from symscreen.expansion.fates import Fate
 from symscreen.expansion.nodes import Features, expression_of
 from symscreen.expression import apply
+from symscreen.once import once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ class Space:
         """How many numbers there are."""
         return self.at_hand + self.candidates.total
 
-    @cached_property
+    @once
     def size(self) -> int:
         """How many features there are, undefined and constant ones of the last layer included."""
         return self.total - int(np.count_nonzero(self.fates))  # of the fates only `KEPT` is 0
@@ -173,7 +173,7 @@ class Space:
             return made
         return self._at_hand.take(numbers[old]).joined(made).take(np.argsort(np.concatenate((old, new))))
 
-    @cached_property
+    @once
     def _at_hand(self) -> Features:
         return self.pool.nodes.take(self.base).features.joined(self.given.features)
 

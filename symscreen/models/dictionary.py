@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.once import once
 from symscreen.result import best_of, simplest_of
 from symscreen.statistics.signature import affine_signatures
 
@@ -49,7 +49,7 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.expressions)
 
-    @cached_property
+    @once
     def kinds(self) -> NDArray[np.uint64]:
         """What affine copies have in common, shape (q,)."""
         return affine_signatures(self.values, mirrored=True)

@@ -9,12 +9,12 @@ Features whose values spread go another, faster way to the same order: `symscree
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.compiled import kernel
+from symscreen.once import once
 from symscreen.statistics.presort import presorted
 from symscreen.statistics.room import Room
 from symscreen.statistics.runs import TIED, rank, read, settle
@@ -51,7 +51,7 @@ class Ordered:
     known: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
     room: Room | None = None
 
-    @cached_property
+    @once
     def found(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """`order` and `tied`."""
         return (
@@ -70,7 +70,7 @@ class Ordered:
         """Whether a feature has tied rows; shape (m,)."""
         return self.found[1]
 
-    @cached_property
+    @once
     def doubled_ranks(self) -> NDArray[np.int32]:
         """Twice the mid-rank of each row, an integer between 2 and 2n; shape (m, n)."""
         doubled_ranks = np.empty_like(self.order)
