@@ -7,10 +7,13 @@ pool) is a prefix of the numbers and is left out.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from symscreen.compiled import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,13 +23,14 @@ if TYPE_CHECKING:
     from symscreen.expansion.nodes import Structure
     from symscreen.grammar import Layer, Operator
 
+    Numbers = NDArray[np.int64]
+
 __all__ = ["Candidates", "Segment", "candidates_of"]
 
 Pairs = Literal["one", "unordered", "ordered"]
-_Size = TypeVar("_Size", int, "NDArray[np.int64]")
 
 
-def _among(pairs: Pairs, size: _Size) -> _Size:
+def _among(pairs: Pairs, size: int) -> int:
     """Count the pairs among the first features; those whose later one comes next are numbered from there."""
     if pairs == "one":
         return size
@@ -62,13 +66,24 @@ class Segment:
         t = numbers - self.start + self.tried
         if self.pairs == "one":
             return t, t
-        later = np.sqrt(2 * t if self.pairs == "unordered" else t).astype(np.int64)
-        later -= _among(self.pairs, later) > t  # the root is at most one too large, and never too small
-        rest = t - _among(self.pairs, later)
-        if self.pairs == "unordered":
-            return rest, later
-        first = rest <= later
-        return np.where(first, rest, later), np.where(first, later, rest - later - 1)
+        left, right = np.empty_like(t), np.empty_like(t)
+        _pair(t, self.pairs == "unordered", left, right)
+        return left, right
+
+
+@kernel
+def _pair(t: Numbers, unordered: bool, left: Numbers, right: Numbers) -> None:
+    for place in range(t.size):
+        number = t[place]
+        later = np.int64(math.sqrt(float(2 * number if unordered else number)))
+        # the root is at most one too large, and never too small
+        if (later * (later + 1) // 2 if unordered else later * later) > number:
+            later -= 1
+        rest = number - (later * (later + 1) // 2 if unordered else later * later)
+        if unordered or rest <= later:
+            left[place], right[place] = rest, later
+        else:
+            left[place], right[place] = later, rest - later - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expansion.fates import Fate
-from symscreen.expansion.prune import constant, only_rounding
+from symscreen.expansion.prune import only_rounding, sift_by_ends
 from symscreen.statistics.arithmetic import FOUR, combine
 from symscreen.statistics.bounds import bounds
 from symscreen.statistics.room import Room
@@ -49,7 +49,7 @@ class Block:
 
 
 def rows_per_block(n: int) -> int:
-    """Return how many features of n rows are computed at a time: about a megabyte of values."""
+    """Return how many features of n rows are computed at a time: about two megabytes of values."""
     return max(_FEWEST, _BLOCK_BYTES // (8 * n))
 
 
@@ -125,19 +125,17 @@ def _evaluate(
     left, right = segment.decode(numbers)
     held, first, second = pool.operands(left, right)
     values, low, high = _values(operator, held, first, second, room)
-    with np.errstate(all="ignore"):
-        finite = np.isfinite(low) & np.isfinite(high)
-        still = finite & constant(low, high, np.maximum(np.abs(low), np.abs(high)))
-        if operator.cancels:
-            suspect = np.flatnonzero(
-                finite & ~still & constant(low, high, np.maximum(pool.scale[left], pool.scale[right]))
-            )
-            if len(suspect):
-                a, b = held[first[suspect]], held[second[suspect]]
-                still[suspect] = only_rounding(values[suspect], np.maximum(np.abs(a), np.abs(b)))
-    good = finite & ~still
-    lost = {Fate.UNDEFINED: int((~finite).sum()), Fate.CONSTANT: int(still.sum())}
-    if not good.all():
+    good, suspect = room.empty("good", low.shape, np.bool_), room.empty("suspect", low.shape, np.bool_)
+    size = np.maximum(pool.scale[left], pool.scale[right]) if operator.cancels else low
+    undefined, still, suspects = sift_by_ends(low, high, size, operator.cancels, good, suspect)
+    if suspects:
+        places = np.flatnonzero(suspect)
+        a, b = held[first[places]], held[second[places]]
+        noise = only_rounding(values[places], np.maximum(np.abs(a), np.abs(b)))
+        good[places[noise]] = False
+        still += int(noise.sum())
+    lost = {Fate.UNDEFINED: undefined, Fate.CONSTANT: still}
+    if undefined or still:
         numbers, values = numbers[good], values[good]
     return Block(numbers, values, lost)
 

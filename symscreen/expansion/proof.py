@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.compiled import kernel
 from symscreen.expansion.prune import CONSTANT_TOLERANCE
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.pool import Pool
 
+    Flags = NDArray[np.bool_]
     Values = NDArray[np.float64]
 
 __all__ = ["surely_of_use"]
@@ -94,4 +96,22 @@ def _proved(
     bound = largest(pool.scale[left], pool.scale[right], pool.learnt.least[right]) * _ROUNDED_UP
     # an infinite bound proves nothing; that of a sum or difference is no smaller than its arguments, against
     # which what cancels is held
-    return np.asarray(np.ptp(values, axis=1) > CONSTANT_TOLERANCE * bound)
+    proved = np.empty(len(values), dtype=np.bool_)
+    _spread_beyond(values, CONSTANT_TOLERANCE * bound, proved)
+    return proved
+
+
+@kernel
+def _spread_beyond(values: Values, tolerance: Values, beyond: Flags) -> None:
+    """Say which rows spread by more than a tolerance; two values are mostly enough to tell.
+
+    Where a value is not finite the tolerance is not either, and no row spreads by more.
+    """
+    for f in range(values.shape[0]):
+        low = high = values[f, 0]
+        beyond[f] = False
+        for i in range(1, values.shape[1]):
+            low, high = min(low, values[f, i]), max(high, values[f, i])
+            if high - low > tolerance[f]:
+                beyond[f] = True
+                break

@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.compiled import kernel
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+    Numbers = NDArray[np.int64]
+    Values = NDArray[np.float64]
 
 __all__ = [
     "CONSTANT_TOLERANCE",
@@ -19,6 +25,7 @@ __all__ = [
     "numeric_copies",
     "only_rounding",
     "projection",
+    "sift_by_ends",
 ]
 
 # a few operators leave a few units of rounding, 2.2e-16 of the largest value each; what varies less is noise
@@ -45,6 +52,45 @@ def constant(
     bool array, shape (m,)
     """
     return np.asarray(high - low <= CONSTANT_TOLERANCE * scale)
+
+
+@kernel
+def sift_by_ends(
+    low: Values, high: Values, size: Values, cancels: bool, good: Flags, suspect: Flags
+) -> tuple[int, int, int]:
+    """Say by their least and largest values which new features are finite and not constant.
+
+    Parameters
+    ----------
+    low, high : float64 arrays, shape (m,)
+        The smallest and largest value of each; one is not finite where the feature is undefined.
+    size : float64 array, shape (m,)
+        The largest magnitude that went into each; read only where terms may cancel.
+    cancels : bool
+        Whether the operator's terms may cancel, so that what is left may be rounding.
+    good, suspect : bool arrays, shape (m,)
+        Filled: which are finite and vary by more than their own rounding, and which of these vary by no more
+        than that of their terms.
+
+    Returns
+    -------
+    undefined, still, suspects : int
+        How many are undefined, constant, and suspected of being rounding.
+    """
+    undefined = still = suspects = 0
+    for f in range(low.size):
+        good[f] = suspect[f] = False
+        least, largest = low[f], high[f]
+        if not (np.isfinite(least) and np.isfinite(largest)):
+            undefined += 1
+        elif largest - least <= CONSTANT_TOLERANCE * max(abs(least), abs(largest)):
+            still += 1
+        else:
+            good[f] = True
+            if cancels and largest - least <= CONSTANT_TOLERANCE * size[f]:
+                suspect[f] = True
+                suspects += 1
+    return undefined, still, suspects
 
 
 def only_rounding(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:

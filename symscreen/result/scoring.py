@@ -9,12 +9,12 @@ import numpy as np
 
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.statistics.correlation import pearson_of
-from symscreen.statistics.order import order_features
+from symscreen.statistics.order import order_features, together
 from symscreen.statistics.room import Room
 from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ClassKind", "Keep", "Scored", "Scorer", "bar_of", "scores_of", "signatures_of"]
 
 ClassKind = Literal["ranks", "affine"]
+
+_TOGETHER = 1 << 18  # values of features that wait to be signed and looked up together
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Scorer:
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
         lists = [[none_kept(len(self.screeners))] for _ in self.keeps]
+        waiting: list[list[_Good]] = [[] for _ in self.keeps]
         scored = 0
         lost: dict[Fate, int] = {}
         room = Room()
@@ -106,19 +109,24 @@ class Scorer:
             for fate, count in block.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
             scored += len(block.numbers)
-            if len(block.numbers):
-                self._extend(lists, block.numbers, block.values, room)
+            if not len(block.numbers):
+                continue
+            for place, good in self._good(lists, block.numbers, order_features(block.values, room)):
+                waiting[place].append(good)
+                if sum(one.ordered.values.size for one in waiting[place]) >= _TOGETHER:
+                    self._settle(place, lists, waiting)
+        for place in range(len(self.keeps)):
+            self._settle(place, lists, waiting)
         kept = [joined(parts) for parts in lists]
         for place, keep in enumerate(self.keeps):
             if keep.limit is not None:
                 kept[place] = best_classes(kept[place], keep.limit)
         return Scored(tuple(kept), scored, lost)
 
-    def _extend(
-        self, lists: list[list[Kept]], numbers: NDArray[np.int64], values: NDArray[np.float64], room: Room
-    ) -> None:
-        """Add a block's features to each list that has room for them."""
-        ordered = order_features(values, room)
+    def _good(
+        self, lists: list[list[Kept]], numbers: NDArray[np.int64], ordered: Ordered
+    ) -> Iterator[tuple[int, _Good]]:
+        """Yield, by the list's place, the features of a block that a list may have room for."""
         known: dict[int, NDArray[np.float64]] = {}
         for place, keep in enumerate(self.keeps):
             screener = self.screeners[keep.by]
@@ -129,33 +137,46 @@ class Scorer:
             loss = screener.loss(known[keep.by], self.response, sign)
             bar = min(bar_of(lists[place][0], keep.limit), self.bars[place] if self.bars else np.inf)
             good = np.flatnonzero(rounded(loss) <= bar)
-            if not len(good):
-                continue
-            some = {by: statistics[good] for by, statistics in known.items()}
-            lists[place].append(self._kept(keep, numbers[good], ordered.take(good), loss[good], some))
-            if keep.limit is not None:
-                lists[place] = merged_when_due(lists[place], keep.limit)
+            if len(good):
+                yield place, _Good(numbers[good], ordered.take(good), loss[good], known[keep.by][good])
 
-    def _kept(
-        self,
-        keep: Keep,
-        numbers: NDArray[np.int64],
-        ordered: Ordered,
-        loss: NDArray[np.float64],
-        known: dict[int, NDArray[np.float64]],
-    ) -> Kept:
+    def _settle(self, place: int, lists: list[list[Kept]], waiting: list[list[_Good]]) -> None:
+        """Add to a list the features that wait for it."""
+        if not waiting[place]:
+            return
+        keep = self.keeps[place]
+        lists[place].append(self._kept(keep, waiting[place]))
+        waiting[place] = []
+        if keep.limit is not None:
+            lists[place] = merged_when_due(lists[place], keep.limit)
+
+    def _kept(self, keep: Keep, parts: list[_Good]) -> Kept:
+        """Sign, look up and score features that a list may have room for."""
+        numbers = np.concatenate([part.numbers for part in parts])
+        statistics = np.concatenate([part.statistics for part in parts])
+        ordered = together([part.ordered for part in parts])
         features = self.space.features(numbers)
         return Kept(
             number=numbers,
-            loss=loss,
+            loss=np.concatenate([part.loss for part in parts]),
             signature=signatures_of(ordered, keep.merged, mirrored=keep.mirrored),
             pearson=np.abs(pearson_of(ordered, self.response)),
             complexity=features.complexity,
-            direction=self.screeners[keep.by].direction(known[keep.by]),
+            direction=self.screeners[keep.by].direction(statistics),
             keys=features.keys,
             class_size=np.ones(len(numbers), dtype=np.int64),
-            scores=scores_of(self.screeners, ordered, self.response, known),
+            scores=scores_of(self.screeners, ordered, self.response, {keep.by: statistics}),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Good:
+    """Features of a block that a list may have room for: their loss by its screener, and the statistic."""
+
+    numbers: NDArray[np.int64]
+    ordered: Ordered
+    loss: NDArray[np.float64]
+    statistics: NDArray[np.float64]
 
 
 def bar_of(kept: Kept, limit: int | None) -> float:

@@ -20,6 +20,8 @@ from symscreen.statistics.room import Room
 from symscreen.statistics.runs import TIED, rank, read, settle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Values = NDArray[np.float64]
 
-__all__ = ["Ordered", "order_features"]
+__all__ = ["Ordered", "order_features", "together"]
 
 _TOP = np.uint64(1 << 63)
 
@@ -82,6 +84,27 @@ class Ordered:
         if "found" not in self.__dict__:
             return Ordered(self.values[rows])
         return Ordered(self.values[rows], (self.order[rows], self.tied[rows]))
+
+
+def together(parts: Sequence[Ordered]) -> Ordered:
+    """Make one block of several, at least one; what some know of their order and others do not is forgotten.
+
+    Parameters
+    ----------
+    parts : sequence of Ordered
+        Features over the same rows.
+
+    Returns
+    -------
+    Ordered
+    """
+    if len(parts) == 1:
+        return parts[0]
+    values = np.concatenate([part.values for part in parts])
+    if any(part.known is None for part in parts):
+        return Ordered(values)
+    order, tied = (np.concatenate(own) for own in zip(*(part.found for part in parts), strict=True))
+    return Ordered(values, (order, tied))
 
 
 def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ordered:

@@ -6,6 +6,7 @@ form a rank class. Pearson's correlation sees a feature up to an affine map.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = ["affine_signatures", "rank_signatures"]
 _AFFINE_STEP = 1e-9  # two affine copies agree to about 1e-15, so a step is straddled once in a million
 
 
+@lru_cache(maxsize=8)  # the same for every block of features
 def _weights(n: int, purpose: int) -> NDArray[np.uint64]:
     # the sequence of splitmix64: fixed, of good quality, and the same on every platform
     state = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(purpose)

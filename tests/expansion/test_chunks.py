@@ -120,5 +120,5 @@ def test_what_turns_out_undefined_is_counted(layers, found, undefined):
 
 
 @given(st.integers(1, 10**7))
-def test_blocks_are_of_a_megabyte_or_four_features(n):
-    assert rows_per_block(n) == max(4, 2**20 // (8 * n))
+def test_blocks_are_of_two_megabytes_or_four_features(n):
+    assert rows_per_block(n) == max(4, 2**21 // (8 * n))

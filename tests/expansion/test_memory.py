@@ -86,6 +86,6 @@ def test_what_follows_the_expansion_counts(rng):
 def test_a_thin_pool_fits_where_a_pool_of_values_does_not(rng):
     grammar, columns = load_grammar("basic"), rng.uniform(0.5, 2.0, (8, 4000))
     arguments = (list("abcdefgh"), columns, grammar, grammar.parsed_layers("ub u[sin]"))
-    assert len(expand(*arguments, max_bytes=420_000_000, thin=True).pool) > 4000
+    assert len(expand(*arguments, max_bytes=450_000_000, thin=True).pool) > 4000
     with pytest.raises(SpaceError, match=r"a pool of [\d,]+ features .* use --search sieve"):
-        expand(*arguments, max_bytes=420_000_000)
+        expand(*arguments, max_bytes=450_000_000)
