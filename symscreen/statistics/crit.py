@@ -1,9 +1,9 @@
 """CRIT, the consensus ranking tree (Clémençon et al. 2018, section 4.3), on plain arrays.
 
-A node's dispersion is Σ_{i<j} S_ij·p̂_ij(1 − p̂_ij): S_ij the weight of the rows that show both labels, p̂_ij the
-share of it that places i before j, ties counting half. Where rankings are complete S is the node's weight W,
-and this is W·γ̂, as in eq. (35) without its factor ½. Where they are not, a pair counts for as much as it is
-seen; so no split raises the dispersion, and pairs that nobody shows are worth nothing.
+A node's dispersion is Σ_{i<j} S_ij·p̂_ij(1 − p̂_ij): S_ij the weight of the rows that show both labels, p̂_ij
+the share of it that places i before j, ties counting half. Where rankings are complete S is the node's weight
+W, and this is W·γ̂, as in eq. (35) without its factor ½. Where they are not, a pair counts for as much as it
+is seen; so no split raises the dispersion, and pairs that nobody shows are worth nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def grow(
     looked_at = d if max_features is None else max_features
     limits = Limits(int(depth), int(min_leaf), float(min_decrease), int(looked_at), int(seed) % 2**62)
     count = grow_nodes(Sample(*map(np.ascontiguousarray, sample)), limits, order, out)
-    return Nodes(*(column[:count].copy() for column in out))
+    return Nodes._make(column[:count].copy() for column in out)
 
 
 def leaves_of(nodes: Nodes, columns: Values) -> Whole:

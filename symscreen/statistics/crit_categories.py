@@ -1,4 +1,4 @@
-"""The best subset of the categories of one feature in one node of a CRIT tree (Clémençon et al. 2018, eq. 37).
+"""The best subset of the categories of a feature in one node of a CRIT tree (Clémençon et al. 2018, eq. 37).
 
 Up to ten categories in the node: every subset is tried. With more, the categories are put in the order of
 their shares p_ij along the first principal axis of these, and cut as a numeric feature is (Coppersmith, Hong
@@ -89,12 +89,12 @@ def scan_categories(
         best, subset = _best_subset(groups, seen, leaf, blur, room)
         for place in range(count):
             side[groups.codes[place]] = (subset >> place) & 1 == 1
-        return best
+        return float(best)
     order = _along_axis(groups)
     best, cut = _best_cut(groups, order, seen, leaf, blur, room)
     for place in order[: cut + 1]:
         side[groups.codes[place]] = True
-    return best
+    return float(best)
 
 
 @kernel
@@ -201,7 +201,7 @@ def _along_axis(groups: _Groups) -> Whole:
 @kernel
 def _centred_shares(groups: _Groups) -> tuple[Values, Values]:
     """Compute D/S less its mean, 0 where a category never shows the pair; and S, summing to 1 a pair."""
-    shares, weights = np.zeros(groups.seen.shape), np.zeros(groups.seen.shape)
+    shares, weights = np.zeros_like(groups.seen), np.zeros_like(groups.seen)
     count, pairs = shares.shape
     for pair in range(pairs):
         seen, difference = groups.seen[:, pair].sum(), groups.differences[:, pair].sum()

@@ -98,9 +98,9 @@ def grow_nodes(sample: Sample, limits: Limits, order: Rows, out: Nodes) -> int:
             feature = _search(sample, limits, order, start, stop, node, out, splits, room)
         if feature < 0:
             continue
-        _split(feature, node, count, out, splits, len(sample.categories) > 0 and sample.categories[feature] > 0)
+        _split(feature, node, count, out, splits, sample.categories[feature] > 0)
         middle = start + _part(sample, order, start, stop, node, out, on_left, spare)
-        _fill_unseen(sample, order[feature, start:stop], middle - start, node, out, on_left)
+        _fill_unseen(sample, order[feature, start:stop], node, out, on_left)
         stack[waiting] = (count + 1, middle, stop)
         stack[waiting + 1] = (count, start, middle)
         waiting, count = waiting + 2, count + 2
@@ -180,7 +180,7 @@ def _search(
     # min over C of Λ(C), eq. (36): Λ falls by a quarter of what the agreement gains                      (37)
     if best <= blur or best / 4.0 < limits.decrease * out.weight[0]:
         return -1
-    return first_of_best(splits.gains, d, blur)
+    return int(first_of_best(splits.gains, d, blur))
 
 
 @kernel
@@ -238,7 +238,7 @@ def _part(
 
 
 @kernel
-def _fill_unseen(sample: Sample, rows: Rows, left: int, node: int, out: Nodes, on_left: Flags) -> None:
+def _fill_unseen(sample: Sample, rows: Rows, node: int, out: Nodes, on_left: Flags) -> None:
     """Send categories that the node has not seen to its heavier child, the left of two that weigh as much."""
     column = sample.columns[out.feature[node]]
     if sample.categories[out.feature[node]] == 0:
