@@ -8,7 +8,9 @@ them:
   `footrule`, `d2`, `order_list_tau`;
 - pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
   `lower_bound`, `expected_distance`, `excess_risk`;
-- consensus: `median_ranking`, `kemeny`, `copeland`, `borda`.
+- consensus: `median_ranking`, `kemeny`, `copeland`, `borda`;
+- ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `tree_text` and `draw_tree`,
+  `ConsensusRankingForest`.
 """
 
 from symscreen.label_ranking import (
@@ -30,7 +32,10 @@ from symscreen.ranking.distances import (
     mean_kendall_tau,
     order_list_tau,
 )
+from symscreen.ranking.drawn_tree import draw_tree, tree_text
+from symscreen.ranking.forest import ConsensusRankingForest
 from symscreen.ranking.kemeny import kemeny
+from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
     dispersion,
@@ -41,8 +46,12 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.tree import ConsensusRankingTree
 
 __all__ = [
+    "ConsensusRankingForest",
+    "ConsensusRankingTree",
+    "KemenyNeighbors",
     "Median",
     "PairwiseProbabilities",
     "Rankings",
@@ -51,6 +60,7 @@ __all__ = [
     "copeland",
     "d2",
     "dispersion",
+    "draw_tree",
     "excess_risk",
     "expected_distance",
     "footrule",
@@ -70,4 +80,5 @@ __all__ = [
     "read_rankings",
     "text_of",
     "transitive",
+    "tree_text",
 ]
