@@ -116,9 +116,9 @@ def draw_tree(
         figure = Figure(figsize=size, dpi=100, layout="constrained")
         axes = figure.add_subplot()
         axes.set_axis_off()
-        for node in np.flatnonzero(nodes.feature >= 0):
-            for child in (nodes.left[node], nodes.right[node]):
-                ends = [across[node], across[child]], [-depth[node], -depth[child]]
+        for parent in np.flatnonzero(nodes.feature >= 0):
+            for child in (nodes.left[parent], nodes.right[parent]):
+                ends = [across[parent], across[child]], [-depth[parent], -depth[child]]
                 axes.plot(*ends, color="0.6", linewidth=0.8 + 6.0 * share[child], zorder=1)
         for node, said in enumerate(words):
             text = f"{said.leaf}\n{said.rows}" if said.leaf else said.left
