@@ -8,7 +8,8 @@ them:
   `footrule`, `d2`, `order_list_tau`;
 - pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
   `lower_bound`, `expected_distance`, `excess_risk`;
-- consensus: `median_ranking`, `kemeny`, `copeland`, `borda`.
+- consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
+  the transitive set T′.
 """
 
 from symscreen.label_ranking import (
@@ -30,7 +31,7 @@ from symscreen.ranking.distances import (
     mean_kendall_tau,
     order_list_tau,
 )
-from symscreen.ranking.kemeny import kemeny
+from symscreen.ranking.kemeny import kemeny_median
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
     dispersion,
@@ -41,10 +42,12 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.transitive_set import Projection, projection
 
 __all__ = [
     "Median",
     "PairwiseProbabilities",
+    "Projection",
     "Rankings",
     "as_rankings",
     "borda",
@@ -54,7 +57,7 @@ __all__ = [
     "excess_risk",
     "expected_distance",
     "footrule",
-    "kemeny",
+    "kemeny_median",
     "kendall_distance",
     "kendall_tau",
     "kendall_tau_b",
@@ -65,6 +68,7 @@ __all__ = [
     "order_list_tau",
     "orders_of",
     "pairwise_probabilities",
+    "projection",
     "rankings_of_columns",
     "rankings_of_orders",
     "read_rankings",

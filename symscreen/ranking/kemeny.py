@@ -14,24 +14,24 @@ import numpy as np
 from symscreen.compiled import kernel
 from symscreen.errors import OptionError
 from symscreen.ranking.kemeny_program import order_by_program
-from symscreen.ranking.pairwise import matrix_of, preferences
+from symscreen.ranking.probabilities import matrix_of, preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking.pairwise import Pairwise
+    from symscreen.ranking.probabilities import Pairwise
 
     Values = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-__all__ = ["SUBSETS", "cycles_of", "kemeny", "kemeny_by_subsets"]
+__all__ = ["SUBSETS", "cycles_of", "kemeny_by_subsets", "kemeny_median"]
 
 SUBSETS = 14  # labels of one part, up to which all its subsets are gone through
 _LARGEST = 20  # labels whose subsets are gone through if asked for: 2^20 losses are 8 MB
 _ALIKE = 1e-10  # losses this close are one: their order is rounding
 
 
-def kemeny(p: Pairwise) -> Values:
+def kemeny_median(p: Pairwise) -> Values:
     """Find an exact Kemeny median.
 
     Parameters
@@ -54,7 +54,7 @@ def kemeny(p: Pairwise) -> Values:
     Examples
     --------
     >>> cycle = np.array([[0.5, 0.9, 0.4], [0.1, 0.5, 0.8], [0.6, 0.2, 0.5]])
-    >>> kemeny(cycle).tolist()
+    >>> kemeny_median(cycle).tolist()
     [1.0, 2.0, 3.0]
     """
     matrix = matrix_of(p)
@@ -126,8 +126,8 @@ def kemeny_by_subsets(p: Pairwise) -> Values:
     costs = _costs(p)
     if len(costs) > _LARGEST:
         raise OptionError(
-            f"{len(costs)} labels have too many subsets to go through: up to {_LARGEST} can be, and `kemeny` "
-            "solves larger ones as an integer program"
+            f"{len(costs)} labels have too many subsets to go through: up to {_LARGEST} can be, "
+            "and kemeny_median solves larger ones as an integer program"
         )
     order = np.empty(len(costs), dtype=np.int64)
     _best_order(costs, _ALIKE, order)
@@ -135,6 +135,8 @@ def kemeny_by_subsets(p: Pairwise) -> Values:
 
 
 def _order_within(matrix: Values) -> Places:
+    if len(matrix) == 1:
+        return np.zeros(1, dtype=np.int64)
     if len(matrix) > SUBSETS:
         return order_by_program(_costs(matrix))
     return np.argsort(kemeny_by_subsets(matrix)).astype(np.int64)
