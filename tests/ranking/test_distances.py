@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ranking_cases import distance_by_definition, rankings, signs_by_pair
 from scipy.stats import kendalltau, rankdata, spearmanr
 
-from symscreen.errors import TableError
+from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import as_rankings, orders_of
 from symscreen.ranking.distances import (
     d2,
@@ -131,6 +131,8 @@ def test_the_mean_leaves_out_rows_that_tell_nothing():
     rows, weights = [[1, 2, 3], [3, 2, 1], [np.nan, 1, np.nan]], [3.0, 1.0, 9.0]
     assert mean_kendall_tau(rows, [1, 2, 3], weights) == 0.5
     assert np.isnan(mean_kendall_tau([[1.0]], [[1.0]]))
+    with pytest.raises(OptionError, match="one finite number ≥ 0 a row"):
+        mean_kendall_tau(rows, [1, 2, 3], [1.0, -1.0, 1.0])
 
 
 @pytest.mark.parametrize(("a", "b"), [(np.ones((2, 3)), np.ones((3, 3))), (np.ones((2, 3)), np.ones(4))])
