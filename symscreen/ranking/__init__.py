@@ -8,7 +8,8 @@ them:
   `footrule`, `d2`, `order_list_tau`;
 - pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
   `lower_bound`, `expected_distance`, `excess_risk`;
-- consensus: `median_ranking`, `kemeny`, `copeland`, `borda`;
+- consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
+  the transitive set T′;
 - ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `tree_text` and `draw_tree`,
   `ConsensusRankingForest`.
 """
@@ -34,7 +35,7 @@ from symscreen.ranking.distances import (
 )
 from symscreen.ranking.drawn_tree import draw_tree, tree_text
 from symscreen.ranking.forest import ConsensusRankingForest
-from symscreen.ranking.kemeny import kemeny
+from symscreen.ranking.kemeny import kemeny_median
 from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
@@ -46,6 +47,7 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.transitive_set import Projection, projection
 from symscreen.ranking.tree import ConsensusRankingTree
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "KemenyNeighbors",
     "Median",
     "PairwiseProbabilities",
+    "Projection",
     "Rankings",
     "as_rankings",
     "borda",
@@ -64,7 +67,7 @@ __all__ = [
     "excess_risk",
     "expected_distance",
     "footrule",
-    "kemeny",
+    "kemeny_median",
     "kendall_distance",
     "kendall_tau",
     "kendall_tau_b",
@@ -75,6 +78,7 @@ __all__ = [
     "order_list_tau",
     "orders_of",
     "pairwise_probabilities",
+    "projection",
     "rankings_of_columns",
     "rankings_of_orders",
     "read_rankings",
