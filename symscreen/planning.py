@@ -70,16 +70,17 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
     judging = perf_counter() - start
     rows = table.response.n
     thin = growth.searched and holds_no_pool(len(space.pool), rows, growth)
+    peak = predicted(space, rows, request, thin=thin).peak(growth.max_bytes)
     return Plan(
         layers=space.counts,
         features=space.size,
         memory=0 if thin else len(space.pool) * rows * 8,
-        peak=predicted(space, rows, request, thin=thin).peak,
+        peak=peak,
         seconds=_seconds(
             table, growth, layers, request, pool=len(space.pool), features=space.size, judging=judging
         ),
         jobs=request.jobs,
-        notices=(*table.notices, *_warnings(predicted(space, rows, request, thin=thin).peak, growth)),
+        notices=(*table.notices, *_warnings(peak, growth)),
     )
 
 

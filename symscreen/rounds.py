@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.expansion import require
+from symscreen.expansion import fits, require, with_orders
 from symscreen.expression import evaluate, to_text
 from symscreen.growth import Growth, grown
 from symscreen.models import residual_of
-from symscreen.result import places_in, scoring_bytes, screened, with_margin
+from symscreen.result import orders_worth, places_in, scoring_bytes, screened, with_margin
 from symscreen.screeners import JointScreener, Screener
 from symscreen.table import with_response
 
@@ -220,6 +220,7 @@ def growth_of(table: Table, job: Job) -> Growth:
 def _one_round(table: Table, job: Job) -> Round:
     space, cuts = grown(table, growth_of(table, job), job.layers)
     _require_room(space, job)
+    space = _with_orders(space, job)
     found = screened(space, table.response, job.request)
     return Round(space, found, cuts, np.arange(len(found.kept)))
 
@@ -237,6 +238,16 @@ def _require_room(space: Space, job: Job) -> None:
     other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
     ways = ("ask for fewer with --top or --prescreen", other)
     require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
+
+
+def _with_orders(space: Space, job: Job) -> Space:
+    """Put the pool's rows in order for the functions of its members, where that saves time and fits."""
+    request, rows = job.request, space.rows
+    needed = 0 if space.pool.values is None else orders_worth(space, rows, request)
+    beside = scoring_bytes(rows, request, features=space.size, candidates=space.candidates.total)
+    if not needed or not fits(needed + beside, job.max_bytes):
+        return space
+    return with_orders(space, request.backend.map)
 
 
 def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:

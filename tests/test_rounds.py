@@ -10,6 +10,7 @@ from result.brute_force import fake, loss_of, request_of, space_of, table_of, va
 from scipy.stats import rankdata
 
 import symscreen
+from symscreen import rounds
 from symscreen.errors import SpaceError
 from symscreen.expression import evaluate, key, to_text
 from symscreen.grammar import load_grammar
@@ -220,3 +221,21 @@ def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, mo
     job = _job("t0", layers="ubb", limit=5, cutters=("t0",), keeps={"u": 2}, max_bytes=16 * 10**9)
     with pytest.raises(SpaceError, match=r"a pool of \d+ features after layer 2 would take"):
         rounds_of(table, job, 1)
+
+
+def test_functions_that_follow_their_arguments_are_scored_as_if_sorted(rng, monkeypatch):
+    x = rng.uniform(0.5, 2.0, (700, 4))
+    y = np.exp(x[:, 0] * x[:, 1]) + rng.normal(0, 0.1, 700)
+    options = {"layers": "b[add,mul,div] u[exp,log,sqrt,inv]", "screener": ["t0", "xi"], "jobs": 2}
+    real, spaces = rounds._with_orders, []
+
+    def watched(space, job):
+        spaces.append(real(space, job))
+        return spaces[-1]
+
+    monkeypatch.setattr(rounds, "_with_orders", watched)
+    followed = symscreen.screen(x, y, **options)
+    monkeypatch.setattr(rounds, "fits", lambda *_: False)
+    sorted_anew = symscreen.screen(x, y, **options)
+    assert [space.pool.orders is None for space in spaces] == [False, True]
+    assert followed.table.equals(sorted_anew.table)

@@ -6,7 +6,8 @@ from symscreen.expansion.fates import REASONS, Fate, judging_bytes
 from symscreen.expansion.grow import expand
 from symscreen.expansion.layer import PoolKind
 from symscreen.expansion.learnt import learnt_of
-from symscreen.expansion.memory import amount, require, resident
+from symscreen.expansion.memory import amount, fits, require, resident
+from symscreen.expansion.orders import bytes_of_orders, with_orders
 from symscreen.expansion.prune import numeric_copies
 from symscreen.expansion.space import LayerCount, Space
 
@@ -21,10 +22,13 @@ __all__ = [
     "amount",
     "block_bytes",
     "blocks_of",
+    "bytes_of_orders",
     "expand",
+    "fits",
     "judging_bytes",
     "learnt_of",
     "numeric_copies",
     "require",
     "resident",
+    "with_orders",
 ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates, Segment
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Operator
+    from symscreen.statistics.follow import Following
 
 __all__ = ["Block", "block_bytes", "blocks_at", "blocks_of", "rows_per_block"]
 
@@ -41,11 +42,14 @@ class Block:
         Finite and not constant.
     lost : dict of Fate to int
         How many candidates beside these turned out undefined or constant.
+    following : Following or None
+        The members of the pool whose order they may follow, where that is known.
     """
 
     numbers: NDArray[np.int64]
     values: NDArray[np.float64]
     lost: dict[Fate, int]
+    following: Following | None = None
 
 
 def rows_per_block(n: int) -> int:
@@ -136,8 +140,8 @@ def _evaluate(
         still += int(noise.sum())
     lost = {Fate.UNDEFINED: undefined, Fate.CONSTANT: still}
     if undefined or still:
-        numbers, values = numbers[good], values[good]
-    return Block(numbers, values, lost)
+        numbers, left, values = numbers[good], left[good], values[good]
+    return Block(numbers, values, lost, pool.following(left, operator))
 
 
 def _values(

@@ -13,9 +13,11 @@ import numpy as np
 
 from symscreen.expansion.learnt import Learnt, learnt_of
 from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
+from symscreen.expansion.orders import Orders, keeps_order
 from symscreen.expansion.recomputed import values_of
 from symscreen.grammar import Domain, Operator
 from symscreen.once import once
+from symscreen.statistics.follow import Following
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +51,8 @@ class Pool:
         The inputs of a thin pool.
     learnt : Learnt or None
         What is known of the members' values; None while only counting.
+    orders : Orders or None
+        The order of the rows under each member, where functions of it will follow it.
     """
 
     structure: Structure
@@ -58,6 +62,7 @@ class Pool:
     tried: Mapping[Operator, int] = field(default_factory=dict)
     columns: NDArray[np.float64] | None = None
     learnt: Learnt | None = None
+    orders: Orders | None = None
 
     def __len__(self) -> int:
         return len(self.members)
@@ -145,6 +150,30 @@ class Pool:
             return self.values, left, right
         places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
         return self.computed(places), which[: len(left)], which[len(left) :]
+
+    def following(self, places: NDArray[np.int64], operator: Operator | None = None) -> Following | None:
+        """Say whose orders members, or a unary operator applied to them, may follow.
+
+        Parameters
+        ----------
+        places : int64 array, shape (m,)
+            The members.
+        operator : Operator, optional
+            What is applied to them; nothing by default.
+
+        Returns
+        -------
+        Following or None
+            None where no order is known, or none is kept.
+        """
+        if self.orders is None or self.values is None or self.learnt is None:
+            return None
+        if operator is not None:
+            low, high = self.learnt.low[places], self.learnt.high[places]
+            places = np.where(keeps_order(operator, low, high), places, -1)
+            if (places < 0).all():
+                return None
+        return Following(self.values, self.orders.order, self.orders.tied, places)
 
     def bytes_with(self, size: int) -> int:
         """Predict the memory that the making of the next pool, of so many features, takes beside this one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.given import Given
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
+    from symscreen.statistics.follow import Following
     from symscreen.statistics.room import Room
 
 __all__ = ["LayerCount", "Space"]
@@ -131,7 +132,7 @@ class Space:
         shift = self.at_hand
         first, last = max(start - shift, 0), max(stop - shift, 0)
         for block in blocks_of(self.candidates, self.pool, self.fates, first, last, room=room):
-            yield Block(block.numbers + shift, block.values, block.lost)
+            yield replace(block, numbers=block.numbers + shift)
 
     def blocks_at(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
         """Compute some features, block by block; their numbers must ascend."""
@@ -139,13 +140,19 @@ class Space:
         old = int(np.searchsorted(numbers, shift))
         yield from self._blocks_at_hand(numbers[:old])
         for block in blocks_at(self.candidates, self.pool, numbers[old:] - shift):
-            yield Block(block.numbers + shift, block.values, block.lost)
+            yield replace(block, numbers=block.numbers + shift)
 
     def _blocks_at_hand(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
         step = rows_per_block(max(1, self.rows))
         for first in range(0, len(numbers), step):
             some = numbers[first : first + step]
-            yield Block(some, self._values_at_hand(some), {})
+            yield Block(some, self._values_at_hand(some), {}, self._following_at_hand(some))
+
+    def _following_at_hand(self, numbers: NDArray[np.int64]) -> Following | None:
+        places = np.full(len(numbers), -1)
+        old = numbers < len(self.base)
+        places[old] = self.base[numbers[old]]
+        return self.pool.following(places)
 
     def _values_at_hand(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         old = numbers[numbers < len(self.base)]

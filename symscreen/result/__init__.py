@@ -4,7 +4,7 @@ from symscreen.result.best import best_of, simplest_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
-from symscreen.result.prediction import Prediction, predicted, scoring_bytes
+from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
@@ -22,6 +22,7 @@ __all__ = [
     "best_of",
     "chunk_size_for",
     "cut_of",
+    "orders_worth",
     "places_in",
     "predicted",
     "ranking",

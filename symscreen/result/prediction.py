@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.expansion import block_bytes, judging_bytes, resident
+from symscreen.expansion import block_bytes, bytes_of_orders, judging_bytes, resident
 from symscreen.result.screened import kinds_shown
 from symscreen.result.stream import with_margin
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Space
     from symscreen.result.screened import Request
 
-__all__ = ["Prediction", "predicted", "scoring_bytes"]
+__all__ = ["Prediction", "orders_worth", "predicted", "scoring_bytes"]
 
 _LIBRARIES = (
     240_000_000  # imported once features are scored, and compiled code: twice as much while it compiles
@@ -47,6 +47,8 @@ class Prediction:
         While it is decided which candidates are worth computing.
     scoring : int
         While features are scored, settled and written down.
+    orders : int
+        The orders of the pool's rows, which are done without where they do not fit.
     """
 
     held: int
@@ -54,11 +56,13 @@ class Prediction:
     candidates: int
     judging: int
     scoring: int
+    orders: int = 0
 
-    @property
-    def peak(self) -> int:
-        """The most that the process will have held."""
-        return self.held + self.pool + self.candidates + max(self.judging, self.scoring)
+    def peak(self, max_bytes: int | None = None) -> int:
+        """Return the most that the process will have held, where it is allowed so much."""
+        most = self.held + self.pool + self.candidates + max(self.judging, self.scoring)
+        fuller = max(most, self.held + self.pool + self.candidates + self.orders + self.scoring)
+        return fuller if max_bytes is None or fuller <= max_bytes else most
 
 
 def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) -> Prediction:
@@ -87,7 +91,28 @@ def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) 
         candidates=total if counted else 0,
         judging=judging_bytes(total) - total + block_bytes(rows) if counted else 0,
         scoring=scoring_bytes(rows, request, features=space.size, candidates=total),
+        orders=0 if thin else orders_worth(space, rows, request),
     )
+
+
+def orders_worth(space: Space, rows: int, request: Request) -> int:
+    """Say what the orders of the pool's rows take where they save time, in bytes; 0 where they do not.
+
+    Parameters
+    ----------
+    space : Space
+        With values or without.
+    rows : int
+        The rows of the table.
+    request : Request
+        What is asked of it; a search puts few features in order.
+
+    Returns
+    -------
+    int
+    """
+    ranks = any(one.blind_to == "ranks" for one in request.leaders)
+    return bytes_of_orders(space, rows) if ranks and request.search.mode == "exact" else 0
 
 
 def scoring_bytes(rows: int, request: Request, *, features: int | None = None, candidates: int = 0) -> int:

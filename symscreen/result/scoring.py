@@ -111,7 +111,8 @@ class Scorer:
             scored += len(block.numbers)
             if not len(block.numbers):
                 continue
-            for place, good in self._good(lists, block.numbers, order_features(block.values, room)):
+            ordered = order_features(block.values, room, block.following)
+            for place, good in self._good(lists, block.numbers, ordered):
                 waiting[place].append(good)
                 if sum(one.ordered.values.size for one in waiting[place]) >= _TOGETHER:
                     self._settle(place, lists, waiting)

@@ -3,7 +3,8 @@
 Each float64 is mapped to a 64-bit integer of the same order; the row number replaces its lowest ⌈log2 n⌉
 bits; the integers are sorted by value, which is several times faster than sorting indices. Rows whose
 truncated keys are equal are then put in full order by their values: ties are exactly the equal values.
-Features whose values spread go another, faster way to the same order: `symscreen.statistics.presort`.
+Features whose values spread go another, faster way to the same order: `symscreen.statistics.presort`; those
+that are functions of one whose order is known may follow it: `symscreen.statistics.follow`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.once import once
+from symscreen.statistics.follow import followed
 from symscreen.statistics.presort import presorted
 from symscreen.statistics.room import Room
 from symscreen.statistics.runs import TIED, rank, read, settle
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from symscreen.statistics.follow import Following
 
     Flags = NDArray[np.bool_]
     Keys = NDArray[np.uint64]
@@ -47,20 +51,21 @@ class Ordered:
         `order` and `tied`, where they are known.
     room : Room, optional
         Where rows are sorted.
+    following : Following, optional
+        Whose orders the features may follow.
     """
 
     values: NDArray[np.float64]
     known: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
     room: Room | None = None
+    following: Following | None = None
 
     @once
     def found(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """`order` and `tied`."""
-        return (
-            _sorted(self.values, Room() if self.room is None else self.room)
-            if self.known is None
-            else self.known
-        )
+        if self.known is not None:
+            return self.known
+        return _ordered(self.values, Room() if self.room is None else self.room, self.following)
 
     @property
     def order(self) -> NDArray[np.int32]:
@@ -107,7 +112,9 @@ def together(parts: Sequence[Ordered]) -> Ordered:
     return Ordered(values, (order, tied))
 
 
-def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ordered:
+def order_features(
+    values: NDArray[np.float64], room: Room | None = None, following: Following | None = None
+) -> Ordered:
     """Put the rows of each feature in order, once a statistic asks for it.
 
     Parameters
@@ -116,6 +123,8 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
         One feature a row, C-contiguous, finite; n < 2³⁰.
     room : Room, optional
         Where the result is put; it is overwritten by the next that is put there.
+    following : Following, optional
+        Features whose order is known, of which these are functions; the result is the same.
 
     Returns
     -------
@@ -128,13 +137,29 @@ def order_features(values: NDArray[np.float64], room: Room | None = None) -> Ord
     >>> ordered.order.tolist(), ordered.doubled_ranks.tolist()
     ([[1, 3, 0, 2]], [[7, 2, 7, 4]])
     """
-    return Ordered(values, room=room)
+    return Ordered(values, room=room, following=following)
 
 
-def _sorted(values: Values, room: Room) -> tuple[Rows, Flags]:
+def _ordered(values: Values, room: Room, following: Following | None) -> tuple[Rows, Flags]:
     m, n = values.shape
     order = room.empty("order", (m, n), np.int32)
     tied = room.empty("tied", (m,), np.bool_)
+    if following is None:
+        _sort(values, order, tied, room)
+        return order, tied
+    known = room.empty("known", (m,), np.bool_)
+    followed(values, following, order, tied, known)
+    anew = np.flatnonzero(~known)
+    if len(anew):
+        order_anew = room.empty("order anew", (len(anew), n), np.int32)
+        tied_anew = room.empty("tied anew", (len(anew),), np.bool_)
+        _sort(values[anew], order_anew, tied_anew, room)
+        order[anew], tied[anew] = order_anew, tied_anew
+    return order, tied
+
+
+def _sort(values: Values, order: Rows, tied: Flags, room: Room) -> None:
+    n = values.shape[1]
     left = presorted(values, order, tied, room)
     if len(left):
         bits = (n - 1).bit_length()
@@ -142,7 +167,6 @@ def _sorted(values: Values, room: Room) -> tuple[Rows, Flags]:
         _pack(values.view(np.uint64), left, bits, keys)
         keys.sort(axis=1)
         _read(keys, values, left, bits, order, tied)
-    return order, tied
 
 
 @kernel

@@ -35,11 +35,11 @@ told, one_round, require_room, grow = [], rounds._one_round, rounds._require_roo
 
 def counting(table, job):
     counted = expand(table.names, None, job.grammar, job.layers, job.pool_kind)
-    told.append(predicted(counted, table.response.n, job.request, thin=thin).peak)
+    told.append(predicted(counted, table.response.n, job.request, thin=thin).peak())
     return one_round(table, job)
 
 def grown(space, job):
-    told.append(predicted(space, space.rows, job.request, thin=thin).peak)
+    told.append(predicted(space, space.rows, job.request, thin=thin).peak())
     require_room(space, job)
 
 rounds._one_round, rounds._require_room = counting, grown
@@ -108,9 +108,9 @@ def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):
     assert coming.candidates == counted.candidates.total
     assert there.candidates == there.judging == 0
     assert there.pool < coming.pool
-    assert thin.peak < coming.peak
+    assert thin.peak() < coming.peak()
     for each in (coming, there, thin):
-        assert each.peak == each.held + each.pool + each.candidates + max(each.judging, each.scoring)
+        assert each.peak() == each.held + each.pool + each.candidates + max(each.judging, each.scoring)
 
 
 def test_lists_are_no_longer_than_the_space():
@@ -118,3 +118,14 @@ def test_lists_are_no_longer_than_the_space():
     assert few < many / 5
     assert scoring_bytes(10**6, request("t0,xi"), features=10**9) == many
     assert np.isfinite(float(many))
+
+
+def test_orders_are_counted_where_they_are_allowed_and_worth_their_while():
+    grammar, names = load_grammar("basic"), ["a", "b", "c"]
+    counted = expand(names, None, grammar, grammar.parsed_layers("b[add,mul] u[exp,log,sqrt]"))
+    free = predicted(counted, 10**6, request())
+    assert free.orders == len(counted.pool) * (4 * 10**6 + 1)
+    assert free.peak() == free.held + free.pool + free.candidates + free.orders + free.scoring
+    assert free.peak(free.peak() - 1) == free.peak() - free.orders
+    assert predicted(counted, 10**6, request("pearson")).orders == 0
+    assert predicted(counted, 10**6, request(), thin=True).orders == 0
