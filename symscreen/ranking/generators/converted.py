@@ -121,9 +121,7 @@ def type_b(x: ArrayLike, columns: Sequence[int], names: Sequence[str] | None = N
     if len(set(chosen)) != len(chosen) or not all(0 <= column < d for column in chosen):
         raise OptionError(f"columns {chosen} of {d}: give distinct numbers from 0 to {d - 1}")
     if not 2 <= len(chosen) < d:
-        raise OptionError(
-            f"{len(chosen)} of {d} columns as labels: take two or more, and leave an input"
-        )
+        raise OptionError(f"{len(chosen)} of {d} columns as labels: take two or more, and leave an input")
     labels = values[:, chosen]
     spread = labels.std(axis=0)
     if not (spread > 0.0).all():

@@ -1,0 +1,77 @@
+"""Responses that are rankings: distances, consensus, learners (Fotakis et al.; Clémençon et al.).
+
+A response of n rows that rank k labels is an (n, k) array of ranks: 1 is the most preferred, NaN a label that
+is missing, equal values are ties. `symscreen.label_ranking` reads and checks them; here is what is done with
+them:
+
+- distances and coefficients of two rankings, row by row: `kendall_distance`, `kendall_tau`, `kendall_tau_b`,
+  `footrule`, `d2`, `order_list_tau`;
+- pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
+  `lower_bound`, `expected_distance`, `excess_risk`;
+- consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
+  the transitive set T′.
+"""
+
+from symscreen.label_ranking import (
+    Rankings,
+    as_rankings,
+    orders_of,
+    rankings_of_columns,
+    rankings_of_orders,
+    read_rankings,
+    text_of,
+)
+from symscreen.ranking.consensus import Median, borda, copeland, median_ranking
+from symscreen.ranking.distances import (
+    d2,
+    footrule,
+    kendall_distance,
+    kendall_tau,
+    kendall_tau_b,
+    mean_kendall_tau,
+    order_list_tau,
+)
+from symscreen.ranking.kemeny import kemeny_median
+from symscreen.ranking.pairwise import (
+    PairwiseProbabilities,
+    dispersion,
+    excess_risk,
+    expected_distance,
+    lower_bound,
+    margin,
+    pairwise_probabilities,
+    transitive,
+)
+from symscreen.ranking.transitive_set import Projection, projection
+
+__all__ = [
+    "Median",
+    "PairwiseProbabilities",
+    "Projection",
+    "Rankings",
+    "as_rankings",
+    "borda",
+    "copeland",
+    "d2",
+    "dispersion",
+    "excess_risk",
+    "expected_distance",
+    "footrule",
+    "kemeny_median",
+    "kendall_distance",
+    "kendall_tau",
+    "kendall_tau_b",
+    "lower_bound",
+    "margin",
+    "mean_kendall_tau",
+    "median_ranking",
+    "order_list_tau",
+    "orders_of",
+    "pairwise_probabilities",
+    "projection",
+    "rankings_of_columns",
+    "rankings_of_orders",
+    "read_rankings",
+    "text_of",
+    "transitive",
+]
