@@ -115,7 +115,7 @@ def order_list_mallows(truth: Values, theta: float, rng: np.random.Generator) ->
         labels that stand side by side: the published Mallows sets are of this kind.
     """
     lists = mallows(orders_of(truth) + 1.0, theta, len(truth), rng)
-    return np.argsort(lists, axis=1, kind="stable") + 1.0
+    return np.asarray(np.argsort(lists, axis=1, kind="stable") + 1.0, dtype=np.float64)
 
 
 def matched_deviation(oracle: Oracle, x: Values, alpha: float, seed: list[int]) -> float:

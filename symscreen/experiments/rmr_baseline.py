@@ -1,4 +1,4 @@
-"""The baseline of Clémençon and others (2017), §5.1: K-means on the inputs, a Plackett–Luce model a cluster."""
+"""The baseline of Clémençon and others (2017), §5.1: K-means on inputs, a Plackett–Luce model a cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ClusterModes:
 
     def predict(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rank by the mode of the nearest cluster's model; shape (n, k)."""
-        return self.modes[self.clusters.predict(x)]
+        return np.asarray(self.modes[self.clusters.predict(x)])
 
 
 def cluster_modes(
@@ -100,4 +100,4 @@ def plackett_luce_weights(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _sums(labels: NDArray[np.int64], values: NDArray[Any], k: int) -> NDArray[np.float64]:
     """Add up values by label; shape (k,)."""
-    return np.bincount(labels.ravel(), weights=values.ravel(), minlength=k)
+    return np.asarray(np.bincount(labels.ravel(), weights=values.ravel(), minlength=k), dtype=np.float64)

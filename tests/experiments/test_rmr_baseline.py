@@ -32,7 +32,10 @@ def test_one_ranking_repeated_has_its_own_order():
 
 
 def test_clusters_that_lie_apart_get_the_modes_of_their_own(rng):
-    centers, modes = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]), np.array([[1, 2, 3], [3, 2, 1], [2, 3, 1]])
+    centers, modes = (
+        np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]),
+        np.array([[1, 2, 3], [3, 2, 1], [2, 3, 1]]),
+    )
     own = np.repeat([0, 1, 2], 40)
     x = centers[own] + rng.normal(size=(120, 2))
     fitted = cluster_modes(x, modes[own].astype(float), 3, seed=0)

@@ -116,15 +116,15 @@ class Oracle:
 class SparseScores:
     """A score function m of which each label's part depends on r features (definition A.1), linearly.
 
-    m_i(x) = ¼ + ½ Σ_j w_ij x_ij / Σ_j w_ij over the features of label i, so that inputs in [0, 1] give scores
-    in [¼, ¾].
+    m_i(x) = ¼ + ½ (Σ_j w_ij x_ij − Σ_j min(w_ij, 0)) / Σ_j |w_ij| over the features of label i, so that
+    binary inputs give scores from ¼ to ¾, both attained.
 
     Parameters
     ----------
     features : int64 array, shape (k, r)
         Of each label, ascending.
     weights : float64 array, shape (k, r)
-        Positive.
+        None is 0.
     """
 
     features: NDArray[np.int64]
@@ -132,13 +132,16 @@ class SparseScores:
 
     def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Score the labels at inputs of shape (n, d); shape (n, k)."""
-        shares = self.weights / self.weights.sum(axis=1, keepdims=True)
-        parts = [(x[:, own] * share).sum(axis=1) for own, share in zip(self.features, shares, strict=True)]
+        shares = self.weights / np.abs(self.weights).sum(axis=1, keepdims=True)
+        parts = [
+            (x[:, own] * share).sum(axis=1) - np.minimum(share, 0.0).sum()
+            for own, share in zip(self.features, shares, strict=True)
+        ]
         return np.asarray(_LOW + (_HIGH - _LOW) * np.stack(parts, axis=1))
 
 
-def sparse_scores(d: int, k: int, r: int, rng: np.random.Generator) -> SparseScores:
-    """Draw a score function: for each label r of d features, and their weights uniform on (0, 1].
+def sparse_scores(d: int, k: int, r: int, rng: np.random.Generator, *, shared: bool = False) -> SparseScores:
+    """Draw a score function: r of d features for each label, and their weights.
 
     Parameters
     ----------
@@ -146,11 +149,14 @@ def sparse_scores(d: int, k: int, r: int, rng: np.random.Generator) -> SparseSco
         Features, labels, and features that each label depends on.
     rng : numpy.random.Generator
         What draws them.
+    shared : bool
+        By default a label has features of its own (two may have some in common) and weights uniform on
+        (0, 1]; else all labels have the same features, with weights of either sign.
 
     Returns
     -------
     SparseScores
-        Two labels may share features.
+        On binary inputs.
 
     Raises
     ------
@@ -159,8 +165,10 @@ def sparse_scores(d: int, k: int, r: int, rng: np.random.Generator) -> SparseSco
     """
     if not (1 <= r <= d and k >= 1):
         raise OptionError(f"d = {d}, k = {k}, r = {r}: give k ≥ 1 labels and 1 ≤ r ≤ d informative features")
-    features = np.array([np.sort(rng.choice(d, size=r, replace=False)) for _ in range(k)], dtype=np.int64)
-    return SparseScores(features, 1.0 - rng.random((k, r)))
+    drawn = [np.sort(rng.choice(d, size=r, replace=False)) for _ in range(1 if shared else k)]
+    features = np.array(drawn * k if shared else drawn, dtype=np.int64)
+    weights = 1.0 - rng.random((k, r))
+    return SparseScores(features, weights * rng.choice([-1.0, 1.0], size=(k, r)) if shared else weights)
 
 
 @dataclass(frozen=True)
@@ -176,29 +184,35 @@ def binary_inputs(d: int) -> Inputs:
     return _Coins(d)
 
 
-def lfn(rng: np.random.Generator) -> Oracle:
+def lfn(rng: np.random.Generator, *, as_published: bool = False) -> Oracle:
     """Draw an oracle of the family with a Large Number of Features: d = 1000, k = 5, r = 10.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         What draws its score function.
+    as_published : bool
+        As for `sfn`.
 
     Returns
     -------
     Oracle
         Ex(m). The paper's sets have 10,000 rows.
     """
-    return Oracle(sparse_scores(1000, 5, 10, rng), binary_inputs(1000))
+    return _family(1000, rng, as_published=as_published)
 
 
-def sfn(rng: np.random.Generator) -> Oracle:
+def sfn(rng: np.random.Generator, *, as_published: bool = False) -> Oracle:
     """Draw an oracle of the family with a Small Number of Features: d = 100, k = 5, r = 10.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         What draws its score function.
+    as_published : bool
+        By default each label has ten features of its own, as the paper says. The scores of the published set
+        are linear in five features, the same for all labels, with weights of either sign: then r = 5, shared,
+        and there are 32 different inputs as far as rankings go.
 
     Returns
     -------
@@ -215,4 +229,9 @@ def sfn(rng: np.random.Generator) -> Oracle:
     >>> noisy.draw(10_000, rng).ranks.shape
     (10000, 5)
     """
-    return Oracle(sparse_scores(100, 5, 10, rng), binary_inputs(100))
+    return _family(100, rng, as_published=as_published)
+
+
+def _family(d: int, rng: np.random.Generator, *, as_published: bool) -> Oracle:
+    scores = sparse_scores(d, 5, 5, rng, shared=True) if as_published else sparse_scores(d, 5, 10, rng)
+    return Oracle(scores, binary_inputs(d))

@@ -35,11 +35,26 @@ def test_the_families_have_the_papers_sizes(family, d, rng):
     np.testing.assert_array_equal(examples.ranks, examples.truth)
 
 
-@given(seed=st.integers(0, 999), d=st.integers(1, 30), k=st.integers(1, 6), data=st.data())
-def test_each_label_depends_on_r_features(seed, d, k, data):
+@pytest.mark.parametrize(("family", "d"), [(lfn, 1000), (sfn, 100)])
+def test_the_published_families_share_five_features(family, d, rng):
+    oracle = family(rng, as_published=True)
+    assert (oracle.scores.features == oracle.scores.features[0]).all()
+    assert oracle.scores.features.shape == (5, 5)
+    assert (oracle.scores.weights < 0).any()
+    examples = oracle.draw(2000, rng)
+    assert examples.x.shape == (2000, d)
+    scores = oracle.scores(examples.x)
+    assert [np.unique(column).size for column in scores.T.round(12)] == [32] * 5
+    np.testing.assert_allclose([scores.min(axis=0), scores.max(axis=0)], [[0.25] * 5, [0.75] * 5])
+
+
+@given(
+    seed=st.integers(0, 999), d=st.integers(1, 30), k=st.integers(1, 6), shared=st.booleans(), data=st.data()
+)
+def test_each_label_depends_on_r_features(seed, d, k, shared, data):
     r = data.draw(st.integers(1, d))
     rng = np.random.default_rng(seed)
-    scores = sparse_scores(d, k, r, rng)
+    scores = sparse_scores(d, k, r, rng, shared=shared)
     x = binary_inputs(d)(8, rng)
     values = scores(x)
     assert ((values >= 0.25 - 1e-12) & (values <= 0.75 + 1e-12)).all()
@@ -49,10 +64,11 @@ def test_each_label_depends_on_r_features(seed, d, k, data):
         turned = x.copy()
         turned[:, np.setdiff1d(np.arange(d), own)] = 0.5
         np.testing.assert_array_equal(scores(turned)[:, label], values[:, label])
-        for feature in own:  # every one of them moves the score, upwards
+        for feature, weight in zip(own, scores.weights[label], strict=True):  # every one moves the score
             without, with_it = x.copy(), x.copy()
             without[:, feature], with_it[:, feature] = 0.0, 1.0
-            assert (scores(with_it)[:, label] > scores(without)[:, label]).all()
+            moved = scores(with_it)[:, label] - scores(without)[:, label]
+            assert (np.sign(moved) == np.sign(weight)).all()
 
 
 def test_the_highest_score_comes_first_and_ties_go_to_the_first_label():
