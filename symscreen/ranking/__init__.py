@@ -9,7 +9,9 @@ them:
 - pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
   `lower_bound`, `expected_distance`, `excess_risk`;
 - consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
-  the transitive set T′.
+  the transitive set T′;
+- ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `tree_text` and `draw_tree`,
+  `ConsensusRankingForest`.
 """
 
 from symscreen.label_ranking import (
@@ -31,7 +33,10 @@ from symscreen.ranking.distances import (
     mean_kendall_tau,
     order_list_tau,
 )
+from symscreen.ranking.drawn_tree import draw_tree, tree_text
+from symscreen.ranking.forest import ConsensusRankingForest
 from symscreen.ranking.kemeny import kemeny_median
+from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
     dispersion,
@@ -43,8 +48,12 @@ from symscreen.ranking.pairwise import (
     transitive,
 )
 from symscreen.ranking.transitive_set import Projection, projection
+from symscreen.ranking.tree import ConsensusRankingTree
 
 __all__ = [
+    "ConsensusRankingForest",
+    "ConsensusRankingTree",
+    "KemenyNeighbors",
     "Median",
     "PairwiseProbabilities",
     "Projection",
@@ -54,6 +63,7 @@ __all__ = [
     "copeland",
     "d2",
     "dispersion",
+    "draw_tree",
     "excess_risk",
     "expected_distance",
     "footrule",
@@ -74,4 +84,5 @@ __all__ = [
     "read_rankings",
     "text_of",
     "transitive",
+    "tree_text",
 ]

@@ -10,7 +10,12 @@ import numpy as np
 from symscreen.errors import OptionError, nearest
 from symscreen.ranking.kemeny import kemeny_median
 from symscreen.ranking.pairwise import expected_distance, lower_bound, transitive
-from symscreen.ranking.probabilities import matrix_of, pairwise_probabilities, preferences
+from symscreen.ranking.probabilities import (
+    PairwiseProbabilities,
+    matrix_of,
+    pairwise_probabilities,
+    preferences,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -157,22 +162,28 @@ def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
     """
     if method not in _METHODS:
         raise OptionError(f"the consensus method is {method!r}{nearest(method, _METHODS)}")
-    matrix = matrix_of(p)
-    if method == "copeland" or (method == "auto" and transitive(matrix)):
-        return _judged(matrix, copeland(matrix), "copeland")
+    pairs = p if isinstance(p, PairwiseProbabilities) else _checked(p)
+    if method == "copeland" or (method == "auto" and transitive(pairs)):
+        return _judged(pairs, copeland(pairs), "copeland")
     if method == "borda":
-        return _judged(matrix, borda_of_pairs(matrix), "borda")
+        return _judged(pairs, borda_of_pairs(pairs), "borda")
     try:
-        ranking = kemeny_median(matrix)
+        ranking = kemeny_median(pairs)
     except OptionError:  # the bound on work of the integer program
         if method == "kemeny":
             raise
-        return _judged(matrix, borda_of_pairs(matrix), "borda")
-    return _judged(matrix, ranking, "kemeny", exact=True)
+        return _judged(pairs, borda_of_pairs(pairs), "borda")
+    return _judged(pairs, ranking, "kemeny", exact=True)
 
 
-def _judged(matrix: NDArray[np.float64], ranking: Ranks, method: str, *, exact: bool = False) -> Median:
-    loss, bound = expected_distance(matrix, ranking), lower_bound(matrix)
+def _checked(p: NDArray[np.float64]) -> PairwiseProbabilities:
+    """Check a plain array once, not in every function it passes through."""
+    matrix = matrix_of(p)
+    return PairwiseProbabilities(matrix, (~np.isnan(matrix)).astype(np.float64))
+
+
+def _judged(pairs: PairwiseProbabilities, ranking: Ranks, method: str, *, exact: bool = False) -> Median:
+    loss, bound = expected_distance(pairs, ranking), lower_bound(pairs)
     return Median(ranking, method, loss, exact or loss <= bound + _CERTAIN, bound)
 
 

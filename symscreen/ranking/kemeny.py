@@ -28,6 +28,7 @@ __all__ = ["SUBSETS", "cycles_of", "kemeny_by_subsets", "kemeny_median"]
 
 SUBSETS = 14  # labels of one part, up to which all its subsets are gone through
 _LARGEST = 20  # labels whose subsets are gone through if asked for: 2^20 losses are 8 MB
+_DIGITS = 12  # of costs: beyond is rounding of weights, which depends on the order of rows
 _ALIKE = 1e-10  # losses this close are one: their order is rounding
 
 
@@ -49,7 +50,7 @@ def kemeny_median(p: Pairwise) -> Values:
     Raises
     ------
     OptionError
-        If cycles run through so many labels that the integer program passes its bound on work.
+        If one net of cycles joins more than 60 labels, or the integer program passes its bound on work.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def kemeny_median(p: Pairwise) -> Values:
     [1.0, 2.0, 3.0]
     """
     matrix = matrix_of(p)
-    parts = cycles_of(matrix)
+    parts = cycles_of(p)
     order = np.concatenate([part[_order_within(matrix[np.ix_(part, part)])] for part in parts])
     ranks = np.empty(len(matrix))
     ranks[order] = np.arange(1.0, len(matrix) + 1.0)
@@ -144,7 +145,7 @@ def _order_within(matrix: Values) -> Places:
 
 def _costs(p: Pairwise) -> Values:
     """Tell what placing i before j costs, p_ji; shape (k, k), 0 on the diagonal and for pairs never seen."""
-    costs = np.nan_to_num(matrix_of(p).T, nan=0.0).copy()
+    costs = np.asarray(np.round(np.nan_to_num(matrix_of(p).T, nan=0.0), _DIGITS), dtype=np.float64)
     np.fill_diagonal(costs, 0.0)
     return costs
 

@@ -32,6 +32,7 @@ __all__ = [
     "lower_bound",
     "margin",
     "pairwise_probabilities",
+    "preferences",
     "transitive",
 ]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from symscreen.errors import OptionError
 from symscreen.label_ranking import as_rankings, pair_signs, pairs_shown
@@ -82,9 +82,7 @@ def training_of(
     values = validate_data(estimator, X, dtype=np.float64)
     ranks = as_rankings(np.asarray(y))
     check_consistent_length(values, ranks)
-    weights = _check_sample_weight(sample_weight, values, dtype=np.float64, ensure_non_negative=True)
-    if not weights.any():
-        raise OptionError("every sample weight is 0: nothing is left to learn from")
+    weights = _weights(sample_weight, len(values))
     names = getattr(estimator, "feature_names_in_", None)
     places = categorical_places(categorical_features, values.shape[1], None if names is None else list(names))
     rows = np.lexsort((weights, *ranks.T[::-1], *values.T[::-1]))
@@ -117,6 +115,19 @@ def part_of(sample: Sample, rows: NDArray[np.int64], times: NDArray[np.int64] | 
     weights = sample.weights[rows] if times is None else sample.weights[rows] * times
     shown = sample.shown[rows] if len(sample.shown) else sample.shown
     return Sample(sample.columns[:, rows], sample.categories, sample.signs[rows], shown, weights)
+
+
+def _weights(asked: Any, n: int) -> Values:
+    if asked is None:
+        return np.ones(n)
+    weights = np.asarray(asked, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise OptionError(
+            f"sample_weight of shape {weights.shape} for {n} rows: give one finite number ≥ 0 each"
+        )
+    if not weights.any():
+        raise OptionError("all sample weights are zero: nothing is left to learn from")
+    return weights
 
 
 def _pairs(ranks: Values) -> int:

@@ -61,9 +61,10 @@ def grow(
 
     Notes
     -----
-    Clémençon, Korba and Sibony (2018), eq. (36) and (37), exactly: all thresholds, all subsets of up to ten
-    categories (more: `symscreen.statistics.crit_categories`). After one sort a feature the cost of a node is
-    linear in its rows: O(n·d·k²) a level.
+    Clémençon, Korba and Sibony (2018), eq. (36) and (37), exactly: all thresholds (but where a child
+    would have less than 1e-9 of its parent's weight), all subsets of up to ten categories (more:
+    `symscreen.statistics.crit_categories`). After one sort a feature the cost of a node is linear in its
+    rows: O(n·d·k²) a level.
 
     Examples
     --------
