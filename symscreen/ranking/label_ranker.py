@@ -51,8 +51,6 @@ class Learned(NamedTuple):
         kept = self.weights > 0
         if kept.all():
             return self
-        if not kept.any():
-            raise TableError("all sample weights are 0: at least one row must count")
         return Learned(self.rows[kept], self.ranks[kept], self.weights[kept])
 
 
