@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Ranks = NDArray[np.float64]
 
-__all__ = ["as_rankings", "orders_of"]
+__all__ = ["as_rankings", "numbers_of", "orders_of"]
 
 
 def as_rankings(values: ArrayLike, *, complete: bool = False) -> Ranks:
@@ -95,19 +95,49 @@ def orders_of(ranks: ArrayLike) -> NDArray[np.int64]:
     return orders
 
 
-def _table(values: Any) -> Ranks:
-    if np.ndim(values) != 2 or 0 in np.shape(values):
-        raise TableError(
-            f"rankings have shape {np.shape(values)}: one row a ranking and one column a label are needed; "
-            "texts such as 'a>b>c' are read by read_rankings"
-        )
+def numbers_of(values: Any) -> Ranks:
+    """Turn a table or a column into float64, NaN where a value is missing.
+
+    Parameters
+    ----------
+    values : array-like
+        Numbers, as numpy, pandas or lists hold them.
+
+    Returns
+    -------
+    float64 array
+        A new one of the same shape.
+
+    Raises
+    ------
+    TableError
+        If there is something that is no real number.
+
+    Examples
+    --------
+    >>> numbers_of([1, None]).tolist()
+    [1.0, nan]
+    """
+    if np.iscomplexobj(values):
+        raise TableError("rankings hold complex numbers, which have no order: give ranks")
     try:
+        if hasattr(values, "to_numpy"):  # pandas marks what is missing by an object of its own
+            return np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as fault:
         raise TableError(
             f"rankings hold what is no number ({fault}): give ranks, or read texts such as 'a>b>c' by "
             "read_rankings"
         ) from None
+
+
+def _table(values: Any) -> Ranks:
+    if np.ndim(values) != 2 or 0 in np.shape(values):
+        raise TableError(
+            f"rankings have shape {np.shape(values)}: one row a ranking and one column a label are needed; "
+            "texts such as 'a>b>c' are read by read_rankings"
+        )
+    return numbers_of(values)
 
 
 def _mid_ranks(values: Ranks) -> Ranks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import TableError, nearest, printable
-from symscreen.label_ranking.ranks import as_rankings, orders_of
+from symscreen.label_ranking.ranks import as_rankings, numbers_of, orders_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -166,12 +166,7 @@ def rankings_of_columns(columns: Mapping[str, ArrayLike], *, scores: bool = Fals
     ['tea>milk', 'tea=milk']
     """
     names = _names(list(columns))
-    try:
-        parts = [np.asarray(columns[name], dtype=np.float64) for name in columns]
-    except (TypeError, ValueError) as fault:
-        raise TableError(
-            f"a column of ranks holds what is no number ({fault}): texts such as 'a>b>c' stand in one column"
-        ) from None
+    parts = [numbers_of(columns[name]) for name in columns]
     if len({part.shape for part in parts}) != 1:
         raise TableError("the columns of the rankings have different lengths: give one value a row in each")
     values = np.stack(parts, axis=-1)

@@ -8,7 +8,10 @@ them:
   `footrule`, `d2`, `order_list_tau`;
 - pairwise probabilities and what they tell: `pairwise_probabilities`, `transitive`, `margin`, `dispersion`,
   `lower_bound`, `expected_distance`, `excess_risk`;
-- consensus: `median_ranking`, `kemeny`, `copeland`, `borda`.
+- consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
+  the transitive set T′;
+- ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `tree_text` and `draw_tree`,
+  `ConsensusRankingForest`.
 """
 
 from symscreen.label_ranking import (
@@ -30,7 +33,10 @@ from symscreen.ranking.distances import (
     mean_kendall_tau,
     order_list_tau,
 )
-from symscreen.ranking.kemeny import kemeny
+from symscreen.ranking.drawn_tree import draw_tree, tree_text
+from symscreen.ranking.forest import ConsensusRankingForest
+from symscreen.ranking.kemeny import kemeny_median
+from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
     dispersion,
@@ -41,20 +47,27 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.transitive_set import Projection, projection
+from symscreen.ranking.tree import ConsensusRankingTree
 
 __all__ = [
+    "ConsensusRankingForest",
+    "ConsensusRankingTree",
+    "KemenyNeighbors",
     "Median",
     "PairwiseProbabilities",
+    "Projection",
     "Rankings",
     "as_rankings",
     "borda",
     "copeland",
     "d2",
     "dispersion",
+    "draw_tree",
     "excess_risk",
     "expected_distance",
     "footrule",
-    "kemeny",
+    "kemeny_median",
     "kendall_distance",
     "kendall_tau",
     "kendall_tau_b",
@@ -65,9 +78,11 @@ __all__ = [
     "order_list_tau",
     "orders_of",
     "pairwise_probabilities",
+    "projection",
     "rankings_of_columns",
     "rankings_of_orders",
     "read_rankings",
     "text_of",
     "transitive",
+    "tree_text",
 ]

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import OptionError, nearest
-from symscreen.ranking.kemeny import kemeny
-from symscreen.ranking.pairwise import (
-    expected_distance,
-    lower_bound,
+from symscreen.ranking.kemeny import kemeny_median
+from symscreen.ranking.pairwise import expected_distance, lower_bound, transitive
+from symscreen.ranking.probabilities import (
+    PairwiseProbabilities,
     matrix_of,
     pairwise_probabilities,
     preferences,
-    transitive,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen.ranking.pairwise import Pairwise
+    from symscreen.ranking.probabilities import Pairwise
 
     Ranks = NDArray[np.float64]
 
@@ -47,12 +46,15 @@ class Median:
     certified : bool
         Whether no ranking has a smaller loss: it attains the lower bound of eq. (6), or the search that
         found it was exact.
+    bound : float
+        The lower bound of eq. (6): the loss exceeds the least possible one by at most the difference.
     """
 
     ranking: Ranks
     method: str
     loss: float
     certified: bool
+    bound: float
 
 
 def copeland(p: Pairwise) -> Ranks:
@@ -160,23 +162,29 @@ def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
     """
     if method not in _METHODS:
         raise OptionError(f"the consensus method is {method!r}{nearest(method, _METHODS)}")
-    matrix = matrix_of(p)
-    if method == "copeland" or (method == "auto" and transitive(matrix)):
-        return _judged(matrix, copeland(matrix), "copeland")
+    pairs = p if isinstance(p, PairwiseProbabilities) else _checked(p)
+    if method == "copeland" or (method == "auto" and transitive(pairs)):
+        return _judged(pairs, copeland(pairs), "copeland")
     if method == "borda":
-        return _judged(matrix, borda_of_pairs(matrix), "borda")
+        return _judged(pairs, borda_of_pairs(pairs), "borda")
     try:
-        ranking = kemeny(matrix)
+        ranking = kemeny_median(pairs)
     except OptionError:  # the bound on work of the integer program
         if method == "kemeny":
             raise
-        return _judged(matrix, borda_of_pairs(matrix), "borda")
-    return Median(ranking, "kemeny", expected_distance(matrix, ranking), certified=True)
+        return _judged(pairs, borda_of_pairs(pairs), "borda")
+    return _judged(pairs, ranking, "kemeny", exact=True)
 
 
-def _judged(matrix: NDArray[np.float64], ranking: Ranks, method: str) -> Median:
-    loss = expected_distance(matrix, ranking)
-    return Median(ranking, method, loss, certified=loss <= lower_bound(matrix) + _CERTAIN)
+def _checked(p: NDArray[np.float64]) -> PairwiseProbabilities:
+    """Check a plain array once, not in every function it passes through."""
+    matrix = matrix_of(p)
+    return PairwiseProbabilities(matrix, (~np.isnan(matrix)).astype(np.float64))
+
+
+def _judged(pairs: PairwiseProbabilities, ranking: Ranks, method: str, *, exact: bool = False) -> Median:
+    loss, bound = expected_distance(pairs, ranking), lower_bound(pairs)
+    return Median(ranking, method, loss, exact or loss <= bound + _CERTAIN, bound)
 
 
 def _ranked(penalties: Ranks) -> Ranks:

@@ -12,6 +12,7 @@ import numpy as np
 
 from symscreen.errors import TableError
 from symscreen.label_ranking import as_rankings, orders_of
+from symscreen.ranking.probabilities import weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -132,13 +133,20 @@ def mean_kendall_tau(a: ArrayLike, b: ArrayLike, weights: ArrayLike | None = Non
     float
         The mean over the rows in which at least one pair can be compared; NaN where there is none.
 
+    Raises
+    ------
+    TableError
+        If the rankings are none, or not of the same labels and rows.
+    OptionError
+        If the weights are not one finite number ≥ 0 a row, or are all 0.
+
     Examples
     --------
     >>> mean_kendall_tau([[1, 2, 3], [3, 2, 1], [1, 1, 1]], [1, 2, 3])
     0.0
     """
     tau = kendall_tau(a, b)
-    weight = np.ones(tau.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    weight = weights_of(weights, tau.size)
     known = ~np.isnan(tau)
     total = float(weight[known].sum())
     return float((tau[known] * weight[known]).sum()) / total if total > 0.0 else float("nan")

@@ -14,24 +14,25 @@ import numpy as np
 from symscreen.compiled import kernel
 from symscreen.errors import OptionError
 from symscreen.ranking.kemeny_program import order_by_program
-from symscreen.ranking.pairwise import matrix_of, preferences
+from symscreen.ranking.probabilities import matrix_of, preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking.pairwise import Pairwise
+    from symscreen.ranking.probabilities import Pairwise
 
     Values = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-__all__ = ["SUBSETS", "cycles_of", "kemeny", "kemeny_by_subsets"]
+__all__ = ["SUBSETS", "cycles_of", "kemeny_by_subsets", "kemeny_median"]
 
 SUBSETS = 14  # labels of one part, up to which all its subsets are gone through
 _LARGEST = 20  # labels whose subsets are gone through if asked for: 2^20 losses are 8 MB
+_DIGITS = 12  # of costs: beyond is rounding of weights, which depends on the order of rows
 _ALIKE = 1e-10  # losses this close are one: their order is rounding
 
 
-def kemeny(p: Pairwise) -> Values:
+def kemeny_median(p: Pairwise) -> Values:
     """Find an exact Kemeny median.
 
     Parameters
@@ -49,16 +50,16 @@ def kemeny(p: Pairwise) -> Values:
     Raises
     ------
     OptionError
-        If cycles run through so many labels that the integer program passes its bound on work.
+        If one net of cycles joins more than 60 labels, or the integer program passes its bound on work.
 
     Examples
     --------
     >>> cycle = np.array([[0.5, 0.9, 0.4], [0.1, 0.5, 0.8], [0.6, 0.2, 0.5]])
-    >>> kemeny(cycle).tolist()
+    >>> kemeny_median(cycle).tolist()
     [1.0, 2.0, 3.0]
     """
     matrix = matrix_of(p)
-    parts = cycles_of(matrix)
+    parts = cycles_of(p)
     order = np.concatenate([part[_order_within(matrix[np.ix_(part, part)])] for part in parts])
     ranks = np.empty(len(matrix))
     ranks[order] = np.arange(1.0, len(matrix) + 1.0)
@@ -126,8 +127,8 @@ def kemeny_by_subsets(p: Pairwise) -> Values:
     costs = _costs(p)
     if len(costs) > _LARGEST:
         raise OptionError(
-            f"{len(costs)} labels have too many subsets to go through: up to {_LARGEST} can be, and `kemeny` "
-            "solves larger ones as an integer program"
+            f"{len(costs)} labels have too many subsets to go through: up to {_LARGEST} can be, "
+            "and kemeny_median solves larger ones as an integer program"
         )
     order = np.empty(len(costs), dtype=np.int64)
     _best_order(costs, _ALIKE, order)
@@ -135,6 +136,8 @@ def kemeny_by_subsets(p: Pairwise) -> Values:
 
 
 def _order_within(matrix: Values) -> Places:
+    if len(matrix) == 1:
+        return np.zeros(1, dtype=np.int64)
     if len(matrix) > SUBSETS:
         return order_by_program(_costs(matrix))
     return np.argsort(kemeny_by_subsets(matrix)).astype(np.int64)
@@ -142,7 +145,7 @@ def _order_within(matrix: Values) -> Places:
 
 def _costs(p: Pairwise) -> Values:
     """Tell what placing i before j costs, p_ji; shape (k, k), 0 on the diagonal and for pairs never seen."""
-    costs = np.nan_to_num(matrix_of(p).T, nan=0.0).copy()
+    costs = np.asarray(np.round(np.nan_to_num(matrix_of(p).T, nan=0.0), _DIGITS), dtype=np.float64)
     np.fill_diagonal(costs, 0.0)
     return costs
 

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["order_by_program"]
 
+_MOST_LABELS = 60  # in one cycle: more may take minutes, whatever the nodes
 _MOST_NODES = 20_000  # of one integer program: a bound on work that is the same on every machine
 _MOST_ROUNDS = 200  # of adding violated triangles
 _MOST_ADDED = 3_000  # triangles in one round, the most violated first
 _SLACK = 1e-6  # of a solver's feasibility
+_ELSE = "take median_ranking with method='auto', which falls back on Borda's ranking"
 _SCALE = 1e3  # of costs: HiGHS stops at an absolute gap of 1e-6, then 1e-9 of an expected distance
 
 
@@ -41,7 +43,7 @@ def order_by_program(costs: Values) -> Places:
     Raises
     ------
     OptionError
-        If the solver passes its bound on work.
+        If there are more than 60 labels, or the solver passes its bound on work.
 
     Notes
     -----
@@ -55,6 +57,13 @@ def order_by_program(costs: Values) -> Places:
     [0, 1, 2]
     """
     k = len(costs)
+    if k > _MOST_LABELS:
+        raise OptionError(
+            f"cycles of majorities join {k} labels, and exact medians are sought for up to {_MOST_LABELS}: "
+            f"{_ELSE}"
+        )
+    if k == 1:
+        return np.zeros(1, dtype=np.int64)
     first, second = np.triu_indices(k, 1)
     gains = _SCALE * (costs[first, second] - costs[second, first])
     triangles = _triangles_of(k)
@@ -78,7 +87,7 @@ def order_by_program(costs: Values) -> Places:
             whole = True
     raise OptionError(
         f"no exact median of {k} labels that cycles of majorities join was found within {_MOST_NODES} nodes: "
-        "take median_ranking with method='auto', which falls back on Borda's ranking"
+        f"{_ELSE}"
     )
 
 

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from ranking_cases import rankings
+from scipy.stats import rankdata
+
+from symscreen.errors import TableError
+from symscreen.label_ranking import as_rankings, orders_of
+from symscreen.label_ranking.ranks import numbers_of
+
+
+@given(rankings())
+def test_ranks_are_mid_ranks_of_the_labels_shown(rows):
+    assert np.array_equal(as_rankings(rows), rankdata(rows, axis=1, nan_policy="omit"), equal_nan=True)
+
+
+@given(rankings())
+def test_ranks_stay_as_they_are(rows):
+    once = as_rankings(rows)
+    assert np.array_equal(as_rankings(once), once, equal_nan=True)
+
+
+def test_what_was_given_is_not_changed():
+    given_ranks = np.array([[5.0, 1.0]])
+    ranks = as_rankings(given_ranks)
+    ranks[:] = 0.0
+    assert given_ranks.tolist() == [[5.0, 1.0]]
+
+
+@pytest.mark.parametrize("kind", ["float64", "Float64", "Int64", object])
+def test_frames_are_read_with_what_is_missing_in_them(kind):
+    frame = pd.DataFrame({"a": [3, None], "b": [1, 2]}, dtype=kind)
+    assert np.array_equal(as_rankings(frame), [[2.0, 1.0], [np.nan, 1.0]], equal_nan=True)
+
+
+def test_one_label_is_a_ranking():
+    assert as_rankings([[7.0], [0.0]]).tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([1, 2], "have shape \\(2,\\): one row a ranking"),
+        (np.empty((0, 3)), "have shape \\(0, 3\\)"),
+        (np.empty((3, 0)), "have shape \\(3, 0\\)"),
+        ([["a>b", "b>a"]], "hold what is no number.*read_rankings"),
+        (np.array([[1j, 2.0]]), "complex numbers"),
+        ([[1, 2], [1, -np.inf]], "row 1 of the rankings holds an infinite rank"),
+        ([[1, 2], [np.nan, np.nan]], "row 1 of the rankings ranks no label"),
+    ],
+)
+def test_what_is_no_ranking_is_refused(values, words):
+    with pytest.raises(TableError, match=words):
+        as_rankings(values)
+
+
+def test_incomplete_rankings_are_refused_where_complete_ones_are_needed():
+    rows = [[1, 2, 3], [1, np.nan, np.nan], [1, 2, np.nan]]
+    with pytest.raises(TableError, match=r"row 1 of the rankings lacks 2 of 3 labels \(2 such rows\)"):
+        as_rankings(rows, complete=True)
+    assert as_rankings([[1, 1, 2]], complete=True).tolist() == [[1.5, 1.5, 3.0]]
+
+
+@given(rankings(ties=False))
+def test_an_order_lists_every_label_shown_at_its_rank(rows):
+    ranks = as_rankings(rows)
+    for row, order in zip(ranks, orders_of(rows), strict=True):
+        shown = order[order >= 0]
+        assert row[shown].tolist() == list(range(1, len(shown) + 1))
+        assert len(shown) == (~np.isnan(row)).sum()
+        assert (order[len(shown) :] == -1).all()
+
+
+def test_tied_labels_are_listed_by_index():
+    assert orders_of([[2, 1, 2, 1]]).tolist() == [[1, 3, 0, 2]]
+
+
+def test_a_column_is_read_as_a_table_is():
+    assert numbers_of(pd.Series([1, None], dtype="Int64"))[0] == 1.0
+    with pytest.raises(TableError, match="no number"):
+        numbers_of(["x"])

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from ranking_cases import rankings
+
+from symscreen.errors import TableError
+from symscreen.label_ranking import (
+    Rankings,
+    orders_of,
+    rankings_of_columns,
+    rankings_of_orders,
+    read_rankings,
+    text_of,
+)
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+
+
+@given(rankings())
+def test_what_is_written_is_read_again(rows):
+    written = Rankings(rows, NAMES[: rows.shape[1]])
+    read = read_rankings(written.texts(), written.labels)
+    assert read.labels == written.labels
+    assert np.array_equal(read.ranks, written.ranks, equal_nan=True)
+
+
+@given(rankings(ties=False))
+def test_orders_are_read_again(rows):
+    orders = [[place for place in order if place >= 0] for order in orders_of(rows).tolist()]
+    read = rankings_of_orders(orders, labels=range(rows.shape[1]))
+    assert np.array_equal(read.ranks, Rankings(rows, read.labels).ranks, equal_nan=True)
+
+
+def test_labels_are_sorted_and_blanks_dropped():
+    read = read_rankings(["  tea > milk = oat milk", "milk>tea "])
+    assert read.labels == ("milk", "oat milk", "tea")
+    assert read.texts() == ["tea>milk=oat milk", "milk>tea"]
+
+
+def test_labels_given_fix_the_columns():
+    read = read_rankings(["b>a"], labels=["c", "b", "a"])
+    assert np.array_equal(read.ranks, [[np.nan, 1.0, 2.0]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["a>b", "a>>b"], "row 1 of the rankings, 'a>>b', lacks a name"),
+        (["a>b="], "row 0 .*lacks a name beside '>' or '='"),
+        (["a>b", ""], "row 1 of the rankings is '': a text such as"),
+        (["a>b", None], "row 1 of the rankings is None"),
+        ([float("nan")], "row 0 of the rankings is nan"),
+        (["a>b>a"], "row 0 of the rankings names 'a' twice"),
+        (["a<b"], "row 0 .*holds no '>': write the preferred label first"),
+        (["a,b,c"], "holds no '>'"),
+        ([], "no rankings were given"),
+        ("a>b", "give a list of texts, one a row"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_row(texts, words):
+    with pytest.raises(TableError, match=words):
+        read_rankings(texts)
+
+
+def test_an_unknown_label_is_refused_with_near_ones():
+    with pytest.raises(TableError, match=r"row 1 .*'coffe'.*did you mean 'coffee'\?"):
+        read_rankings(["tea>coffee", "coffe>tea"], labels=["tea", "coffee"])
+    with pytest.raises(TableError, match="give a list of names"):
+        read_rankings(["a>b"], labels="ab")
+
+
+def test_ties_in_orders_are_groups():
+    read = rankings_of_orders([[3, (1, 2)], [[1, 3], 2]])
+    assert (read.labels, read.texts()) == (("1", "2", "3"), ["3>1=2", "1=3>2"])
+
+
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [([["a", "b"], []], "row 1 .*ranks no label"), ([["a", ("b", "a")]], "row 0 .*names 'a' twice")],
+)
+def test_bad_orders_are_refused(orders, words):
+    with pytest.raises(TableError, match=words):
+        rankings_of_orders(orders)
+
+
+def test_columns_of_ranks_and_of_scores():
+    frame = pd.DataFrame({"x": [1, 3], "y": [2, None]}, dtype="Int64")
+    assert rankings_of_columns(frame).texts() == ["x>y", "x"]
+    assert rankings_of_columns(frame, scores=True).texts() == ["y>x", "x"]
+
+
+def test_bad_columns_are_refused():
+    with pytest.raises(TableError, match="no number"):
+        rankings_of_columns({"x": ["a>b"], "y": ["b>a"]})
+    with pytest.raises(TableError, match="different lengths"):
+        rankings_of_columns({"x": [1, 2], "y": [1]})
+
+
+def test_names_must_be_one_a_column_and_different():
+    with pytest.raises(TableError, match="1 names were given for rankings of 2 labels"):
+        Rankings([[1, 2]], ("a",))
+    with pytest.raises(TableError, match="two labels are named 'a'"):
+        Rankings([[1, 2]], ("a", "a"))
+
+
+def test_a_text_leaves_out_what_is_missing():
+    assert text_of([np.nan, 2, 1], ["x", "y", "z"]) == "z>y"

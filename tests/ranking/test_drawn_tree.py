@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.errors import OptionError
+from symscreen.ranking.drawn_tree import draw_tree, tree_text
+from symscreen.ranking.tree import ConsensusRankingTree
+
+
+@pytest.fixture
+def tree():
+    frame = pd.DataFrame({"age": [1.0, 1.0, 1.0, 2.5, 2.5, 2.5], "job": [0.0, 1.0, 7.0, 0.0, 1.0, 7.0]})
+    y = pd.DataFrame(
+        [[1, 2, 3], [1, 2, 3], [1, 2, 3], [3, 2, 1], [2, 3, 1], [3, 2, 1]], columns=["pay", "peace", "$time$"]
+    )
+    return ConsensusRankingTree(categorical_features=["job"]).fit(frame, y)
+
+
+def test_a_tree_is_written_line_by_line(tree):
+    assert tree_text(tree).splitlines() == [
+        "age <= 1",
+        "  pay>peace>$time$  (3 rows, dispersion 0)",
+        "age > 1",
+        "  job in {1}",
+        "    $time$>pay>peace  (1 row, dispersion 0)",
+        "  job in {0, 7}",
+        "    $time$>peace>pay  (2 rows, dispersion 0)",
+    ]
+    assert tree_text(tree, feature_names=["years", "work"]).startswith("years <= 1\n")
+
+
+def test_a_leaf_alone_is_written_and_drawn():
+    stump = ConsensusRankingTree().fit(np.zeros((3, 1)), [[1, 2]] * 3)
+    assert tree_text(stump) == "0>1  (3 rows, dispersion 0)"
+    assert len(draw_tree(stump).axes[0].texts) == 1
+
+
+def test_a_drawn_tree_shows_every_node_and_branch(tree):
+    axes = draw_tree(tree, title="jobs").axes[0]
+    words = [text.get_text() for text in axes.texts]
+    assert len(words) == len(tree.tree_.feature) == 5
+    assert len(axes.lines) == 4
+    assert words[0] == "age <= 1"
+    assert "pay>peace>$time$\n3 rows, dispersion 0" in words
+    places = {text.get_position() for text in axes.texts}
+    assert len(places) == 5
+
+
+def test_many_categories_are_counted_in_a_picture():
+    x = np.arange(20.0)[:, None]
+    y = np.where((x < 10) ^ (x % 2 == 0), [[1.0, 2.0]], [[2.0, 1.0]])
+    tree = ConsensusRankingTree(categorical_features=[0]).fit(x, y)
+    assert ", 6 more}" in draw_tree(tree).axes[0].texts[0].get_text()
+    assert "more" not in tree_text(tree)
+
+
+def test_names_must_match_and_matplotlib_must_be_there(tree, monkeypatch):
+    with pytest.raises(OptionError, match="feature_names has 1 names for 2 features"):
+        tree_text(tree, feature_names=["one"])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(OptionError, match="pictures need matplotlib"):
+        draw_tree(tree)

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ranking_cases import all_losses, loss_by_definition, rankings, weights_for
+
+from symscreen.errors import TableError
+from symscreen.ranking.distances import kendall_distance
+from symscreen.ranking.pairwise import (
+    dispersion,
+    excess_risk,
+    expected_distance,
+    lower_bound,
+    margin,
+    pairwise_probabilities,
+    transitive,
+)
+
+
+@given(rankings(missing=False), st.data())
+def test_the_expected_distance_is_the_mean_distance_of_complete_rows(rows, data):
+    weights = weights_for(data.draw, len(rows))
+    ranking = data.draw(st.permutations(range(1, rows.shape[1] + 1)))
+    mean = np.average(kendall_distance(rows, ranking), weights=weights)
+    assert expected_distance(pairwise_probabilities(rows, weights), ranking) == pytest.approx(mean, abs=1e-9)
+
+
+@given(rankings(), st.data())
+def test_the_expected_distance_of_incomplete_rows_sums_over_pairs(rows, data):
+    p = pairwise_probabilities(rows)
+    ranking = data.draw(st.permutations(range(1, rows.shape[1] + 1)))
+    assert expected_distance(p, ranking) == pytest.approx(loss_by_definition(p.p, ranking), abs=1e-9)
+
+
+@given(rankings(missing=False))
+def test_the_dispersion_is_half_the_mean_distance_of_two_draws(rows):
+    # two rows that tie a pair alike are at distance 0, where two draws from p differ: rows without ties only
+    untied = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1)
+    both = np.mean([kendall_distance(untied, row).mean() for row in untied])
+    assert dispersion(pairwise_probabilities(untied)) == pytest.approx(both / 2, abs=1e-9)
+
+
+@given(rankings(most_labels=5))
+def test_no_ranking_costs_less_than_the_lower_bound_nor_the_best_more_than_twice_the_dispersion(rows):
+    p = pairwise_probabilities(rows)
+    least = min(all_losses(p.p).values())
+    assert lower_bound(p) <= least + 1e-9
+    assert dispersion(p) <= least + 1e-9
+    assert least <= 2 * dispersion(p) + 1e-9 or not transitive(p)
+
+
+@given(rankings(most_labels=5))
+def test_transitive_is_its_definition(rows):
+    p = pairwise_probabilities(rows).p
+    k = len(p)
+    wins = np.nan_to_num(p, nan=0.5) > 0.5
+    decided = all(wins[i, j] or wins[j, i] for i in range(k) for j in range(i))
+    chains = all(wins[i, m] for i, j, m in permutations(range(k), 3) if wins[i, j] and wins[j, m])
+    assert transitive(p) == (decided and chains)
+
+
+@given(rankings(most_labels=5))
+def test_the_margin_is_the_least_distance_from_even(rows):
+    p = np.nan_to_num(pairwise_probabilities(rows).p, nan=0.5)
+    k = len(p)
+    assert margin(p) == min([abs(p[j, i] - 0.5) for i in range(k) for j in range(i)], default=0.5)
+    assert margin(pairwise_probabilities(rows)) == margin(p)
+
+
+@given(rankings(most_labels=5), st.data())
+def test_the_excess_is_what_a_ranking_costs_beyond_the_bound(rows, data):
+    p = pairwise_probabilities(rows)
+    ranking = data.draw(st.permutations(range(1, rows.shape[1] + 1)))
+    assert excess_risk(p, ranking) == pytest.approx(expected_distance(p, ranking) - lower_bound(p), abs=1e-9)
+
+
+def test_the_excess_risk_is_the_mean_over_rows():
+    sure, torn = np.array([[0.5, 1.0], [0.0, 0.5]]), np.array([[0.5, 0.4], [0.6, 0.5]])
+    predictions = [[1, 2], [1, 2]]
+    assert excess_risk(np.stack([sure, torn]), predictions) == pytest.approx(0.1)
+    assert excess_risk(np.stack([sure, torn]), predictions, weights=[1, 3]) == pytest.approx(0.15)
+    assert excess_risk(torn, predictions) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "words"),
+    [
+        ([1, 1, 2], "ties labels or leaves some out"),
+        ([1, 2, np.nan], "ties labels or leaves some out"),
+        ([1, 2], "of shape \\(2,\\) was given for 3 labels"),
+    ],
+)
+def test_the_cost_of_what_is_no_complete_ranking_is_refused(ranking, words):
+    with pytest.raises(TableError, match=words):
+        expected_distance(np.full((3, 3), 0.5), ranking)
+
+
+def test_predictions_that_do_not_match_are_refused():
+    with pytest.raises(TableError, match="do not match probabilities of shape"):
+        excess_risk(np.full((3, 2, 2), 0.5), [[1, 2], [2, 1]])
+    with pytest.raises(TableError, match="row 1 of the rankings"):
+        excess_risk(np.full((2, 2), 0.5), [[1, 2], [1, 1]])

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ranking_cases import rankings, weights_for
+
+from symscreen.errors import OptionError, TableError
+from symscreen.ranking.probabilities import (
+    PairwiseProbabilities,
+    matrix_of,
+    pairwise_probabilities,
+    preferences,
+)
+
+
+@given(rankings(), st.data())
+def test_each_is_the_share_of_the_rows_that_show_both(rows, data):
+    weights = weights_for(data.draw, len(rows))
+    found = pairwise_probabilities(rows, weights)
+    k = rows.shape[1]
+    for i, j in ((i, j) for i in range(k) for j in range(k) if i != j):
+        one, two = rows[:, i], rows[:, j]
+        both = ~np.isnan(one + two)
+        seen = weights[both].sum()
+        before = (weights * (one < two) + weights * (one == two) / 2)[both].sum()
+        assert found.seen[i, j] == pytest.approx(seen)
+        assert found.p[i, j] == pytest.approx(before / seen if seen else np.nan, nan_ok=True)
+    assert (np.diag(found.p) == 0.5).all()
+    assert np.allclose(np.diag(found.seen), (weights[:, None] * ~np.isnan(rows)).sum(axis=0))
+
+
+@given(rankings(), st.data())
+def test_a_weight_is_a_number_of_copies(rows, data):
+    copies = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)).filter(any))
+    weighted, repeated = (
+        pairwise_probabilities(rows, copies),
+        pairwise_probabilities(np.repeat(rows, copies, 0)),
+    )
+    assert np.array_equal(weighted.p, repeated.p, equal_nan=True)
+    assert np.array_equal(weighted.seen, repeated.seen)
+
+
+@given(rankings(), st.randoms())
+def test_the_order_of_the_rows_does_not_change_a_bit(rows, random):
+    shuffled = rows.tolist()
+    random.shuffle(shuffled)
+    assert np.array_equal(pairwise_probabilities(shuffled).p, pairwise_probabilities(rows).p, equal_nan=True)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [[1.0, 1.0]]])
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(OptionError, match="were given for 2 rankings: give one finite number ≥ 0 a row"):
+        pairwise_probabilities([[1, 2], [2, 1]], weights)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "words"),
+    [
+        (np.zeros((2, 3)), "a square matrix is needed"),
+        (np.array([[0.5, 1.2], [-0.2, 0.5]]), "leave \\[0, 1\\]"),
+        (np.array([[0.5, 0.7], [0.7, 0.5]]), "do not sum to 1"),
+    ],
+)
+def test_what_is_no_matrix_of_probabilities_is_refused(matrix, words):
+    with pytest.raises(TableError, match=words):
+        matrix_of(matrix)
+
+
+def test_preferences_are_blind_to_rounding_and_to_what_was_not_seen():
+    hair = 0.5 + 1e-15
+    p = np.array([[0.5, hair, np.nan], [1 - hair, 0.5, 0.6], [np.nan, 0.4, 0.5]])
+    assert preferences(p).tolist() == [[0, 0, 0], [0, 0, 1], [0, -1, 0]]
+    assert preferences(PairwiseProbabilities(p, p)).tolist() == preferences(np.stack([p, p]))[1].tolist()

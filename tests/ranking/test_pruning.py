@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ranking.settings import some_rankings
+
+from symscreen.ranking.pruning import ends_at, parents_of, path_of, penalties_of, pruned
+from symscreen.ranking.tree import ConsensusRankingTree
+from symscreen.statistics.crit import leaves_of
+
+
+@pytest.fixture
+def tree(rng):
+    x, y = rng.normal(size=(150, 3)), some_rankings(rng, 150, 4)
+    return ConsensusRankingTree(max_depth=6).fit(x, y), x
+
+
+def by_definition(nodes):
+    """Merge the cheapest siblings one after the other, looking at all of them every time."""
+    leaves, order, sums = set(np.flatnonzero(nodes.feature < 0).tolist()), [], []
+    inside = set(np.flatnonzero(nodes.feature >= 0).tolist())
+    while True:
+        sums.append(sum(nodes.dispersion[leaf] for leaf in leaves) / nodes.weight[0])
+        pairs = [node for node in inside if {nodes.left[node], nodes.right[node]} <= leaves]
+        if not pairs:
+            return order, sums
+        rises = {
+            node: nodes.dispersion[node] - nodes.dispersion[[nodes.left[node], nodes.right[node]]].sum()
+            for node in pairs
+        }
+        node = min(rises, key=lambda one: (round(rises[one], 9), -one))
+        order.append(node)
+        leaves = leaves - {nodes.left[node], nodes.right[node]} | {node}
+        inside.remove(node)
+
+
+def test_the_path_merges_what_costs_least(tree):
+    path = path_of(tree[0].tree_)
+    order, sums = by_definition(tree[0].tree_)
+    assert path.dispersion == pytest.approx(sums)
+    assert sorted(path.merged.tolist()) == sorted(order)
+    assert path.leaves.tolist() == list(range(len(order) + 1, 0, -1))
+
+
+def test_a_penalty_takes_the_best_tree_of_the_path(tree):
+    nodes = tree[0].tree_
+    path = path_of(nodes)
+    for penalty in (0.0, 1e-3, 5e-3, 0.02, 1.0):
+        cut = pruned(nodes, ends_at(nodes, path, penalty))
+        leaf = cut.feature < 0
+        value = cut.dispersion[leaf].sum() / cut.weight[0] + penalty * leaf.sum()
+        assert value == pytest.approx((path.dispersion + penalty * path.leaves).min())
+
+
+def test_every_tree_that_is_best_at_some_penalty_has_one(tree):
+    nodes = tree[0].tree_
+    path = path_of(nodes)
+    penalties = penalties_of(path)
+    assert (np.diff(penalties) > 0).all()
+    fine = np.linspace(0.0, penalties[-1] * 1.1, 3000)
+    best = {int(ends_at(nodes, path, penalty).sum()) for penalty in fine}
+    assert best <= {int(ends_at(nodes, path, penalty).sum()) for penalty in penalties}
+
+
+def test_a_pruned_tree_sends_rows_where_the_whole_one_did(tree):
+    model, x = tree
+    nodes, path, parents = model.tree_, path_of(model.tree_), parents_of(model.tree_)
+    ends = ends_at(nodes, path, 5e-3)
+    assert 1 < ends.sum() < (nodes.feature < 0).sum()
+    cut = pruned(nodes, ends)
+    before, after = leaves_of(nodes, x.T), leaves_of(cut, x.T)
+    kept = {}
+    for node, leaf in zip(before, after, strict=True):
+        at = node
+        while not ends[at]:
+            at = parents[at]
+        assert kept.setdefault(at, leaf) == leaf
+        assert nodes.dispersion[at] == cut.dispersion[leaf]
+    assert len(set(kept.values())) == len(kept) == ends.sum()
