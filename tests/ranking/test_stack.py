@@ -103,3 +103,10 @@ def test_what_cannot_be_learnt_is_refused():
         RankingEnsemble(inner_folds=1).fit(rows, [[1, 2]] * 4)
     with pytest.raises(OptionError, match="n_estimators is 0"):
         RankingEnsemble(n_estimators=0).fit(rows, [[1, 2]] * 4)
+
+
+def test_row_order_does_not_matter(linear, rng):
+    rows, ranks = linear
+    mixed = rng.permutation(120)
+    one = RankingEnsemble(**SMALL).fit(rows, ranks).decision_function(rows)
+    assert (one == RankingEnsemble(**SMALL).fit(rows[mixed], ranks[mixed]).decision_function(rows)).all()
