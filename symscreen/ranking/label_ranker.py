@@ -1,11 +1,10 @@
-"""What the learners of this package share: how they read rows and rankings, and how they are scored."""
+"""What the learners by regression share: how they read rows and rankings, and sort predictions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -16,7 +15,7 @@ from sklearn.utils.validation import (
 
 from symscreen.errors import TableError
 from symscreen.label_ranking import as_rankings, orders_of
-from symscreen.ranking.distances import mean_kendall_tau
+from symscreen.ranking.ranker import Ranker
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -51,34 +50,13 @@ class Learned(NamedTuple):
         kept = self.weights > 0
         if kept.all():
             return self
-        if not kept.any():
-            raise TableError("all sample weights are 0: at least one row must count")
         return Learned(self.rows[kept], self.ranks[kept], self.weights[kept])
 
 
-class LabelRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A learner that maps rows to rankings; the learners of label ranking inherit from it."""
+class LabelRanker(Ranker):
+    """A ranker by regression: what is common to reading its rows and rankings."""
 
     n_labels_: int
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
-        """Average Kendall's τ between predicted and true rankings.
-
-        Parameters
-        ----------
-        X : array-like, shape (n, d)
-            Features.
-        y : array-like, shape (n, k)
-            True rankings; labels may be missing or tied.
-        sample_weight : array-like, shape (n,), optional
-            ≥ 0, one a row.
-
-        Returns
-        -------
-        float
-            From −1 to 1; NaN where no pair of labels can be compared.
-        """
-        return mean_kendall_tau(self.predict(X), y, sample_weight)
 
     def predict(self, X: Any) -> Ranks:  # noqa: N803  # scikit-learn's name
         """Predict rankings.
@@ -94,13 +72,6 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
             Ranks 1 to k, no ties.
         """
         raise NotImplementedError
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.single_output = False
-        tags.target_tags.multi_output = True
-        return tags
 
     def _learned(
         self,
@@ -125,7 +96,9 @@ class LabelRanker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
         if complete:
             _refuse_ties(ranks, type(self).__name__)
         self.n_labels_ = ranks.shape[1]
-        return Learned(rows, ranks, _check_sample_weight(sample_weight, rows, dtype=np.float64))
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        order = np.lexsort((weights, *ranks.T[::-1], *rows.T[::-1]))  # so that no draw depends on row order
+        return Learned(rows[order], ranks[order], weights[order])
 
     def _rows(self, X: Any) -> Values:  # noqa: N803
         """Check what `predict` was given."""

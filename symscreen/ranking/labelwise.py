@@ -148,7 +148,7 @@ def canonical(ranks: Ranks) -> Values:
     >>> canonical(np.array([[1.0, 4.0, 2.0, 3.0]])).tolist()
     [[0.25, 1.0, 0.5, 0.75]]
     """
-    return ranks / ranks.shape[1]
+    return np.asarray(ranks / ranks.shape[1])
 
 
 def weight_option(model: Any, given: ArrayLike | None, weights: Values) -> dict[str, Values]:

@@ -1,4 +1,4 @@
-"""Label ranking by one binary classifier for each pair of labels (Fotakis et al., Algorithms 2, 6, 7 and 8)."""
+"""Label ranking by one classifier for each pair of labels (Fotakis et al., Algorithms 2, 6, 7 and 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Honest values for the cells of a regression tree: rows that did not shape it (Fotakis et al., Algorithm 10).
+"""Honest values for the cells of a tree, by rows that did not shape it (Fotakis et al., Algorithm 10).
 
 The half of the rows that shapes the tree decides where cells are cut; the other half decides whether they are
 (a cell that holds one of its rows or none is not), and what is predicted in them.
@@ -74,7 +74,7 @@ def honest_values(tree: Any, rows: Values, targets: Values) -> Values:
     held = np.asarray(path.sum(axis=0)).ravel()
     sums = np.asarray(path.T @ targets).ravel()
     left, right = tree.tree_.children_left, tree.tree_.children_right
-    values = np.divide(sums, held, out=np.full(len(held), targets.mean()), where=held > 0)
+    values: Values = np.divide(sums, held, out=np.full(len(held), targets.mean()), where=held > 0)
     closed = held <= 1
     for node in np.flatnonzero(left >= 0).tolist():  # a parent's number is smaller than its children's
         for child in (left[node], right[node]):

@@ -95,7 +95,8 @@ def grow_level_tree(
     centred = shaping_y - shaping_y.mean()
     squares = float(centred @ centred)
     cells = np.zeros(len(shaping), dtype=np.int64)
-    features, thresholds = [], []
+    features: list[int] = []
+    thresholds: list[float] = []
     nodes = _Nodes(valuing, min_leaf)
     while max_levels is None or len(features) < max_levels:
         if squares - _explained(cells, centred) <= _PURE * squares or not nodes.open():
