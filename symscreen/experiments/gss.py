@@ -13,14 +13,14 @@ from symscreen.errors import TableError
 from symscreen.evaluation import mean_and_error
 from symscreen.experiments.base import Experiment, Outcome, Settings
 from symscreen.ranking import (
+    ConsensusRankingTree,
+    KemenyNeighbors,
     as_rankings,
     kendall_distance,
     median_ranking,
     pairwise_probabilities,
     text_of,
 )
-from symscreen.ranking.neighbors import KemenyNeighbors
-from symscreen.ranking.tree import ConsensusRankingTree
 
 if TYPE_CHECKING:
     from pathlib import Path

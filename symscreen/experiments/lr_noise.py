@@ -21,9 +21,8 @@ from symscreen.experiments.lr_noise_pictures import draw_levels
 from symscreen.experiments.lr_noise_published import published_sets
 from symscreen.experiments.lr_noise_sets import DEVIATIONS, SPREADS, noisy_sets
 from symscreen.experiments.repeated_folds import RankedSet, cross_validated
+from symscreen.ranking import HonestForest, LabelwiseRegressor
 from symscreen.ranking.generators import lfn, sfn
-from symscreen.ranking.honest import HonestForest
-from symscreen.ranking.labelwise import LabelwiseRegressor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -2,6 +2,7 @@
 
 Kendall's coefficient, the mean over five repeats of ten folds. Those of the authors' own forests and trees
 compare lists of labels in order, position by position; what the others compare, their papers do not all say.
+Table 6 prints RF again, with 0.86 for authorship and 0.83 for glass; here is table 4.
 """
 
 from __future__ import annotations

@@ -16,11 +16,9 @@ from symscreen.backends import Threads, available_cores
 from symscreen.evaluation import mean_and_error
 from symscreen.experiments.base import Experiment, Outcome, Settings
 from symscreen.experiments.rmr_baseline import cluster_modes
-from symscreen.ranking import kendall_distance
+from symscreen.ranking import ConsensusRankingTree, KemenyNeighbors, kendall_distance
 from symscreen.ranking.generators import mallows, mallows_mean_distance, piecewise_partition
 from symscreen.ranking.generators.piecewise import CELLS, SETTINGS
-from symscreen.ranking.neighbors import KemenyNeighbors
-from symscreen.ranking.tree import ConsensusRankingTree
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

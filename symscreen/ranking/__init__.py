@@ -15,6 +15,8 @@ them:
 - label ranking by regression: `RankingEnsemble`, the default, which blends what follows and more;
   `PairwiseRanker` and `BradleyTerryRanker`, which read incomplete and partial rankings; `LabelwiseRegressor`,
   `BreimanTree`, `LevelSplitsTree` and `HonestForest` for complete ones.
+
+Rankings whose truth is known are drawn by `symscreen.ranking.generators`.
 """
 
 from symscreen.label_ranking import (

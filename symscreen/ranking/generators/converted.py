@@ -37,7 +37,7 @@ class Converted:
     labels: tuple[str, ...]
 
 
-def type_a(x: ArrayLike, y: ArrayLike, classifier: Any = None) -> Converted:
+def type_a(x: ArrayLike, y: ArrayLike, classifier: Any = None, *, digits: int | None = None) -> Converted:
     """Rank the classes of a classification set by their probabilities, as a classifier sees them.
 
     Parameters
@@ -49,6 +49,10 @@ def type_a(x: ArrayLike, y: ArrayLike, classifier: Any = None) -> Converted:
     classifier : scikit-learn classifier, optional
         Fitted here, to a copy, on all rows; naive Bayes with Gaussian parts by default, as the benchmark sets
         were made.
+    digits : int, optional
+        To which the probabilities are rounded, so that small ones tie; they are not by default. With 3 the
+        published rankings of iris and wine come out but for 3 rows of 150 and 1 of 178, and without rounding
+        in two thirds of the rows only.
 
     Returns
     -------
@@ -74,10 +78,13 @@ def type_a(x: ArrayLike, y: ArrayLike, classifier: Any = None) -> Converted:
 
     inputs = np.asarray(x, dtype=np.float64)
     fitted = clone(GaussianNB() if classifier is None else classifier).fit(inputs, y)
-    # probabilities that round to 0 still have an order as logarithms
-    for name in ("predict_joint_log_proba", "predict_log_proba", "predict_proba"):
+    # probabilities that underflow still have an order as logarithms
+    exact = ("predict_joint_log_proba", "predict_log_proba") if digits is None else ()
+    for name in (*exact, "predict_proba"):
         if hasattr(fitted, name):
             scores = getattr(fitted, name)(inputs)
+            if digits is not None:
+                scores = scores.round(digits)
             return Converted(inputs, ranks_by_score(scores), tuple(map(str, fitted.classes_)))
     raise OptionError(
         f"{type(fitted).__name__} gives no probabilities to rank classes by; take one with predict_proba"

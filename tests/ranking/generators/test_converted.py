@@ -32,6 +32,15 @@ def test_classes_are_ordered_by_naive_bayes(load):
     assert made.labels == ("0", "1", "2")
 
 
+def test_rounded_probabilities_tie_in_favour_of_the_first_class():
+    x, y = load_iris(return_X_y=True)
+    made = type_a(x, y, digits=3)
+    np.testing.assert_array_equal(made.ranks.argmin(axis=1), GaussianNB().fit(x, y).predict(x))
+    doubtless = GaussianNB().fit(x, y).predict_proba(x).max(axis=1) > 0.9999
+    others = np.sort(np.argsort(made.ranks[doubtless], axis=1)[:, 1:], axis=1)
+    np.testing.assert_array_equal(np.argsort(made.ranks[doubtless], axis=1)[:, 1:], others)
+
+
 def test_any_classifier_with_probabilities_will_do():
     x, y = load_iris(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression())
