@@ -67,7 +67,7 @@ def run(settings: Settings) -> Outcome:
     Outcome
         ``risk``: the mean distance of a test row's ranking from the prediction, published and ours, for CRIT,
         3-NN, and the best constant ranking. ``importance``: of each attribute in the trees. ``consensus``:
-        the median of all rows, and of the rows of each degree.
+        the median of all rows, of those in which nothing is missing, and of these by degree.
 
     Raises
     ------
@@ -78,7 +78,8 @@ def run(settings: Settings) -> Outcome:
 
     if settings.data is None:
         raise TableError(f"the survey is not shipped; give a folder with {FILE}")
-    frame = _respondents(settings.data / FILE, _QUICK_ROWS if settings.quick else None)
+    everyone = _read(settings.data / FILE, _QUICK_ROWS if settings.quick else None)
+    frame = _complete(everyone)
     survey = _survey(frame)
     repeats = settings.repeats or (_QUICK_REPEATS if settings.quick else _REPEATS)
     rows, importances = [], []
@@ -92,13 +93,13 @@ def run(settings: Settings) -> Outcome:
     tables = {
         "risk": _risks(pd.DataFrame(rows)),
         "importance": _importance(np.array(importances)),
-        "consensus": _consensus(frame, survey.ranks),
+        "consensus": _consensus(everyone, frame),
     }
-    return Outcome(tables, remarks=_remarks(tables, len(frame)))
+    return Outcome(tables, remarks=_remarks(tables))
 
 
-def _respondents(path: Path, most: int | None) -> pd.DataFrame:
-    """Read the rows in which nothing that is used is missing."""
+def _read(path: Path, most: int | None) -> pd.DataFrame:
+    """Read the rows that rank all five aspects."""
     try:
         frame = pd.read_csv(path, nrows=most)
     except FileNotFoundError:
@@ -106,10 +107,16 @@ def _respondents(path: Path, most: int | None) -> pd.DataFrame:
     missing = [name for name in _READ if name not in frame]
     if missing:
         raise TableError(f"{path} has no column {missing[0]!r}; it must hold {', '.join(_READ)}")
+    unknown = set(frame["degree"].dropna()) - set(_DEGREES)
+    if unknown:
+        raise TableError(f"{path}: an unknown degree, {min(unknown)!r}; known: {', '.join(_DEGREES)}")
+    return frame.dropna(subset=list(_LABELS))
+
+
+def _complete(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows in which nothing that is used is missing, with degrees as numbers and birth cohorts."""
     kept = frame.dropna(subset=list(_READ)).reset_index(drop=True)
     degree = kept["degree"].map({name: float(at) for at, name in enumerate(_DEGREES)})
-    if degree.isna().any():
-        raise TableError(f"{path}: an unknown degree; known: {', '.join(_DEGREES)}")
     return kept.assign(cohort=kept["year"] - kept["age"], degree=degree)
 
 
@@ -121,7 +128,11 @@ def _survey(frame: pd.DataFrame) -> _Survey:
     levels = [np.eye(own.max() + 1)[own] for own in codes]
     near = np.hstack([(numbers - numbers.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0), *levels])
     x = np.column_stack([numbers, *codes]).astype(np.float64)
-    return _Survey(x, near, as_rankings(frame[list(_LABELS)].to_numpy(dtype=np.float64), complete=True))
+    return _Survey(x, near, _rankings(frame))
+
+
+def _rankings(frame: pd.DataFrame) -> Values:
+    return as_rankings(frame[list(_LABELS)].to_numpy(dtype=np.float64), complete=True)
 
 
 def _divided(survey: _Survey, seed: list[int]) -> tuple[dict[str, float], Values]:
@@ -159,31 +170,32 @@ def _importance(drawn: Values) -> pd.DataFrame:
     return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
-def _consensus(frame: pd.DataFrame, ranks: Values) -> pd.DataFrame:
-    groups = {"all": np.ones(len(frame), dtype=bool)}
-    groups |= {name: (frame["degree"] == at).to_numpy() for at, name in enumerate(_DEGREES)}
+def _consensus(everyone: pd.DataFrame, complete: pd.DataFrame) -> pd.DataFrame:
+    groups = {"all": everyone, "complete": complete}
+    groups |= {name: complete[complete["degree"] == at] for at, name in enumerate(_DEGREES)}
     rows: list[dict[str, Any]] = []
     for name, own in groups.items():
-        if own.any():
-            median = median_ranking(pairwise_probabilities(ranks[own]))
-            row = {"group": name, "rows": int(own.sum()), "median": text_of(median.ranking, _LABELS)}
+        if len(own):
+            median = median_ranking(pairwise_probabilities(_rankings(own)))
+            row = {"group": name, "rows": len(own), "median": text_of(median.ranking, _LABELS)}
             rows.append(row | {"risk": median.loss, "certified": median.certified})
     return pd.DataFrame(rows)
 
 
-def _remarks(tables: dict[str, pd.DataFrame], rows: int) -> tuple[str, ...]:
+def _remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
     ours = tables["risk"].set_index("method")["ours"]
-    best = tables["consensus"].iloc[0]
+    best, complete = (tables["consensus"].iloc[at] for at in (0, 1))
     importance = tables["importance"].head(4)
     first = ", ".join(f"{name} {share:.2f}" for name, share in importance.itertuples(index=False))
     data = (
-        f"{rows} rows in which nothing is missing; the paper has 18,544, of 1973 to 2014. Of its attributes "
-        "occupation, which its trees split first, employment status and household size are not in our "
-        "extract; the birth cohort is the year less the age."
+        f"{complete['rows']} rows in which nothing is missing; the paper has 18,544, of 1973 to 2014. Of its "
+        "attributes occupation, which its trees split first, employment status and household size are not in "
+        "our extract; the birth cohort is the year less the age."
     )
     constant = (
-        f"The best constant ranking of all these rows, {best['median']}, has risk {best['risk']:.3f}: what "
-        "can be reached without any attribute, and the figure to hold the others against."
+        f"The best constant ranking, {best['median']}, has risk {best['risk']:.3f} on all {best['rows']} "
+        f"rows of the extract, and {complete['risk']:.3f} on those: what can be reached without any "
+        "attribute, and the figure to hold the others against."
     )
     gains = (
         f"CRIT (depth {_DEPTH}, at least {_LEAF} rows a leaf; the paper does not tell its own) has a risk "

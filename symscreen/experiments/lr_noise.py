@@ -79,7 +79,7 @@ def _honest_forest(seed: int, trees: int) -> Any:
     return HonestForest(base="breiman", n_estimators=trees, random_state=seed)
 
 
-LEARNERS = ("shallow trees", "full trees", "forests", "honest forests")
+LEARNERS = ("shallow", "full", "forests", "honest")
 
 
 def _learners(trees: int) -> Mapping[str, Learner]:
@@ -105,10 +105,11 @@ def run(settings: Settings) -> Outcome:
     Returns
     -------
     Outcome
-        ``summary``: by figure, family, operator and learner the mean coefficient over all sets, and its mean
-        ratio to β. ``sets``: the same for every set, with α and β, of rank vectors and of order lists.
-        ``published_sets``, where data are given: whether the published Mallows sets follow that model in the
-        distance of rank vectors, or of order lists. A picture for each figure and family.
+        ``beside``: by figure, family and operator the mean coefficient of each learner (shallow trees, full
+        trees, forests, honest forests), and β. ``summary``: the same one by one, with the coefficient of
+        order lists and the mean ratio to β. ``sets``: for every set, with α and β, of rank vectors and of
+        order lists. ``published_sets``, where data are given: whether the published Mallows sets follow that
+        model in the distance of rank vectors, or of order lists. A picture for each figure and family.
     """
     from threadpoolctl import threadpool_limits
 
@@ -130,7 +131,7 @@ def run(settings: Settings) -> Outcome:
             rows += [_cell(family, noisy) | {"learner": name} | asdict(one) for name, one in found.items()]
             settings.step(done + 1, total)
     sets = pd.DataFrame(rows)
-    tables = {"summary": _summary(sets), "sets": sets}
+    tables = {"beside": _beside(sets), "summary": _summary(sets), "sets": sets}
     if settings.data is not None:
         tables["published_sets"] = published_sets(settings.data)
     pictures = {
@@ -160,6 +161,14 @@ def _cell(family: str, noisy: NoisySet) -> dict[str, Any]:
         "beta": noisy.beta,
         "order_list_beta": noisy.order_list_beta,
     }
+
+
+def _beside(sets: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for key, own in sets.groupby(["figure", "family", "operator"], sort=False):
+        row = dict(zip(("figure", "family", "operator"), key, strict=True)) | {"beta": own["beta"].mean()}
+        rows.append(row | {name: own.loc[own["learner"] == name, "tau"].mean() for name in LEARNERS})
+    return pd.DataFrame(rows)
 
 
 def _summary(sets: pd.DataFrame) -> pd.DataFrame:
