@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -57,8 +58,6 @@ def evaluate(
       symscreen evaluate ranking.csv --truth "2*x1**3 + 5*x3" --picture curves.png
       symscreen evaluate ranking.csv --truth "x1 - cos(x2)/x1" --criterion exact
     """
-    from pathlib import Path
-
     from symscreen import evaluation
     from symscreen.export import check_free, write_whole
     from symscreen.grammar import load_grammar
@@ -109,6 +108,12 @@ def evaluate(
 @click.option(
     "--jobs", metavar="N", type=click.IntRange(min=1), help="Threads; the figures do not depend on it."
 )
+@click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="A folder with data that symscreen does not ship, for experiments that read some.",
+)
 @click.option("--out", metavar="DIR", help="Write tables as CSV and pictures as PNG into a folder.")
 @click.option("--force", is_flag=True, help="Write into a folder that is not empty.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -120,9 +125,8 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
       symscreen reproduce
       symscreen reproduce figure5 --quick
       symscreen reproduce strogatz --noise-ratio 0,0.01 --seeds 3 --out results
+      symscreen reproduce lr-benchmarks --data label-ranking
     """
-    from pathlib import Path
-
     from symscreen.experiments import Settings, check_settings
     from symscreen.experiments.registry import EXPERIMENTS
     from symscreen.report.outcome import check_folder, show_experiments, show_outcome, write_outcome

@@ -125,7 +125,8 @@ def test_reproduce_lists_its_experiments(run):
     status, out, _ = run("reproduce")
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
-    for name in ("figure4", "table1", "figure5", "figure6", "table3", "strogatz"):
+    for name in ("figure4", "table1", "figure5", "figure6", "table3", "strogatz",
+                 "lr-noise", "lr-benchmarks", "rmr-simulated", "gss"):  # fmt: skip
         assert name in out
 
 
@@ -176,6 +177,9 @@ def test_an_experiment_is_printed_and_written(run, tmp_path):
         (["figure4", "--noise-ratio", "0.1"], "no use for --noise-ratio"),
         (["figure4", "--noise-ratio", "-1"], "at least 0"),
         (["figure4", "--noise-ratio", "nan"], "at least 0"),
+        (["figure4", "--data", "."], "no use for --data"),
+        (["gss"], "gss needs --data DIR, a folder with gss_job_rankings.csv"),
+        (["gss", "--data", "no/such/folder"], "no such folder"),
         (["figure4", "--seeds", "0"], "--seeds"),
         (["figure4", "--seed", "-1"], "--seed"),
         (["figure4", "--out", "no/such/folder"], "no folder"),

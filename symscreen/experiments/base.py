@@ -10,6 +10,7 @@ from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     import pandas as pd
     from matplotlib.figure import Figure
@@ -38,6 +39,8 @@ class Settings:
         response.
     jobs : int, optional
         Threads; by default all cores. The figures do not depend on it, the seconds do.
+    data : Path, optional
+        A folder with data that symscreen does not ship, where an experiment reads some.
     progress : callable, optional
         Called with (steps done, steps in all).
     """
@@ -47,6 +50,7 @@ class Settings:
     repeats: int | None = None
     noise_ratios: tuple[float, ...] | None = None
     jobs: int | None = None
+    data: Path | None = None
     progress: Progress | None = None
 
     def step(self, done: int, total: int) -> None:
@@ -91,7 +95,9 @@ class Experiment:
     extras : tuple of str
         The package's extras that it needs, such as ``"bart"``.
     takes : tuple of str
-        Which of ``repeats`` and ``noise_ratios`` it heeds.
+        Which of ``repeats``, ``noise_ratios`` and ``data`` it heeds.
+    needs : str
+        What the folder of data must hold, for an experiment that has nothing to do without it.
     """
 
     name: str
@@ -100,6 +106,7 @@ class Experiment:
     run: Callable[[Settings], Outcome]
     extras: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
+    needs: str = ""
 
 
 def check_settings(experiment: Experiment, settings: Settings) -> None:
@@ -115,15 +122,20 @@ def check_settings(experiment: Experiment, settings: Settings) -> None:
     Raises
     ------
     OptionError
-        If a setting would have no effect, or an extra is not installed.
+        If a setting would have no effect, the folder of data is missing, or an extra is not installed.
     """
     options = {
         "repeats": ("--seeds", settings.repeats),
         "noise_ratios": ("--noise-ratio", settings.noise_ratios),
+        "data": ("--data", settings.data),
     }
     for name, (option, value) in options.items():
         if value is not None and name not in experiment.takes:
             raise OptionError(f"{experiment.name} has no use for {option}; leave it out")
+    if experiment.needs and settings.data is None:
+        raise OptionError(f"{experiment.name} needs --data DIR, a folder with {experiment.needs}")
+    if settings.data is not None and not settings.data.is_dir():
+        raise OptionError(f"--data {settings.data}: there is no such folder")
     for extra in experiment.extras:
         if find_spec(_MODULES[extra]) is None:
             raise OptionError(

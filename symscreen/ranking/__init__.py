@@ -11,7 +11,12 @@ them:
 - consensus: `median_ranking`, `kemeny_median`, `copeland`, `borda`, and the `projection` onto
   the transitive set T′;
 - ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `tree_text` and `draw_tree`,
-  `ConsensusRankingForest`.
+  `ConsensusRankingForest`;
+- label ranking by regression: `RankingEnsemble`, the default, which blends what follows and more;
+  `PairwiseRanker` and `BradleyTerryRanker`, which read incomplete and partial rankings; `LabelwiseRegressor`,
+  `BreimanTree`, `LevelSplitsTree` and `HonestForest` for complete ones.
+
+Rankings whose truth is known are drawn by `symscreen.ranking.generators`.
 """
 
 from symscreen.label_ranking import (
@@ -23,6 +28,7 @@ from symscreen.label_ranking import (
     read_rankings,
     text_of,
 )
+from symscreen.ranking.bradley_terry import BradleyTerryRanker
 from symscreen.ranking.consensus import Median, borda, copeland, median_ranking
 from symscreen.ranking.distances import (
     d2,
@@ -35,7 +41,9 @@ from symscreen.ranking.distances import (
 )
 from symscreen.ranking.drawn_tree import draw_tree, tree_text
 from symscreen.ranking.forest import ConsensusRankingForest
+from symscreen.ranking.honest import BreimanTree, HonestForest, LevelSplitsTree
 from symscreen.ranking.kemeny import kemeny_median
+from symscreen.ranking.labelwise import LabelwiseRegressor
 from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import (
     PairwiseProbabilities,
@@ -47,16 +55,25 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.pairwise_ranker import PairwiseRanker
+from symscreen.ranking.stack import RankingEnsemble
 from symscreen.ranking.transitive_set import Projection, projection
 from symscreen.ranking.tree import ConsensusRankingTree
 
 __all__ = [
+    "BradleyTerryRanker",
+    "BreimanTree",
     "ConsensusRankingForest",
     "ConsensusRankingTree",
+    "HonestForest",
     "KemenyNeighbors",
+    "LabelwiseRegressor",
+    "LevelSplitsTree",
     "Median",
     "PairwiseProbabilities",
+    "PairwiseRanker",
     "Projection",
+    "RankingEnsemble",
     "Rankings",
     "as_rankings",
     "borda",

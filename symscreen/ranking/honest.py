@@ -1,0 +1,333 @@
+"""Trees and honest forests on the positions of labels (Fotakis et al., Algorithms 3 to 5, 9 and 10)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.errors import OptionError, nearest
+from symscreen.ranking.label_ranker import LabelRanker, fresh_seeds, ranks_of_positions
+from symscreen.ranking.labelwise import canonical
+from symscreen.ranking.position_trees import GROWERS
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from symscreen.ranking.position_trees import PositionTree
+
+    Ranks = NDArray[np.float64]
+    Values = NDArray[np.float64]
+
+__all__ = ["BreimanTree", "HonestForest", "LevelSplitsTree"]
+
+
+class _PositionRanker(LabelRanker):
+    """Average the position trees of each label, and sort."""
+
+    trees_: list[list[PositionTree]]
+
+    def decision_function(self, X: Any) -> Values:  # noqa: N803
+        """Predict the canonical positions.
+
+        Parameters
+        ----------
+        X : array-like, shape (m, d)
+            Features.
+
+        Returns
+        -------
+        float64 array, shape (m, k)
+            Estimates of σ(i)/k: what is smallest is preferred.
+        """
+        rows = self._rows(X)
+        total = np.zeros((len(rows), self.n_labels_))
+        for trees in self.trees_:
+            total += np.column_stack([tree(rows) for tree in trees])
+        return total / len(self.trees_)
+
+    def predict(self, X: Any) -> Ranks:  # noqa: N803
+        """Predict rankings: labels in ascending order of their predicted positions.
+
+        Parameters
+        ----------
+        X : array-like, shape (m, d)
+            Features.
+
+        Returns
+        -------
+        float64 array, shape (m, k)
+            Ranks 1 to k; of labels predicted alike the one with the smaller index comes first.
+        """
+        return ranks_of_positions(self.decision_function(X))
+
+    def _grow(self, X: Any, y: ArrayLike, base: str, n_trees: int, share: float | None) -> Self:  # noqa: N803
+        """Grow `n_trees` trees for each label, each on a sample of the rows."""
+        _check_limits(self.max_depth, self.min_samples_leaf)
+        learned = self._learned(X, y, complete=True)
+        targets = canonical(learned.ranks)
+        n = len(targets)
+        size = n if share is None else _sample_size(share, n)
+        options = {"honest": self.honest, "max_depth": self.max_depth, "min_leaf": self.min_samples_leaf}
+        self.trees_ = []
+        for seed in fresh_seeds(self.random_state, n_trees):
+            rng = np.random.default_rng(seed)
+            drawn = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
+            rows = learned.rows[drawn]
+            self.trees_.append([GROWERS[base](rows, target, rng, **options) for target in targets[drawn].T])
+        return self
+
+
+class BreimanTree(_PositionRanker):
+    """One tree for the position of each label, by Breiman's criterion (Algorithms 4, 5 and 10).
+
+    Parameters
+    ----------
+    honest : bool
+        Shape each tree by a random half of the rows, value its leaves by the other: a cell that holds at most
+        one row of the second half is not cut, one that holds none has its parent's value.
+    max_depth : int, optional
+        Cut no cell more often than this (log t in the paper); by default trees are fully grown.
+    min_samples_leaf : int
+        Every leaf holds at least so many of the rows that shape the tree.
+    random_state : int, RandomState or None
+        Draws the halves, and breaks ties between features.
+
+    Attributes
+    ----------
+    trees_ : list of one list of k callables
+        From features to the position of a label, canonical (σ(i)/k).
+    n_labels_, n_features_in_ : int
+        k and d.
+
+    Notes
+    -----
+    Rankings must be complete and without ties. The paper's features are binary; thresholds on numeric ones
+    are our extension.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
+    >>> BreimanTree(honest=False).fit(X, y).predict([[0.1], [1.9]]).tolist()
+    [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        honest: bool = True,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.honest = honest
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, d)
+            Features.
+        y : array-like, shape (n, k)
+            Complete rankings without ties.
+
+        Returns
+        -------
+        BreimanTree
+            Itself.
+
+        Raises
+        ------
+        TableError
+            If the rankings are none, incomplete or tied.
+        OptionError
+            If a depth or a size is not positive.
+        """
+        return self._grow(X, y, "breiman", 1, None)
+
+
+class LevelSplitsTree(_PositionRanker):
+    """One tree for the position of each label, all cells of a level cut alike (Algorithms 3, 5 and 9).
+
+    Parameters
+    ----------
+    honest : bool
+        Choose the directions by a random half of the rows; cut and value cells by the other.
+    max_depth : int, optional
+        log t: at most so many levels; by default levels are added until the rows that choose directions have
+        one position in every cell, or no cell can be cut.
+    min_samples_leaf : int
+        A cell is cut where both parts hold at least so many of the rows that value it.
+    random_state : int, RandomState or None
+        Draws the halves; without honesty nothing is random.
+
+    Attributes
+    ----------
+    trees_ : list of one list of k callables
+        From features to the position of a label, canonical (σ(i)/k).
+    n_labels_, n_features_in_ : int
+        k and d.
+
+    Notes
+    -----
+    Rankings must be complete and without ties. The paper's features are binary, and a direction is a feature;
+    on numeric features, our extension, it is a feature with a threshold. Of equally good directions the
+    feature with the smaller index is taken, and its lowest threshold.
+
+    Examples
+    --------
+    >>> X, y = [[0.0], [1.0], [2.0]], [[1, 2, 3], [2, 1, 3], [3, 2, 1]]
+    >>> LevelSplitsTree().fit(X, y).predict([[0.1], [1.9]]).tolist()
+    [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        honest: bool = False,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.honest = honest
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, d)
+            Features.
+        y : array-like, shape (n, k)
+            Complete rankings without ties.
+
+        Returns
+        -------
+        LevelSplitsTree
+            Itself.
+
+        Raises
+        ------
+        TableError
+            If the rankings are none, incomplete or tied.
+        OptionError
+            If a depth or a size is not positive.
+        """
+        return self._grow(X, y, "level", 1, None)
+
+
+class HonestForest(_PositionRanker):
+    """Fully grown honest trees on subsamples, averaged (Fotakis et al., Theorem A.5 and Appendix D).
+
+    Parameters
+    ----------
+    base : {"breiman", "level"}
+        Which trees: those of `BreimanTree` or of `LevelSplitsTree`.
+    n_estimators : int
+        Trees for each label.
+    subsample : float or int
+        s: how many of the n rows each tree is grown on, drawn without replacement; a share of them in (0, 1],
+        or a number.
+    honest : bool
+        False gives the plain forest, whose trees are shaped and valued by the same rows.
+    max_depth : int, optional
+        By default trees are fully grown.
+    min_samples_leaf : int
+        As of the trees.
+    random_state : int, RandomState or None
+        Draws samples and halves.
+
+    Attributes
+    ----------
+    trees_ : list of n_estimators lists of k callables
+        From features to the position of a label, canonical (σ(i)/k). The k trees of a list share their
+        sample of rows, and each draws its own halves.
+    n_labels_, n_features_in_ : int
+        k and d.
+
+    Examples
+    --------
+    >>> X = np.linspace(0.0, 1.0, 40)[:, None]
+    >>> y = np.where(X < 0.5, [1, 2, 3], [3, 2, 1])
+    >>> HonestForest(n_estimators=20).fit(X, y).predict([[0.1], [0.9]]).tolist()
+    [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        base: str = "breiman",
+        *,
+        n_estimators: int = 100,
+        subsample: float = 0.5,
+        honest: bool = True,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.base = base
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.honest = honest
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, d)
+            Features.
+        y : array-like, shape (n, k)
+            Complete rankings without ties.
+
+        Returns
+        -------
+        HonestForest
+            Itself.
+
+        Raises
+        ------
+        TableError
+            If the rankings are none, incomplete or tied.
+        OptionError
+            If the base is unknown, or a number, depth or size is not positive.
+        """
+        if self.base not in GROWERS:
+            raise OptionError(f"base is {self.base!r}{nearest(str(self.base), GROWERS)}")
+        _check_positive("n_estimators", self.n_estimators)
+        return self._grow(X, y, self.base, self.n_estimators, self.subsample)
+
+
+def _check_limits(max_depth: int | None, min_leaf: int) -> None:
+    if max_depth is not None:
+        _check_positive("max_depth", max_depth)
+    _check_positive("min_samples_leaf", min_leaf)
+
+
+def _check_positive(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise OptionError(f"{name} is {value!r}: give a whole number of at least 1")
+
+
+def _sample_size(share: float, n: int) -> int:
+    """Read how many of n rows a tree is grown on."""
+    whole = isinstance(share, (int, np.integer)) and not isinstance(share, bool)
+    if whole and 1 <= share <= n:
+        return int(share)
+    if isinstance(share, float) and 0.0 < share <= 1.0:
+        return max(1, round(share * n))
+    raise OptionError(
+        f"subsample is {share!r}: give a share of the rows in (0, 1], such as 0.5, or a whole number of "
+        f"rows from 1 to {n}"
+    )

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from symscreen.errors import TableError
+from symscreen.experiments import Settings
+from symscreen.experiments.lr_benchmarks import EXPERIMENT, read_set
+from symscreen.experiments.lr_published import PUBLISHED, REAL, SEMI_SYNTHETIC, best_published
+from symscreen.label_ranking import text_of
+from symscreen.ranking.generators import type_a
+
+SETS = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return EXPERIMENT.run(Settings(quick=True))
+
+
+def written(path, made):
+    frame = pd.DataFrame(made.x, columns=[f"A{at}" for at in range(made.x.shape[1])])
+    frame["ranking"] = [text_of(ranks, "abc") for ranks in made.ranks]
+    frame["a"] = "not read"
+    frame.to_csv(path, index=False)
+
+
+def test_both_coefficients_stand_beside_the_published(outcome):
+    figures = outcome.tables["figures"]
+    assert figures.groupby("set", sort=False)["learner"].agg(list).to_dict() == {
+        name: ["RF", "DT", "DTS", "DTT", "ensemble"] for name in ("iris", "wine")
+    }
+    assert (figures["tau"] > 0.7).all()
+    row = figures[(figures["set"] == "wine") & (figures["learner"] == "DT")].iloc[0]
+    assert (row["rows"], row["inputs"], row["labels"], row["published"]) == (178, 13, 3, 0.84)
+    beside = outcome.tables["beside"].set_index("set")
+    assert beside["best_published"].to_dict() == {"iris": 0.97, "wine": 0.95}
+    assert outcome.tables["published"].set_index("set").loc["iris", "LR-RF"] == 0.97
+    assert "Without --data" in outcome.remarks[-1]
+
+
+def test_a_folders_sets_are_read(tmp_path, outcome):
+    written(tmp_path / "wine.txt", type_a(*load_wine(return_X_y=True), digits=3))
+    found = EXPERIMENT.run(Settings(quick=True, data=tmp_path))
+    own, made = (one.tables["figures"] for one in (found, outcome))
+    pd.testing.assert_frame_equal(own, made[made["set"] == "wine"].reset_index(drop=True))
+    assert not any("Without --data" in remark for remark in found.remarks)
+
+
+def test_a_set_is_inputs_then_a_ranking(tmp_path):
+    path = tmp_path / "small.txt"
+    path.write_text("A1,A2,ranking,a,b\n0.5,1,b>a,1,0\n2,3,a>b,0,1\n")
+    data = read_set(path)
+    np.testing.assert_array_equal(data.x, [[0.5, 1.0], [2.0, 3.0]])
+    np.testing.assert_array_equal(data.observed, [[2.0, 1.0], [1.0, 2.0]])
+    path.write_text("ranking,A1\na>b,1\n")
+    with pytest.raises(TableError, match="columns of inputs, then one named 'ranking'"):
+        read_set(path)
+    path.write_text("A1,ranking\nred,a>b\n")
+    with pytest.raises(TableError, match="no numbers"):
+        read_set(path)
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(TableError, match=r"holds none of iris\.txt, wine\.txt"):
+        EXPERIMENT.run(Settings(quick=True, data=tmp_path))
+
+
+def test_published_columns_have_the_known_means():
+    assert (len(SEMI_SYNTHETIC), len(REAL)) == (16, 5)
+    means = {
+        name: np.mean([PUBLISHED[one][name] for one in SEMI_SYNTHETIC]) for name in ("RF", "LR-RF", "BoostLR")
+    }
+    assert means == pytest.approx({"RF": 0.6575, "LR-RF": 0.781, "BoostLR": 0.766}, abs=1e-3)
+    assert np.mean([best_published(name) for name in SEMI_SYNTHETIC]) == pytest.approx(0.806, abs=5e-4)
+
+
+@pytest.mark.parametrize(("name", "load", "rows"), [("iris", load_iris, 3), ("wine", load_wine, 1)])
+def test_published_sets_are_ours_but_for_few_rows(name, load, rows):
+    if not (SETS / f"{name}.txt").is_file():
+        pytest.skip("the label-ranking sets are not beside the checkout (../shared/data/label-ranking)")
+    published, made = read_set(SETS / f"{name}.txt"), type_a(*load(return_X_y=True), digits=3)
+    for column, other in zip(published.x.T, made.x.T, strict=True):
+        assert np.corrcoef(column, other)[0, 1] > 0.99  # two rows of iris differ between its editions
+    assert (published.truth != made.ranks).any(axis=1).sum() == rows
