@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from measured import RESULTS, machine, markdown, number, ours, save, spread
+from measured import RESULTS, machine, markdown, number, ours, ratio_of, save, spread
 from tables import RATIONAL, inputs_for
 
 FEATURES = {100: 1_000_000, 400: 1_000_000, 1000: 1_000_000, 10_000: 100_000, 100_000: 10_000}
@@ -57,11 +57,28 @@ def main() -> None:
                     "wall_us": [1e6 * one["seconds"] / one["features"] for one in those],
                     "sort_us": sort,
                     "against_sort": [own / bare for own, bare in zip(each, sort, strict=True)],
+                    "gain": ratio_of(
+                        [one["seconds"] for one in told[name, 1]], [one["seconds"] for one in those]
+                    ),
+                    "sort_gain": ratio_of(
+                        [one["sort_us"][0] for one in those], [one["sort_us"][1] for one in those]
+                    ),
                     "peak_mb": max(one["peak_mb"] for one in those),
                 }
             )
             print(lines(found["rows"][-1:]), flush=True)
-    head = ("rows", "scored by", "threads", "features", "µs each", "sort, µs", "against the sort", "peak MB")
+    head = (
+        "rows",
+        "scored by",
+        "threads",
+        "features",
+        "µs each",
+        "sort, µs",
+        "against the sort",
+        "faster than with one thread",
+        "the sort",
+        "peak MB",
+    )
     save("million", found, markdown(head, lines(found["rows"])), asked.results)
 
 
@@ -76,6 +93,8 @@ def lines(records: list[dict[str, Any]]) -> list[list[object]]:
             number(min(one["us_each"])),
             number(min(one["sort_us"])),
             spread(one["against_sort"]),
+            spread(one["gain"]) if one["jobs"] > 1 else "",
+            spread(one["sort_gain"]) if one["jobs"] > 1 else "",
             f"{one['peak_mb']:,.0f}",
         ]
         for one in records

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Growth", "grown", "holds_no_pool", "with_best_inputs"]
 
 _HELD = 0.25  # a pool is held twice while it grows, and looked at besides
+_LARGE = 1 << 29  # bytes; what a search computes of a larger pool costs little beside making it
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +116,14 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
 
 
 def holds_no_pool(size: int, rows: int, growth: Growth) -> bool:
-    """Say whether the values of a pool of some size would take much of the memory that is left."""
+    """Say whether the values of a pool of some size are many, or would take much of the memory that is left."""
     if growth.max_bytes is None:
-        return False
-    return size * rows * 8 > _HELD * (growth.max_bytes - growth.beside - resident())
+        return size * rows * 8 > _LARGE
+    return size * rows * 8 > min(_LARGE, _HELD * (growth.max_bytes - growth.beside - resident()))
 
 
 def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
-    if growth.max_bytes is None or len(layers) == 1:
+    if len(layers) == 1:
         return False
     counted = expand(
         table.names,

@@ -46,10 +46,11 @@ def test_options_are_checked_as_in_a_screen(wide):
         symscreen.plan(wide, jobs=0)
 
 
-def test_a_pool_that_would_take_much_of_the_memory_is_not_held_in_a_search(wide, monkeypatch):
+@pytest.mark.parametrize("limit", ["_HELD", "_LARGE"])
+def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide, monkeypatch):
     assert symscreen.plan(wide, search="sieve", **OPTIONS).memory > 0
     expected = symscreen.screen(wide, search="sieve", **OPTIONS)
-    monkeypatch.setattr(growth, "_HELD", 0.0)
+    monkeypatch.setattr(growth, limit, 0)
     assert symscreen.plan(wide, search="sieve", **OPTIONS).memory == 0
     assert symscreen.plan(wide, **OPTIONS).memory > 0  # an exact screen needs it
     kinds = []
