@@ -116,7 +116,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
 
 
 def holds_no_pool(size: int, rows: int, growth: Growth) -> bool:
-    """Say whether the values of a pool of some size are many, or would take much of the memory that is left."""
+    """Say whether the values of a pool of some size are many, or would take much of what memory is left."""
     if growth.max_bytes is None:
         return size * rows * 8 > _LARGE
     return size * rows * 8 > min(_LARGE, _HELD * (growth.max_bytes - growth.beside - resident()))
