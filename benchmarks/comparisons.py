@@ -155,6 +155,18 @@ COMPARISONS = (
         "scikit-learn's mutual_info_regression of 500 columns, 2 jobs: another statistic, to the same end",
         Side("T0 and ξ", {"screener": ["t0", "xi"]}),
     ),
+    _columns(
+        "mrmr",
+        "mrmr",
+        "mRMR's choice of 20 of 500 columns, 2 jobs: another method, to the same end",
+        Side("T0 and ξ", {"screener": ["t0", "xi"]}),
+    ),
+    _columns(
+        "boruta",
+        "boruta",
+        "Boruta's verdict on 200 columns, 2 jobs, up to 50 rounds: another method, to the same end",
+        Side("T0 and ξ", {"screener": ["t0", "xi"]}),
+    ),
 )
 
 # SISSO 3.5 (Fortran, -O3, 2 MPI ranks) built 1,037,940 features of + − × ÷, rung 2, at n = 400, and screened

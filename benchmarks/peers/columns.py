@@ -1,4 +1,4 @@
-"""Dependence of a response on each column of a matrix: scipy's, scikit-learn's and tsfresh's functions.
+"""Dependence of a response on each column of a matrix, by functions of scipy, scikit-learn, tsfresh, mRMR, Boruta.
 
 Run as ``python columns.py NAME TABLE.npz``. The columns are products of two inputs, so many drawn at random;
 making them is not timed.
@@ -26,6 +26,8 @@ COLUMNS = {
     "chatterjee-at-once": 5000,
     "mutual-information": 500,
     "tsfresh": 1000,
+    "mrmr": 500,
+    "boruta": 200,
 }
 
 
@@ -68,12 +70,34 @@ def tsfresh(z: Values, y: Values) -> int:
     )
 
 
+def mrmr(z: Values, y: Values) -> int:
+    """Choose twenty columns of much relevance and little redundancy."""
+    import pandas as pd
+    from mrmr import mrmr_regression
+
+    frame = pd.DataFrame(z, columns=[f"z{place}" for place in range(z.shape[1])])
+    mrmr_regression(X=frame, y=pd.Series(y), K=min(20, z.shape[1]), n_jobs=2, show_progress=False)
+    return z.shape[1]
+
+
+def boruta(z: Values, y: Values) -> int:
+    """Let Boruta confirm or reject each column, in up to fifty rounds."""
+    from boruta import BorutaPy
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(n_jobs=2, max_depth=5, random_state=0)
+    BorutaPy(forest, n_estimators="auto", max_iter=50, random_state=0).fit(z, y)
+    return z.shape[1]
+
+
 WORK: dict[str, Callable[[Values, Values], int]] = {
     "kendall": kendall,
     "chatterjee": chatterjee,
     "chatterjee-at-once": chatterjee_at_once,
     "mutual-information": mutual_information,
     "tsfresh": tsfresh,
+    "mrmr": mrmr,
+    "boruta": boruta,
 }
 
 
@@ -89,8 +113,9 @@ def main() -> None:
     start = time.perf_counter()
     features = WORK[name](z, y)
     seconds = time.perf_counter() - start
-    threads = 2 if name in {"mutual-information", "tsfresh"} else 1
-    tell(seconds, features, "scipy", "scikit-learn", "tsfresh", "numpy", threads=threads)
+    threads = 2 if name in {"mutual-information", "tsfresh", "mrmr", "boruta"} else 1
+    known = ("scipy", "scikit-learn", "tsfresh", "mrmr-selection", "boruta", "numpy")
+    tell(seconds, features, *known, threads=threads)
 
 
 if __name__ == "__main__":
