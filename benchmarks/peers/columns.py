@@ -1,4 +1,4 @@
-"""Dependence of a response on each column of a matrix, by functions of scipy, scikit-learn, tsfresh, mRMR, Boruta.
+"""Dependence of a response on each column of a matrix: scipy, scikit-learn, tsfresh, mRMR and Boruta.
 
 Run as ``python columns.py NAME TABLE.npz``. The columns are products of two inputs, so many drawn at random;
 making them is not timed.

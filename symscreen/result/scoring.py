@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features, together
-from symscreen.statistics.room import Room
+from symscreen.statistics.room import Rooms
 from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Scorer:
         The lists.
     bars : tuple of float
         For each list the loss above which no feature can be among the best; empty where that is not known.
+    rooms : Rooms
+        Where threads compute and order blocks.
     """
 
     space: Space
@@ -97,6 +99,7 @@ class Scorer:
     sign: Sign
     keeps: tuple[Keep, ...]
     bars: tuple[float, ...] = ()
+    rooms: Rooms = field(default_factory=Rooms, repr=False)
 
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
@@ -104,7 +107,7 @@ class Scorer:
         waiting: list[list[_Good]] = [[] for _ in self.keeps]
         scored = 0
         lost: dict[Fate, int] = {}
-        room = Room()
+        room = self.rooms.own()
         for block in self.space.blocks(*chunk, room):
             for fate, count in block.lost.items():
                 lost[fate] = lost.get(fate, 0) + count

@@ -24,6 +24,8 @@ __all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_marg
 
 _CHUNK_VALUES = 1 << 23
 _LARGEST_CHUNK = 1 << 14
+_FEWEST_CHUNKS = 16  # where they are not too small, so that all threads have work
+_SMALLEST_CHUNK_VALUES = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
     lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
     scored = 0
     lost: dict[Fate, int] = {}
-    for chunks in _stages(scorer.space.chunks(chunk_size)):
+    for chunks in _stages(_chunks(scorer.space, chunk_size)):
         for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
             for place, keep in enumerate(scorer.keeps):
                 lists[place].append(outcome.kept[place])
@@ -94,6 +96,12 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
         bars = (bar_of(parts[0], keep.limit) for parts, keep in zip(lists, scorer.keeps, strict=True))
         scorer = replace(scorer, bars=tuple(bars))
     return Streamed(tuple(map(joined, lists)), scored, lost)
+
+
+def _chunks(space: Space, largest: int) -> list[Chunk]:
+    """Cut a space into tasks; a small one, or what a search left of one, finer than asked."""
+    smallest = _SMALLEST_CHUNK_VALUES // max(1, space.rows)
+    return space.chunks(max(1, min(largest, max(smallest, space.size // _FEWEST_CHUNKS))))
 
 
 def _stages(chunks: list[Chunk]) -> Iterator[list[Chunk]]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Glanced", "glance", "glance_at", "most_columns"]
 
-_TASK = 1 << 15  # candidates a task
+_TASK = 1 << 15  # candidates a task, of all
+_FEW = 1 << 12  # of those that are left, at many more rows
 _POOL_BYTES = 1 << 26  # up to which the whole pool is held at the rows of a look
 _PART_BYTES = 1 << 24  # of the members of a pool that are computed as they are needed
 
@@ -72,7 +73,7 @@ def glance_at(space: Space, numbers: Numbers, look: Look, backend: Backend) -> V
         backend.
     """
     told = np.zeros(len(numbers))
-    slices = [(start, min(start + _TASK, len(numbers))) for start in range(0, len(numbers), _TASK)]
+    slices = [(start, min(start + _FEW, len(numbers))) for start in range(0, len(numbers), _FEW)]
     for rows in look.rows:
         seer = _seer(space, rows, look)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Room"]
+__all__ = ["Room", "Rooms"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,3 +69,28 @@ class Room:
             self.held[name] = np.empty(size, dtype=np.uint8)
         self.given[name] = self.held[name][:size].view(dtype).reshape(shape)
         return self.given[name]
+
+
+class Rooms:
+    """A room for each thread that asks; it goes when the thread ends, or when these do.
+
+    Examples
+    --------
+    >>> rooms = Rooms()
+    >>> rooms.own() is rooms.own()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._local = local()
+
+    def own(self) -> Room:
+        """Return the room of the thread that asks."""
+        if not hasattr(self._local, "room"):
+            self._local.room = Room()
+        room: Room = self._local.room
+        return room
+
+    def __reduce__(self) -> tuple[type[Rooms], tuple[()]]:
+        """Go empty to another process."""
+        return Rooms, ()

@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.compiled import kernel
 from symscreen.statistics.correlation import correlations
+from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.statistics.order import Ordered
+
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.int32]
+    Values = NDArray[np.float64]
+    Weights = NDArray[np.uint64]
 
 __all__ = ["affine_signatures", "rank_signatures"]
 
@@ -48,11 +55,28 @@ def rank_signatures(ordered: Ordered, *, mirrored: bool) -> NDArray[np.uint64]:
         Equal for equal ranks; for others equal with probability near 2⁻⁶⁰, for it is a random linear form
         of the ranks modulo 2⁶⁴.
     """
-    n = ordered.values.shape[1]
-    weights = _weights(n, 0)
-    centred = (ordered.doubled_ranks.astype(np.int64) - (n + 1)).astype(np.uint64)
-    signatures = (centred * weights).sum(axis=1, dtype=np.uint64)
-    return np.minimum(signatures, ~signatures + np.uint64(1)) if mirrored else np.asarray(signatures)
+    weights = _weights(ordered.values.shape[1], 0)
+    signatures = np.empty(len(ordered.values), dtype=np.uint64)
+    _sum_up(ordered.order, ordered.values, ordered.tied, weights, signatures)
+    return np.minimum(signatures, ~signatures + np.uint64(1)) if mirrored else signatures
+
+
+@kernel
+def _sum_up(order: Rows, values: Values, tied: Flags, weights: Weights, signatures: Weights) -> None:
+    """Add up, modulo 2⁶⁴, the weights of the rows times twice their ranks less n + 1."""
+    m, n = order.shape
+    doubled = np.empty(n, dtype=np.int32)
+    for f in range(m):
+        rows = order[f]
+        total = np.uint64(0)
+        if tied[f]:
+            rank(rows, values[f], doubled)
+            for i in range(n):
+                total += weights[i] * np.uint64(np.int64(doubled[i]) - (n + 1))
+        else:
+            for k in range(n):
+                total += weights[np.uint32(rows[k])] * np.uint64(np.int64(2 * k + 1 - n))
+        signatures[f] = total
 
 
 def affine_signatures(values: NDArray[np.float64], *, mirrored: bool) -> NDArray[np.uint64]:

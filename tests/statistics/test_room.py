@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from copy import copy
+from threading import Thread
+
 import numpy as np
 
 from symscreen.statistics.order import order_features
-from symscreen.statistics.room import Room
+from symscreen.statistics.room import Room, Rooms
 
 
 def test_an_array_has_the_shape_and_kind_asked_for():
@@ -31,3 +34,20 @@ def test_blocks_in_one_room_are_what_they_are_alone(rng):
         again, alone = order_features(values, room), order_features(values)
         for name in ("order", "doubled_ranks", "tied"):
             assert np.array_equal(getattr(again, name), getattr(alone, name))
+
+
+def test_each_thread_has_a_room_of_its_own():
+    rooms, found = Rooms(), []
+    threads = [Thread(target=lambda: found.append(rooms.own())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(room) for room in [*found, rooms.own()]}) == 3
+    assert rooms.own() is rooms.own()
+
+
+def test_rooms_go_empty_to_another_process():
+    rooms = Rooms()
+    rooms.own().empty("keys", (1000,), np.int64)
+    assert not copy(rooms).own().held
