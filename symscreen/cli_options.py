@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fit_options",
     "plan_options",
+    "ranking_option",
     "read_counts",
     "read_ratios",
     "read_top",
@@ -98,6 +99,14 @@ _SPACE: tuple[Callable[..., Any], ...] = (
     click.option("--quiet", is_flag=True, help="No progress and no notices."),
 )
 # fmt: on
+
+
+def ranking_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb a response that is a ranking."""
+    meaning = (
+        "The response is a ranking: a column of texts such as a>b=c, or the columns of ranks (or scores)."
+    )
+    return click.option("--ranking", metavar="COL|A,B,…", callback=split_names, help=meaning)(function)
 
 
 def space_options(function: Callable[..., None]) -> Callable[..., None]:
