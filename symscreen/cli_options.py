@@ -45,6 +45,16 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
     return tuple(names)
 
 
+def refuse_ranking(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Refuse a response that is a ranking, where it was given."""
+    del parameter
+    if text is not None:
+        raise OptionError(
+            f"{ctx.info_name} needs a numeric response, and --ranking {text} is a ranking: only screen and "
+            "plan take one"
+        )
+
+
 def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int | str:
     """Read a whole number, or ``all``."""
     del ctx, parameter
@@ -193,6 +203,7 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it."),
     click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply."),
     click.option("--force", is_flag=True, help="Overwrite existing output."),
+    click.option("--ranking", hidden=True, expose_value=False, callback=refuse_ranking),
 )
 # fmt: on
 

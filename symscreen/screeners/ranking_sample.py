@@ -32,16 +32,23 @@ def sample_of(columns: Values, response: RankingResponse) -> Sample:
     Returns
     -------
     Sample
-        All rows weigh the same.
+        All rows weigh the same; pairs stand in an order that the names of labels do not decide.
     """
     ranks = response.ranks
-    signs = pair_signs(ranks)
-    incomplete = np.isnan(ranks).any()
-    shown = pairs_shown(ranks) if incomplete else np.empty((0, signs.shape[1]), dtype=np.bool_)
-    q = columns.shape[1]
-    return Sample(
-        np.ascontiguousarray(columns.T), np.zeros(q, dtype=np.int64), signs, shown, np.ones(len(signs))
-    )
+    signs, shown = pair_signs(ranks), pairs_shown(ranks)
+    order = _by_content(signs, shown)
+    signs, shown = np.ascontiguousarray(signs[:, order]), np.ascontiguousarray(shown[:, order])
+    if shown.all():
+        shown = shown[:0]
+    categories = np.zeros(columns.shape[1], dtype=np.int64)
+    return Sample(np.ascontiguousarray(columns.T), categories, signs, shown, np.ones(len(signs)))
+
+
+def _by_content(signs: NDArray[np.int8], shown: NDArray[np.bool_]) -> list[int]:
+    """Order pairs by what rows say of them, whichever label comes first: sums do not follow names then."""
+    first = np.take_along_axis(signs, np.argmax(signs != 0, axis=0)[None], axis=0)
+    content = np.ascontiguousarray((signs * first).T), np.ascontiguousarray(shown.T)
+    return sorted(range(signs.shape[1]), key=lambda pair: [each[pair].tobytes() for each in content])
 
 
 def dispersion_of(sample: Sample) -> float:
