@@ -20,7 +20,8 @@ the rows nor the names of the labels change a bit.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -62,22 +63,10 @@ def pair_metric(ordered: Ordered, response: RankingResponse) -> NDArray[np.float
         In [0, Δ]: Δ where a feature orders the rows as every pair does, or as its reverse does. The same for
         mirrored ranks.
     """
-    pairs = response.pairs
-    whole = int(np.searchsorted(pairs.counted, response.n))  # pairs from here on count in all rows
-    room = np.zeros((4, _padded(whole)), dtype=np.int32 if response.n <= _FEW_ROWS else np.int64)
+    counted, parted = response.pairs.counted, _parted(response)
+    room = np.zeros((4, parted.part.shape[1]), dtype=parted.part.dtype)
     out = np.empty(len(ordered.order))
-    _kernel(
-        ordered.order,
-        ordered.values,
-        ordered.tied,
-        pairs.signs[whole:],
-        _by_row(pairs.signs[:whole], room.dtype),
-        pairs.counted,
-        pairs.signs[:whole].sum(axis=1, dtype=np.int64),
-        _factors(pairs.counted),
-        room,
-        out,
-    )
+    _kernel(ordered.order, ordered.values, ordered.tied, *parted, counted, _factors(counted), room, out)
     return out
 
 
@@ -107,16 +96,21 @@ def _factors(counted: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(2.0 / ((counted - 1.0) * float(counted.sum())))
 
 
-def _padded(pairs: int) -> int:
-    return -(-pairs // LANES) * LANES
+class _Parted(NamedTuple):
+    """The signs of pairs that count in all rows, and of the others."""
+
+    whole: Signs  # (W, n)
+    part: Counts  # (n, U): filled up to whole lanes with pairs for which no row counts
+    totals: Whole  # (P − W,): the sums of signs over rows
 
 
-def _by_row(signs: Signs, kind: np.dtype[np.signedinteger]) -> Counts:
-    """Turn pairs by rows into rows by pairs, filled up to whole lanes with pairs for which no row counts."""
-    count, n = signs.shape
-    rows = np.zeros((n, _padded(count)), dtype=kind)
-    rows[:, :count] = signs.T
-    return rows
+@lru_cache(maxsize=4)  # the same for every block of features
+def _parted(response: RankingResponse) -> _Parted:
+    signs, n = response.pairs.signs, response.n
+    count = int(np.searchsorted(response.pairs.counted, n))
+    part = np.zeros((n, -(-count // LANES) * LANES), dtype=np.int32 if n <= _FEW_ROWS else np.int64)
+    part[:, :count] = signs[:count].T
+    return _Parted(signs[count:], part, signs[:count].sum(axis=1, dtype=np.int64))
 
 
 @kernel
@@ -126,8 +120,8 @@ def _kernel(
     tied: Flags,
     whole: Signs,
     part: Counts,
-    counted: Whole,
     totals: Whole,
+    counted: Whole,
     factors: Values,
     room: Counts,
     out: Values,
