@@ -14,6 +14,7 @@ from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
     fit_options,
     plan_options,
+    ranking_option,
     read_top,
     screener_options,
     search_options,
@@ -98,6 +99,7 @@ def command() -> None:
 
 @command.command()
 @click.argument("data")
+@ranking_option
 @space_options
 @screener_options
 @click.option(
@@ -137,6 +139,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --ranking preference --screener t0,crit
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -160,6 +163,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
 
 @command.command()
 @click.argument("data")
+@ranking_option
 @space_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "fit_options",
     "plan_options",
+    "ranking_option",
     "read_counts",
     "read_ratios",
     "read_top",
@@ -42,6 +43,16 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
         place = match.end()
     return tuple(names)
+
+
+def refuse_ranking(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Refuse a response that is a ranking, where it was given."""
+    del parameter
+    if text is not None:
+        raise OptionError(
+            f"{ctx.info_name} needs a numeric response, and --ranking {text} is a ranking: only screen and "
+            "plan take one"
+        )
 
 
 def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int | str:
@@ -98,6 +109,14 @@ _SPACE: tuple[Callable[..., Any], ...] = (
     click.option("--quiet", is_flag=True, help="No progress and no notices."),
 )
 # fmt: on
+
+
+def ranking_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb a response that is a ranking."""
+    meaning = (
+        "The response is a ranking: a column of texts such as a>b=c, or the columns of ranks (or scores)."
+    )
+    return click.option("--ranking", metavar="COL|A,B,…", callback=split_names, help=meaning)(function)
 
 
 def space_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -184,6 +203,7 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it."),
     click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply."),
     click.option("--force", is_flag=True, help="Overwrite existing output."),
+    click.option("--ranking", hidden=True, expose_value=False, callback=refuse_ranking),
 )
 # fmt: on
 

@@ -165,7 +165,7 @@ def _fitted(table: Table, job: FitJob) -> FitResult:
         notices.append("the coefficients are as fitted: the data do not allow simple numbers for all")
     terms, front_table, rival_table = fit_tables(
         found,
-        choosing.response,
+        choosing.numeric,
         formula,
         estimates,
         chosen=chosen,
@@ -222,7 +222,7 @@ def _chosen(
 ) -> Candidate:
     """Choose among the models whose coefficients these rows determine, as they do of the mean."""
     while True:
-        one = preferred(candidates) if errors is None else _of_size(candidates, errors, table.response)
+        one = preferred(candidates) if errors is None else _of_size(candidates, errors, table.numeric)
         if determined(terms_on([found.terms.expressions[place] for place in one.members], table)):
             return one
         candidates = [other for other in candidates if other is not one]
@@ -249,7 +249,7 @@ def _with_chosen(shown: Sequence[Candidate], chosen: Candidate) -> list[Candidat
 
 def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     effort = Effort(terms=min(job.terms, 4))
-    data = Data(columns_of(table), table.response)
+    data = Data(columns_of(table), table.numeric)
     if job.ibart:
         found = _after_lasso(table, job, data, effort)
     else:
@@ -264,13 +264,13 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
         fours = [one.members for one in ranked if len(one.members) == 4 and set(one.members) <= set(place_of)]
         longer = models_on_paths(
             terms.values,
-            table.response.values,
+            table.numeric.values,
             terms.complexity,
             least=5,
             most=most,
             starts=[tuple(place_of[place] for place in members) for members in fours[:_STARTS]],
         )
-        rounding = rounding_share(table.response)
+        rounding = rounding_share(table.numeric)
         more = {
             tuple(places[list(members)].tolist()): 0.0 if share <= rounding else share
             for members, share in longer.items()
@@ -369,7 +369,7 @@ def _squares(inside: Table, table: Table, job: FitJob, criterion: Criterion) -> 
         if model is not None:
             terms = [found.terms.expressions[place] for place in model.members]
             formula, _, _ = estimated(terms, inside, job.level, snap=False)
-            squares[size] = (predicted(formula, table) - table.response.values) ** 2
+            squares[size] = (predicted(formula, table) - table.numeric.values) ** 2
     return squares
 
 

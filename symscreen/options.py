@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex, get_args
 
 from symscreen.errors import OptionError, nearest
 from symscreen.grammar import load_grammar
-from symscreen.screeners import JointScreener, Screener, leaders_of, screeners_asked
+from symscreen.screeners import JointScreener, Screener, leaders_of, require_accepting, screeners_asked
 from symscreen.search import EXACT, Mode, Search
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from symscreen.grammar import Grammar, Layer
+    from symscreen.response import Kind
     from symscreen.screeners import AnyScreener
 
     Names = str | Sequence[str]
@@ -26,6 +27,7 @@ __all__ = [
     "PRESCREEN",
     "at_least_1",
     "check_capacity",
+    "check_ranking",
     "check_sign",
     "formula_texts",
     "idle_rules",
@@ -43,7 +45,7 @@ __all__ = [
 PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
 _SHARE_OF_MEMORY = 0.8
 _RISK = 1e-6
-_CUT = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
+_CUT = {"numeric": "t0,xi", "ranking": "t0"}  # T0 alone would cut what turns, such as exp(a) - exp(b)
 _SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
 
@@ -197,18 +199,24 @@ def idle_rules(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) 
 
 
 def read_cutters(
-    cut: str | Sequence[str | AnyScreener] | None, keep: object, shorthand: Mapping[str, object]
+    cut: str | Sequence[str | AnyScreener] | None,
+    keep: object,
+    shorthand: Mapping[str, object],
+    kind: Kind = "numeric",
 ) -> tuple[AnyScreener, ...]:
     """Read who cuts between layers.
 
     Parameters
     ----------
     cut : str, sequence or None
-        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given, else for no cuts.
+        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given (against a ranking
+        T0 alone), else for no cuts.
     keep : object
         How many stay, if it is not None.
     shorthand : mapping
         Settings; those that no cutting screener has are left for others.
+    kind : {"numeric", "ranking"}
+        What the response is.
 
     Returns
     -------
@@ -217,11 +225,13 @@ def read_cutters(
     Raises
     ------
     OptionError
-        If column screeners are to cut and nobody says how many they keep, or a joint one selects nothing.
+        If column screeners are to cut and nobody says how many they keep, a joint one selects nothing, or one
+        does not take the response.
     """
     if cut is None and keep is None:
         return ()
-    cutters = screeners_asked(_CUT if cut is None else cut, shorthand, partly=True)
+    cutters = screeners_asked(_CUT[kind] if cut is None else cut, shorthand, partly=True)
+    require_accepting(cutters, kind)
     if keep is None and any(isinstance(one, Screener) for one in cutters):
         names = ", ".join(one.name for one in cutters if isinstance(one, Screener))
         raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
@@ -310,6 +320,35 @@ def read_search(
     if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
         raise OptionError(f"risk is {risk!r}; give a probability between 0 and 1, such as 1e-6")
     return Search("race", float(risk))
+
+
+def check_ranking(sign: str, mode: str, rounds: int) -> None:
+    """Refuse what has no meaning where the response is a ranking.
+
+    Parameters
+    ----------
+    sign, mode, rounds
+        The options `sign`, `search` and `rounds` of a screen.
+
+    Raises
+    ------
+    OptionError
+        If the sign is positive, some features would be dropped early, or there is more than one round.
+    """
+    if sign == "positive":
+        raise OptionError(
+            "--sign positive has no meaning with --ranking: a feature does not rise or fall with an order; "
+            "leave it out"
+        )
+    if mode != "exact":
+        raise OptionError(
+            f"--search {mode} has no bound for a ranking, only for a numeric response: use --search exact"
+        )
+    if rounds > 1:
+        raise OptionError(
+            f"--rounds {rounds} needs a numeric response, of which a model leaves something; a ranking is "
+            "screened in one round"
+        )
 
 
 def read_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[Layer, ...], ...]:

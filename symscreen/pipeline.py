@@ -12,6 +12,7 @@ from symscreen.options import (
     PRESCREEN,
     at_least_1,
     check_capacity,
+    check_ranking,
     check_sign,
     formula_texts,
     idle_rules,
@@ -23,11 +24,12 @@ from symscreen.options import (
     read_search,
 )
 from symscreen.planning import planned
-from symscreen.result import Request, ScreenResult, chunk_size_for, ranking, run_record
+from symscreen.result import Request, ScreenResult, chunk_size_for, run_record
+from symscreen.result import ranking as ranking_of
 from symscreen.rounds import Job, growth_of, record_of, rounds_of
-from symscreen.screeners import JointScreener, screeners_asked
+from symscreen.screeners import JointScreener, require_accepting, screeners_asked
 from symscreen.statistics.t0 import gini_mean_difference
-from symscreen.table import read_table
+from symscreen.table import is_ranking, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
+    from symscreen.response import Kind
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
@@ -54,6 +57,7 @@ def screen(
     y: ArrayLike | None = None,
     *,
     target: str | None = None,
+    ranking: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -87,10 +91,15 @@ def screen(
     ----------
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         The data. A file or a frame may hold the response too; an array has columns x1 … xd.
-    y : array_like, shape (n,), optional
-        The response, where `X` does not hold it.
+    y : array_like, shape (n,) or (n, k), optional
+        The response, where `X` does not hold it; of k columns a ranking of k labels.
     target : str, optional
         The response's column; else ``target``, ``label`` or ``y``, else the last.
+    ranking : str or sequence of str, optional
+        The response is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two or
+        more labels, NaN where a label is missing. Scores are as good as ranks: no result depends on which
+        they are. Only some screeners take a ranking (`accepts` in their record); there is no direction, one
+        round, and every feature is scored over all rows.
     inputs, exclude : sequence of str, optional
         The columns to use, or to leave out; text and identifiers are left out with a notice.
     missing : {"refuse", "drop"}
@@ -163,9 +172,13 @@ def screen(
     ('x1 - cos(x2)/x1', '+')
     """
     shorthand = {"rule": rule, "engine": engine}
-    cutters, keeps = read_cutters(cut, keep, shorthand), read_keep(keep)
+    kind = _kind_of(y, ranking)
+    cutters, keeps = read_cutters(cut, keep, shorthand, kind), read_keep(keep)
     asked = screeners_asked(screener, shorthand, beside=cutters)
+    require_accepting(asked, kind)
     check_sign(sign)
+    if kind == "ranking":
+        check_ranking(sign, search, rounds)
     if at_least_1("rounds", rounds) > _MOST_ROUNDS:
         raise OptionError(f"rounds is {rounds}; give at most {_MOST_ROUNDS}")
     if max_complexity is not None:
@@ -183,9 +196,12 @@ def screen(
         chunk_size=size or 0,
         progress=progress,
         search=read_search(search, risk, asked, read_limit(top), rounds),
+        kind=kind,
     )
     max_bytes = read_memory(max_ram)
-    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
+    table = read_table(
+        X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, ranking=ranking
+    )
     request = replace(request, chunk_size=size or chunk_size_for(table.response.n))
     if prescreen is not None:
         check_capacity((*asked, *cutters), request.prescreen, table.response.n)
@@ -196,6 +212,7 @@ def screen(
     found = rounds_of(table, job, rounds)
     options = {
         "target": table.response.name,
+        "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
         "inputs": None if inputs is None else list(inputs),
         "exclude": list(exclude),
         "missing": missing,
@@ -223,7 +240,7 @@ def screen(
     record = run_record(
         table, space, grammar, options, scored=first.scored, lost=first.lost, further=record_of(found, job)
     )
-    return ranking(
+    return ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
         asked,
         record,
@@ -238,11 +255,16 @@ def _settings(screeners: Sequence[AnyScreener]) -> dict[str, dict[str, Any]]:
     return {one.name: dict(one.all_settings) for one in screeners if isinstance(one, JointScreener)}
 
 
+def _kind_of(y: Any, ranking: object) -> Kind:
+    return "numeric" if ranking is None and not is_ranking(y) else "ranking"
+
+
 def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
     target: str | None = None,
+    ranking: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -265,7 +287,7 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, inputs, exclude, missing, layers, operators, unary, binary, pool, max_complexity
+    X, y, target, ranking, inputs, exclude, missing, layers, operators, unary, binary, pool, max_complexity
         As in `screen`.
     screener, prescreen, sign, top, search, risk, max_ram, jobs
         As in `screen`.
@@ -290,10 +312,15 @@ def plan(
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
     42
     """
-    asked, limit = screeners_asked(screener), read_limit(top)
+    kind, asked, limit = _kind_of(y, ranking), screeners_asked(screener), read_limit(top)
+    require_accepting(asked, kind)
     check_sign(sign)
+    if kind == "ranking":
+        check_ranking(sign, search, 1)
     backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
-    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
+    table = read_table(
+        X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, ranking=ranking
+    )
     request = Request(
         screeners=asked,
         sign=sign,
@@ -304,6 +331,7 @@ def plan(
         backend=backend,
         chunk_size=chunk_size_for(table.response.n),
         search=read_search(search, risk, asked, limit, 1),
+        kind=kind,
     )
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
     job = Job(grammar, parsed, pool, (), request, (), None, read_memory(max_ram))

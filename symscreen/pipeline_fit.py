@@ -19,7 +19,7 @@ from symscreen.options import (
     read_schedule,
 )
 from symscreen.result import Request, chunk_size_for
-from symscreen.table import read_table
+from symscreen.table import is_ranking, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,6 +119,10 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
+    if is_ranking(y):
+        raise OptionError(
+            "fit needs a numeric response, and y has several columns: a ranking can be screened only"
+        )
     if at_least_1("terms", terms) > _MOST_TERMS:
         raise OptionError(f"terms is {terms}; give at most {_MOST_TERMS}")
     if choose not in {"ebic", "bic", "aic", "cv"}:

@@ -108,7 +108,8 @@ def _seconds(
     whole = growing + each * features
     if request.search.mode == "exact":
         return whole, whole
-    looks, survivors = seconds_of_looks(small, table.response, wanted_of(request), features, request.backend)
+    wanted = wanted_of(request)
+    looks, survivors = seconds_of_looks(small, table.numeric, wanted, features, request.backend)
     early = growing + looks + each * min(features, survivors)
     return early, early if request.search.mode == "sieve" else max(early, whole)
 

@@ -1,13 +1,13 @@
 """What a response is, and what a rank statistic needs of it.
 
-Numeric responses so far. Rows stand in ascending order of the response from here on: every statistic is
-then a function of the rows alone, whatever order they came in.
+A numeric response here; `symscreen.ranking_response` has the other kind. Rows stand in ascending order of the
+response from here on: every statistic is then a function of the rows alone, whatever order they came in.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from symscreen.once import once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Response"]
+__all__ = ["Kind", "Response"]
 
+Kind = Literal["numeric", "ranking"]
 
 _LARGEST = 4e307  # T0 reaches 2Δ, four times the largest magnitude
 
@@ -48,6 +49,7 @@ class Response:
 
     values: NDArray[np.float64]
     name: str = "y"
+    kind: ClassVar[Kind] = "numeric"
 
     def __post_init__(self) -> None:
         values = self.values

@@ -126,7 +126,7 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
     while len(found) < rounds:
         known = _distinct(found)
         values = np.array([evaluate(expression, by_name) for expression in known])
-        left = residual_of(values, table.response.values, len(found), job.request.jobs) if known else None
+        left = residual_of(values, table.numeric.values, len(found), job.request.jobs) if known else None
         if left is None:
             why = "the features found leave nothing to explain" if known else "no feature was found"
             found[-1] = replace(found[-1], notices=(f"round {len(found) + 1} was not run: {why}",))

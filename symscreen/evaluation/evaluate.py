@@ -133,6 +133,7 @@ def evaluate(
     [['t0', 24, 12, 0.5]]
     """
     known, good = _judged(result, truth, criterion, operators)
+    _check_response(result.record)
     _check_complete(result.record)
     losses = losses_of_ranking(result)
     rows, curves = [], {}
@@ -188,6 +189,7 @@ def bounded(
     True
     """
     known, good = _judged(result, truth, criterion, operators)
+    _check_response(result.record)
     _check_rounds(result.record)
     first = result.record["options"]["screener"][0]
     if not isinstance(SCREENERS[first], Screener):
@@ -264,6 +266,14 @@ def _judged(
     names = inputs_in(result.record)
     known = truth if isinstance(truth, Truth) else read_truth(truth, names, operators)
     return known, correct(expressions_in(result, operators), known, criterion)
+
+
+def _check_response(record: Mapping[str, Any]) -> None:
+    if "ranking" in record["data"]:
+        raise OptionError(
+            "the features were screened against a ranking, which no one formula makes: only a screen of a "
+            "numeric response can be measured against a truth"
+        )
 
 
 def _check_rounds(record: Mapping[str, Any]) -> None:

@@ -161,8 +161,8 @@ def screening(
     table = _table(frame)
     start = time.perf_counter()
     space = _space(table, layers)
-    judged = _judged(space, table.response, seed) if joint else None
-    numbers, losses = _scored(space, table.response, judged)
+    judged = _judged(space, table.numeric, seed) if joint else None
+    numbers, losses = _scored(space, table.numeric, judged)
     seconds = time.perf_counter() - start
     if answers.texts != tuple(to_text(space.expression(number)) for number in answers.correct.tolist()):
         # features are numbered alike whatever the order of the rows, unless rounding has merged others

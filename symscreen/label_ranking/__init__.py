@@ -6,7 +6,7 @@ are always mid-ranks among the m labels the row shows: they sum to m(m + 1)/2.
 """
 
 from symscreen.label_ranking.pairs import pair_places, pair_signs, pairs_shown
-from symscreen.label_ranking.ranks import as_rankings, orders_of
+from symscreen.label_ranking.ranks import as_rankings, numbers_of, orders_of
 from symscreen.label_ranking.reading import (
     Rankings,
     rankings_of_columns,
@@ -18,6 +18,7 @@ from symscreen.label_ranking.reading import (
 __all__ = [
     "Rankings",
     "as_rankings",
+    "numbers_of",
     "orders_of",
     "pair_places",
     "pair_signs",

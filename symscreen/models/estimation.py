@@ -89,7 +89,7 @@ def estimated(
     bool
         Whether the formula's coefficients are simple numbers instead.
     """
-    values, target = terms_on(terms, table), table.response.values
+    values, target = terms_on(terms, table), table.numeric.values
     estimates = estimates_of(values, target, level)
     simple = snapped(estimates, values, target) if snap else None
     numbers = estimates.coefficients if simple is None else simple
@@ -109,7 +109,7 @@ def predicted(formula: Formula, table: Table) -> NDArray[np.float64]:
 
 def share_left(formula: Formula, table: Table) -> float:
     """Return RSS/TSS of a formula on a table's rows."""
-    _, exponent = np.frexp(np.abs(table.response.values).max())  # near 1 squares neither overflow nor vanish
-    both = (table.response.values, predicted(formula, table))
+    _, exponent = np.frexp(np.abs(table.numeric.values).max())  # near 1 squares neither overflow nor vanish
+    both = (table.numeric.values, predicted(formula, table))
     target, other = (np.ldexp(one, -int(exponent)) for one in both)
     return float(((other - target) ** 2).mean() / target.var())

@@ -62,11 +62,12 @@ def _names(result: ScreenResult) -> list[str]:
 def _scored(result: ScreenResult) -> str:
     data, search = result.record["data"], result.record.get("search")
     several = _count(result.scored, "feature")
+    against = "the rankings " if "ranking" in data else ""
     if search is not None:
         how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
         several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
     return (
-        f"{several} of {_count(len(data['inputs']), 'input')} scored against "
+        f"{several} of {_count(len(data['inputs']), 'input')} scored against {against}"
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
     )
 
@@ -107,8 +108,9 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         _Column("rank", "right", [str(row["rank"]) for row in rows]),
         _Column("expression", "fold", [row["expression"] for row in rows]),
         _Column("compl.", "right", [str(row["complexity"]) for row in rows]),
-        _Column("dir.", "left", [row["direction"] for row in rows]),
     ]
+    if "ranking" not in result.record["data"]:  # which has no direction
+        columns.append(_Column("dir.", "left", [row["direction"] for row in rows]))
     if rounds:
         columns.append(_Column("round", "right", [str(row["round"]) for row in rows]))
     if "place_alone" in result.table:
@@ -183,17 +185,20 @@ def _share(number: float) -> str:
 
 def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     names, options = _names(result), result.record["options"]
+    ranked = result.record["data"].get("ranking")
     legend = {
         "compl.": "compl.: complexity.",
         "dir.": "dir.: + rises with the response, - falls.",
         "class": "class: how many features the first screener cannot tell from this one on these data.",
     }
+    if ranked is not None:
+        del legend["dir."]
     lines = [" ".join(line for heading, line in legend.items() if heading not in dropped)]
     if dropped:
         lines.append(f"no room for {', '.join(dropped)}: a file (--out) holds every column.")
-    ranked = [name for name in names[1:] if name not in dropped]
-    if len(names) > _MOST_SCORES and ranked:
-        lines.append(f"{names[0]}: the score. {', '.join(ranked)}: the rank{_among(result)}.")
+    others = [name for name in names[1:] if name not in dropped]
+    if len(names) > _MOST_SCORES and others:
+        lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_among(result)}.")
     if any(f"{name}_selected" in result.table for name in names if name not in dropped):
         lines.append("*: selected. -: not shown to that screener.")
     if result.agreement is not None and len(result.agreement):
@@ -210,7 +215,9 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     if "place_alone" in result.table:
         lines[-1] += " alone: its place in the first round, among all features."
     lines += _audited(result)
-    if "t0" in names:
+    if ranked is not None:
+        lines += _ranked(ranked, result.scale if "t0" in names else None)
+    elif "t0" in names:
         delta = result.scale
         free = "; either end is good" if options["sign"] == "free" else ""
         scale = f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} none"
@@ -220,6 +227,21 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         for name, told in result.record.get("joint", {}).items()
     ]
     return lines + _left_out(result)
+
+
+def _ranked(told: Mapping[str, Any], delta: float | None) -> list[str]:
+    """Tell of a response that is a ranking."""
+    labels, few = [printable(label) for label in told["labels"]], 8
+    shown = ", ".join(labels[:few]) + (f" and {len(labels) - few} more" if len(labels) > few else "")
+    rows = ", ".join(f"{told[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
+    fewest, most = told["rows_a_pair"]
+    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    count, pairs = _count(len(labels), "label"), _count(told["pairs"], "pair")
+    rankings = f"rankings of {count} ({shown}); {pairs} compared, each in {span} rows; rows: {rows}."
+    if delta is None:
+        return [rankings]
+    scale = f"0 orders the rows as every pair of labels does, {delta:.5g} as none"
+    return [rankings, f"t0: the mean over pairs, whichever of two labels comes first; {scale}."]
 
 
 def _chosen(result: ScreenResult, told: dict[str, Any]) -> str:

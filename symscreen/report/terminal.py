@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 _WIDTH_IN_A_PIPE = 80
+_RESPONSES = {"numeric": "a numeric response", "ranking": "a ranking"}
 
 
 def print_table(content: RenderableType, file: TextIO) -> None:
@@ -142,6 +143,7 @@ def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
         add_row(table, (screener.name, screener.summary))
         sees = "one feature at a time" if screener.sees == "column" else "many features together"
         add_row(table, ("", f"sees {sees}; {screener.cost}"))
+        add_row(table, ("", f"takes {' or '.join(_RESPONSES[kind] for kind in screener.accepts)}"))
         add_row(table, ("", f"assumes {screener.assumes}"))
         add_row(table, ("", f"fails {screener.fails}"))
         if isinstance(screener, JointScreener):

@@ -13,7 +13,7 @@ from symscreen.result.joint import judged, show
 from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import final_classes, streamed, with_margin
-from symscreen.screeners import Screener, leaders_of
+from symscreen.screeners import Screener
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
     from symscreen.result.screened import Request
@@ -46,14 +46,14 @@ class Chosen:
     record: dict[str, Any]
 
 
-def cut_of(space: Space, response: Response, request: Request, keep: int | None) -> Chosen:
+def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | None) -> Chosen:
     """Choose the features of a space that the next layer is applied to.
 
     Parameters
     ----------
     space : Space
         What the layers so far have made.
-    response : Response
+    response : Response or RankingResponse
         The response.
     request : Request
         The screeners that cut, and how they work; its limit is not used.
@@ -68,7 +68,7 @@ def cut_of(space: Space, response: Response, request: Request, keep: int | None)
     """
     joint = request.joint
     columns = tuple(one for one in request.screeners if isinstance(one, Screener))
-    leaders = leaders_of(request.screeners)
+    leaders = request.leaders
     used = columns or leaders
     most = space.size if keep is None else keep
     limit = with_margin(most)

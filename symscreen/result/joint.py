@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import ClassKind
     from symscreen.screeners import JointScreener, Screener, Verdict
@@ -187,7 +187,9 @@ def recounted(
     return replace(showing, kept=replace(showing.kept, class_size=sizes))
 
 
-def judged(screener: JointScreener, showing: Showing, response: Response, *, seed: int, jobs: int) -> Judged:
+def judged(
+    screener: JointScreener, showing: Showing, response: AnyResponse, *, seed: int, jobs: int
+) -> Judged:
     """Let a joint screener judge what it is shown.
 
     Parameters
@@ -196,7 +198,7 @@ def judged(screener: JointScreener, showing: Showing, response: Response, *, see
         Who judges.
     showing : Showing
         At least one feature; of more than it can take, it is shown the first.
-    response : Response
+    response : Response or RankingResponse
         The response.
     seed, jobs : int
         As of `Shown`.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
     from symscreen.screeners import Screener, Sign
 
 __all__ = ["places_in"]
@@ -26,7 +26,7 @@ class _Counter:
     """Counts the features of a range that stand before each of some losses."""
 
     space: Space
-    response: Response
+    response: AnyResponse
     screener: Screener
     sign: Sign
     losses: NDArray[np.float64]
@@ -44,7 +44,7 @@ class _Counter:
 
 def places_in(
     space: Space,
-    response: Response,
+    response: AnyResponse,
     screener: Screener,
     sign: Sign,
     values: NDArray[np.float64],
@@ -58,7 +58,7 @@ def places_in(
     ----------
     space : Space
         All features.
-    response : Response
+    response : Response or RankingResponse
         What they are scored against.
     screener : Screener
         Who scores them.

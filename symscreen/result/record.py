@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.expansion import REASONS, Fate
 from symscreen.grammar import OPERATORS
+from symscreen.ranking_response import RankingResponse
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import LayerCount, Space
     from symscreen.grammar import Grammar
+    from symscreen.ranking_response import AnyResponse
     from symscreen.table import Table
 
 __all__ = ["RECORD_FORMAT", "count_record", "grammar_record", "run_record"]
@@ -127,8 +129,24 @@ def run_record(
             "target": table.response.name,
             "gini_mean_difference": gini_mean_difference(table.response),
             "inputs": list(table.names),
+            **_of_ranking(table.response),
         },
         "layers": layers,
         "scored": scored,
         **(further or {}),
+    }
+
+
+def _of_ranking(response: AnyResponse) -> dict[str, Any]:
+    """Tell what a ranking ranks, how many rows of each kind there are, and how many count for a pair."""
+    if not isinstance(response, RankingResponse):
+        return {}
+    counted = response.pairs.counted
+    return {
+        "ranking": {
+            "labels": list(response.labels),
+            **response.counts,
+            "pairs": len(counted),
+            "rows_a_pair": [int(counted[0]), int(counted[-1])],
+        }
     }

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from symscreen.ranking_response import RankingResponse
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features, together
+from symscreen.statistics.pair_correlation import pair_correlations
 from symscreen.statistics.room import Rooms
 from symscreen.statistics.signature import affine_signatures, rank_signatures
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import Fate, Space
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
@@ -79,7 +81,7 @@ class Scorer:
     ----------
     space : Space
         The features.
-    response : Response
+    response : Response or RankingResponse
         What they are scored against.
     screeners : tuple of Screener
         Column screeners: those that order a list score every feature, the others what is kept.
@@ -94,7 +96,7 @@ class Scorer:
     """
 
     space: Space
-    response: Response
+    response: AnyResponse
     screeners: tuple[Screener, ...]
     sign: Sign
     keeps: tuple[Keep, ...]
@@ -164,9 +166,9 @@ class Scorer:
             number=numbers,
             loss=np.concatenate([part.loss for part in parts]),
             signature=signatures_of(ordered, keep.merged, mirrored=keep.mirrored),
-            pearson=np.abs(pearson_of(ordered, self.response)),
+            pearson=_alignment(ordered, self.response),
             complexity=features.complexity,
-            direction=self.screeners[keep.by].direction(statistics),
+            direction=_direction(self.screeners[keep.by], statistics, self.response),
             keys=features.keys,
             class_size=np.ones(len(numbers), dtype=np.int64),
             scores=scores_of(self.screeners, ordered, self.response, {keep.by: statistics}),
@@ -190,10 +192,26 @@ def bar_of(kept: Kept, limit: int | None) -> float:
     return float(kept.loss[limit - 1])
 
 
+def _alignment(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
+    """Return what members of a class are ordered by."""
+    if isinstance(response, RankingResponse):
+        return pair_correlations(ordered.values, response)
+    return np.abs(pearson_of(ordered, response))
+
+
+def _direction(
+    screener: Screener, statistics: NDArray[np.float64], response: AnyResponse
+) -> NDArray[np.int8]:
+    """Return directions: an order of several labels has none."""
+    if isinstance(response, RankingResponse):
+        return np.zeros(len(statistics), dtype=np.int8)
+    return screener.direction(statistics)
+
+
 def scores_of(
     screeners: Sequence[Screener],
     ordered: Ordered,
-    response: Response,
+    response: AnyResponse,
     known: dict[int, NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
     """Score features by column screeners.
@@ -204,7 +222,7 @@ def scores_of(
         At least one.
     ordered : Ordered
         m features.
-    response : Response
+    response : Response or RankingResponse
         The response.
     known : dict of int to float64 array, shape (m,), optional
         Statistics that have been computed already, by the screener's place.

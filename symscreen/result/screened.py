@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.ranking_response import numeric
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
+    from symscreen.response import Kind
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import ClassKind
@@ -61,6 +63,8 @@ class Request:
         Called with (candidates done, candidates in all).
     search : Search
         Whether every feature is scored over all rows.
+    kind : {"numeric", "ranking"}
+        What the response is.
 
     Raises
     ------
@@ -78,6 +82,7 @@ class Request:
     chunk_size: int
     progress: Callable[[int, int], None] | None = None
     search: Search = EXACT
+    kind: Kind = "numeric"
 
     def __post_init__(self) -> None:
         whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
@@ -92,7 +97,7 @@ class Request:
     @property
     def leaders(self) -> tuple[Screener, ...]:
         """The column screeners that choose what joint ones are shown."""
-        return leaders_of(self.screeners)
+        return leaders_of(self.screeners, self.kind)
 
     @property
     def joint(self) -> tuple[JointScreener, ...]:
@@ -139,14 +144,14 @@ def kinds_shown(request: Request) -> list[ClassKind]:
     return sorted(kinds)
 
 
-def screened(space: Space, response: Response, request: Request) -> Screened:
+def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
     """Score a space by all screeners asked for.
 
     Parameters
     ----------
     space : Space
         The features, with values.
-    response : Response
+    response : Response or RankingResponse
         The response.
     request : Request
         What is asked.
@@ -162,7 +167,7 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     if request.search.mode != "exact":
         search = searched(
             space,
-            response,
+            numeric(response, "a search that drops features"),
             wanted_of(request),
             request.search,
             seed=request.seed,
@@ -194,7 +199,7 @@ def screened(space: Space, response: Response, request: Request) -> Screened:
     return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told)
 
 
-def scorer_of(space: Space, response: Response, request: Request) -> Scorer:
+def scorer_of(space: Space, response: AnyResponse, request: Request) -> Scorer:
     """Return what scores the chunks of a space as a request asks.
 
     Parameters
@@ -246,14 +251,15 @@ def wanted_of(request: Request) -> list[Wanted]:
 
 
 def _audit(
-    space: Space, search: Searched, response: Response, request: Request, kept: Kept
+    space: Space, search: Searched, response: AnyResponse, request: Request, kept: Kept
 ) -> dict[str, Any]:
     """Estimate what the first list lost: features as good as the last of those that were wanted."""
     limit = request.limit if isinstance(request.screeners[0], Screener) else request.prescreen
     best = np.sort(kept.loss)[:limit]
     loss = float(best[-1]) if len(best) else -1.0
     first = wanted_of(request)[0]
-    return audited(space, search, response, first, loss=loss, seed=request.seed, backend=request.backend)
+    known = numeric(response, "an audit")
+    return audited(space, search, known, first, loss=loss, seed=request.seed, backend=request.backend)
 
 
 def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> Kept:
@@ -292,7 +298,7 @@ def _places(kept: Kept, space: Space, *showings: Showing) -> NDArray[np.int64]:
 
 
 def _comparison(
-    showing: Showing, response: Response, request: Request, verdicts: dict[str, Judged]
+    showing: Showing, response: AnyResponse, request: Request, verdicts: dict[str, Judged]
 ) -> Comparison:
     """Rank the features shown by every screener."""
     losses = {}

@@ -1,6 +1,6 @@
 """Screeners: what one is, those there are, and a registry."""
 
-from symscreen.screeners.asked import AnyScreener, leaders_of, screeners_asked
+from symscreen.screeners.asked import AnyScreener, leaders_of, require_accepting, screeners_asked
 from symscreen.screeners.base import Screener, Sign
 from symscreen.screeners.checks import check_screener
 from symscreen.screeners.correlation import PEARSON
@@ -24,5 +24,6 @@ __all__ = [
     "Verdict",
     "check_screener",
     "leaders_of",
+    "require_accepting",
     "screeners_asked",
 ]

@@ -17,7 +17,9 @@ from symscreen.screeners.registry import SCREENERS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["leaders_of", "screeners_asked"]
+    from symscreen.response import Kind
+
+__all__ = ["leaders_of", "require_accepting", "screeners_asked"]
 
 AnyScreener = Screener | JointScreener
 
@@ -160,19 +162,58 @@ def _require_extra(screener: AnyScreener) -> None:
             )
 
 
-def leaders_of(screeners: Sequence[AnyScreener]) -> tuple[Screener, ...]:
+def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
+    """Refuse screeners that do not take a kind of response.
+
+    Parameters
+    ----------
+    screeners : sequence of Screener or JointScreener
+        Those asked for.
+    kind : {"numeric", "ranking"}
+        What the response is.
+
+    Raises
+    ------
+    OptionError
+        With the names of those that do.
+
+    Examples
+    --------
+    >>> require_accepting([XI], "ranking")
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: the screener xi takes no ranking as the response; t0, crit and forest do
+    """
+    for one in screeners:
+        if kind in one.accepts:
+            continue
+        *others, last = (each.name for each in SCREENERS.values() if kind in each.accepts)
+        others_that_do = f"{', '.join(others)} and {last}"
+        if kind == "ranking":
+            raise OptionError(
+                f"the screener {one.name} takes no ranking as the response; {others_that_do} do"
+            )
+        raise OptionError(
+            f"the screener {one.name} takes only a ranking as the response (--ranking), and this one is "
+            f"numeric; {others_that_do} take that"
+        )
+
+
+def leaders_of(screeners: Sequence[AnyScreener], kind: Kind = "numeric") -> tuple[Screener, ...]:
     """Return the column screeners that choose what joint ones are shown.
 
     Parameters
     ----------
     screeners : sequence of Screener or JointScreener
         Those asked for.
+    kind : {"numeric", "ranking"}
+        What the response is.
 
     Returns
     -------
     tuple of Screener
         The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
-        does not see a relation that turns.
+        does not see a relation that turns. Against a ranking, which ξ does not take, T0.
     """
     asked = tuple(one for one in screeners if isinstance(one, Screener))
-    return asked[:1] or (T0, XI)
+    return asked[:1] or tuple(one for one in (T0, XI) if kind in one.accepts)

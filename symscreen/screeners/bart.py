@@ -81,8 +81,8 @@ def sample_inclusion(shown: Shown, settings: Mapping[str, Any]) -> tuple[list[Va
     # stochtree passes over the largest value in a node where it comes first, and over a feature that only
     # falls: rows in the order of the response would make that a matter of the response
     rows = _generator(shown.seed, 0).permutation(n)
-    groups, _ = shown.response.centred
-    target = groups[shown.response.group][rows]
+    groups, _ = shown.numeric.centred
+    target = groups[shown.numeric.group][rows]
     drawn = _sampled(
         rank_view(shown.values)[rows], _chains(target, shown.seed, settings), settings, shown.jobs
     )

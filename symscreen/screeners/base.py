@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
+    from symscreen.response import Kind
     from symscreen.statistics.order import Ordered
 
     Scores = NDArray[np.float64]
@@ -22,7 +23,7 @@ __all__ = ["Screener", "Sign", "by_magnitude", "by_sign"]
 Sign = Literal["free", "positive"]
 
 
-def _as_they_are(statistics: Scores, response: Response) -> Scores:
+def _as_they_are(statistics: Scores, response: AnyResponse) -> Scores:
     del response
     return statistics
 
@@ -63,13 +64,17 @@ class Screener:
     by_pairs : bool
         Whether the loss is twice the chance that a feature orders against the response a pair of rows that
         is drawn with a probability in proportion to |y_i − y_j|, ties counting half. Then a few pairs tell of
-        it at a known risk, and it can be raced (`symscreen.search`).
+        it at a known risk, and it can be raced (`symscreen.search`). Of a numeric response.
+    accepts : tuple of {"numeric", "ranking"}
+        The kinds of responses that it scores against: what it is given is a `Response` or, where the kind is
+        a ranking, a `RankingResponse`. A ranking has no direction: the sign is then free, and no direction is
+        shown.
     """
 
     name: str
     sees: Literal["column", "joint"]
-    statistic: Callable[[Ordered, Response], Scores]
-    loss: Callable[[Scores, Response, Sign], Scores]
+    statistic: Callable[[Ordered, Any], Scores]
+    loss: Callable[[Scores, Any, Sign], Scores]
     direction: Callable[[Scores], NDArray[np.int8]]
     blind_to: Literal["ranks", "affine"]
     summary: str
@@ -77,9 +82,10 @@ class Screener:
     fails: str
     cost: str
     source: str
-    score: Callable[[Scores, Response], Scores] = _as_they_are
+    score: Callable[[Scores, Any], Scores] = _as_they_are
     loss_of_score: Callable[[Scores, float, Sign], Scores] = _of_coefficient
     by_pairs: bool = False
+    accepts: tuple[Kind, ...] = ("numeric",)
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:
@@ -93,7 +99,7 @@ def by_sign(statistics: Scores) -> NDArray[np.int8]:
     return np.where(statistics >= 0, 1, -1).astype(np.int8)
 
 
-def by_magnitude(statistics: Scores, response: Response, sign: Sign) -> Scores:
+def by_magnitude(statistics: Scores, response: AnyResponse, sign: Sign) -> Scores:
     """Turn a coefficient in [−1, 1] into a loss: 1 − |r| where the sign is free, else 1 − r.
 
     Examples

@@ -4,46 +4,35 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from symscreen.errors import InputError, OptionError
-from symscreen.response import Response
+from symscreen.ranking_response import RankingResponse
+from symscreen.response import Kind, Response
 from symscreen.screeners.base import Screener
+from symscreen.screeners.check_cases import ROWS, cases_of
 from symscreen.screeners.joint import JointScreener, Shown, Verdict
 from symscreen.statistics.order import Ordered, order_features
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
+    from symscreen.ranking_response import AnyResponse
+    from symscreen.screeners.base import Sign
+    from symscreen.screeners.check_cases import Case
     from symscreen.screeners.joint import Path
 
     Values = NDArray[np.float64]
 
 __all__ = ["check_screener"]
 
-_ROWS = 60
 _NEAR = 1e-9  # affine copies differ by rounding
 _BEST = 0.25  # the loss of the response itself among 60 rows, at most
 _AROUND_ONE = 0.25  # how far the mean loss of noise may lie from 1
 _TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"}
-
-
-@dataclass(frozen=True, eq=False)
-class _Case:
-    """Features and a response; the strongest feature, where there is one, is the response or its negative."""
-
-    what: str
-    values: Values
-    response: Response
-    strongest: int | None = None
-    direction: int = 1
-    may_refuse: bool = False
 
 
 def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> None:
@@ -64,10 +53,10 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
         kind that are finite, and the same bytes for the same input; it leaves its input as it was; it puts
         the response itself before noise; it takes ties, a single feature, more features than rows, and
         features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
-        near 0 for the response and about 1 for noise that the shown score gives back, is blind to what it
-        says it is blind to, and has the loss that `by_pairs` promises. A joint screener does not depend on
-        the number of jobs, draws from its seed alone, names its columns after itself, and keeps a record of
-        plain values; five rows it may refuse with an InputError.
+        near 0 for the response (of a ranking: for what decides it) and about 1 for noise, which the shown
+        score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs` promises.
+        A joint screener does not depend on the number of jobs, draws from its seed alone, names its columns
+        after itself, and keeps a record of plain values; five rows it may refuse with an InputError.
 
     Examples
     --------
@@ -75,44 +64,23 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
     >>> check_screener(SCREENERS["t0"])
     """
     _check_words(screener)
-    cases = list(_cases(np.random.default_rng(rng_seed)))
-    if isinstance(screener, Screener):
-        for case in cases:
-            _check_column(screener, case)
-        _check_blindness(screener, cases[0])
-        _check_noise(screener, np.random.default_rng(rng_seed))
-        if screener.by_pairs:
+    for kind in screener.accepts:
+        cases = list(cases_of(kind, np.random.default_rng(rng_seed)))
+        if isinstance(screener, Screener):
             for case in cases:
-                _check_pairs(screener, case)
-    else:
-        _check_settings(screener)
-        for case in cases:
-            _check_joint(screener, case)
-        _check_repeated(screener, cases[0])
-
-
-def _cases(rng: np.random.Generator) -> Iterator[_Case]:
-    y = Response(np.sort(rng.normal(size=_ROWS)))
-    noise = rng.normal(size=(8, _ROWS))
-    noise[::3] = np.round(noise[::3])
-    sizes = 10.0 ** np.array([-150.0, 150.0, 0.0, -150.0, 150.0, 0.0, -150.0, 150.0])[:, None]
-    tied = Response(np.sort(rng.integers(0, 5, _ROWS).astype(np.float64)))
-    few = Response(np.sort(rng.normal(size=20)))
-    five = Response(np.array([-1.0, 0.0, 0.5, 2.0, 3.0]))
-    yield _Case("among noise", _with(noise, 4, y.values), y, 4)
-    yield _Case("falling among noise", _with(noise, 4, -y.values), y, 4, -1)
-    yield _Case("one feature alone", y.values[None].copy(), y, 0)
-    yield _Case("one feature of noise alone", noise[:1], y)
-    yield _Case("features of the sizes 1e-150 and 1e150", sizes * _with(noise, 3, y.values), y, 3)
-    yield _Case("a response with ties", _with(noise, 4, tied.values), tied, 4)
-    yield _Case("more features than rows", _with(rng.normal(size=(40, 20)), 2, few.values), few, 2)
-    yield _Case("five rows", rng.normal(size=(3, 5)), five, may_refuse=True)
-
-
-def _with(noise: Values, place: int, feature: Values) -> Values:
-    values = noise.copy()
-    values[place] = feature
-    return values
+                _check_column(screener, case)
+            _check_blindness(screener, cases[0])
+            if kind == "numeric":
+                _check_noise(screener, np.random.default_rng(rng_seed))
+            _check_read_back(screener, cases[0])
+            if kind == "numeric" and screener.by_pairs:
+                for case in cases:
+                    _check_pairs(screener, case)
+        else:
+            _check_settings(screener)
+            for case in cases:
+                _check_joint(screener, case)
+            _check_repeated(screener, cases[0])
 
 
 def _demand(screener: Screener | JointScreener, promise: str, kept: object) -> None:
@@ -124,6 +92,10 @@ def _check_words(screener: Screener | JointScreener) -> None:
     name = screener.name
     _demand(screener, "its name is one word without []=,", name and not set(name) & set(" \t\n[]=,"))
     _demand(screener, f"its name is none of the table's own columns {sorted(_TAKEN)}", name not in _TAKEN)
+    kinds = set(screener.accepts)
+    _demand(
+        screener, "it accepts numeric responses, rankings or both", kinds and kinds <= set(get_args(Kind))
+    )
     _demand(screener, "it is blind to ranks or affine copies", screener.blind_to in {"ranks", "affine"})
     for word in ("summary", "assumes", "fails", "cost", "source"):
         text = getattr(screener, word)
@@ -149,17 +121,21 @@ def _bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
 # Column screeners
 
 
-def _statistic(screener: Screener, what: str, ordered: Ordered, response: Response) -> Values:
+def _signs(case: Case) -> tuple[Sign, ...]:
+    return ("free",) if isinstance(case.response, RankingResponse) else ("free", "positive")
+
+
+def _statistic(screener: Screener, what: str, ordered: Ordered, response: AnyResponse) -> Values:
     try:
         return screener.statistic(ordered, response)
     except Exception as error:
         raise AssertionError(f"the screener {screener.name!r} fails ({what}): {error!r}") from error
 
 
-def _check_column(screener: Screener, case: _Case) -> None:
+def _check_column(screener: Screener, case: Case) -> None:
     what, count = case.what, len(case.values)
     ordered = order_features(case.values)
-    given = (ordered.values, ordered.order, ordered.doubled_ranks, ordered.tied, case.response.values)
+    given = (ordered.values, ordered.order, ordered.doubled_ranks, ordered.tied, case.told)
     before = _bytes(*given)
     statistics = _statistic(screener, what, ordered, case.response)
     _demand(screener, f"its statistics are {count} finite float64 ({what})", _is_score(statistics, count))
@@ -169,14 +145,14 @@ def _check_column(screener: Screener, case: _Case) -> None:
     _demand(screener, f"its scores are {count} finite float64 ({what})", _is_score(scores, count))
     direction = screener.direction(statistics)
     _demand(screener, f"directions are int8, -1, 0 or 1 ({what})", _is_direction(direction, count))
-    for sign in ("free", "positive"):
+    for sign in _signs(case):
         loss = screener.loss(statistics, case.response, sign)
         _demand(screener, f"its losses are {count} finite float64 ({what})", _is_score(loss, count))
         if case.strongest is not None and (sign == "free" or case.direction == 1):
             others = np.delete(loss, case.strongest)
             first = loss[case.strongest] < others.min(initial=np.inf)
             _demand(screener, f"the response comes first, sign {sign} ({what})", first)
-            good = not case.response.untied or loss[case.strongest] <= _BEST
+            good = not case.separable or loss[case.strongest] <= _BEST
             _demand(screener, f"the loss of the response is near 0 ({what})", good)
     _demand(screener, f"it leaves its input as it was ({what})", _bytes(*given) == before)
     if case.strongest is not None:
@@ -191,7 +167,7 @@ def _check_column(screener: Screener, case: _Case) -> None:
     )
 
 
-def _check_blindness(screener: Screener, case: _Case) -> None:
+def _check_blindness(screener: Screener, case: Case) -> None:
     def told(values: Values) -> tuple[Values, Values]:
         statistics = _statistic(screener, "a copy", order_features(values), case.response)
         return statistics, screener.loss(statistics, case.response, "free")
@@ -213,25 +189,25 @@ def _check_blindness(screener: Screener, case: _Case) -> None:
 
 
 def _check_noise(screener: Screener, rng: np.random.Generator) -> None:
-    response = Response(np.sort(rng.normal(size=_ROWS)))
-    ordered = order_features(rng.normal(size=(200, _ROWS)))
+    response = Response(np.sort(rng.normal(size=ROWS)))
+    ordered = order_features(rng.normal(size=(200, ROWS)))
     loss = screener.loss(_statistic(screener, "noise", ordered, response), response, "positive")
     far = abs(float(loss.mean()) - 1.0)
     _demand(screener, "the mean loss of noise, sign positive, is about 1", far <= _AROUND_ONE)
-    statistics, scale = _statistic(screener, "noise", ordered, response), gini_mean_difference(response)
-    for sign in ("free", "positive"):
-        loss = screener.loss(statistics, response, sign)
-        read_back = screener.loss_of_score(screener.score(statistics, response), scale, sign)
-        near = np.abs(read_back - loss).max() <= _NEAR
+
+
+def _check_read_back(screener: Screener, case: Case) -> None:
+    statistics = _statistic(screener, case.what, order_features(case.values), case.response)
+    scores, scale = screener.score(statistics, case.response), gini_mean_difference(case.response)
+    for sign in _signs(case):
+        loss = screener.loss(statistics, case.response, sign)
+        near = np.abs(screener.loss_of_score(scores, scale, sign) - loss).max() <= _NEAR
         _demand(screener, f"the loss of a score that is read back is the loss, sign {sign}", near)
 
 
-# Joint screeners
-
-
-def _check_pairs(screener: Screener, case: _Case) -> None:
+def _check_pairs(screener: Screener, case: Case) -> None:
     """Compare the loss with the chance of a discordant pair, weighed by the gap in the response."""
-    z, y = case.values, case.response.values
+    z, y = case.values, case.told
     low, high = np.nonzero(y[:, None] < y)
     weights = y[high] - y[low]
     discordant = (z[:, low] > z[:, high]) + 0.5 * (z[:, low] == z[:, high])
@@ -239,6 +215,9 @@ def _check_pairs(screener: Screener, case: _Case) -> None:
     statistics = screener.statistic(order_features(z), case.response)
     found = screener.loss(statistics, case.response, "positive")
     _demand(screener, "has the loss that by_pairs promises", np.allclose(found, expected, rtol=0, atol=1e-9))
+
+
+# Joint screeners
 
 
 def _check_settings(screener: JointScreener) -> None:
@@ -253,27 +232,26 @@ def _check_settings(screener: JointScreener) -> None:
         _demand(screener, "its capacity is a whole number of at least 1", isinstance(most, int) and most >= 1)
 
 
-def _verdict(screener: JointScreener, case: _Case, jobs: int = 1) -> Verdict | None:
+def _verdict(screener: JointScreener, case: Case, jobs: int = 1) -> Verdict | None:
     """Let it judge under the conditions of a screen: as many features as it takes, one BLAS thread."""
     from threadpoolctl import threadpool_limits
 
     values = case.values[: screener.most_features(case.response.n)].copy()
-    response = Response(case.response.values.copy())
-    before = _bytes(values, response.values)
+    before = _bytes(values, case.told)
     try:
         with threadpool_limits(1):
-            verdict = screener.verdict(Shown(values, response, seed=3, jobs=jobs))
+            verdict = screener.verdict(Shown(values, case.response, seed=3, jobs=jobs))
     except Exception as error:
         if case.may_refuse and isinstance(error, InputError):
             return None
         raise AssertionError(f"the screener {screener.name!r} fails ({case.what}): {error!r}") from error
-    after = _bytes(values, response.values)
+    after = _bytes(values, case.told)
     _demand(screener, f"it leaves its input as it was ({case.what})", after == before)
     _demand(screener, f"it returns a Verdict ({case.what})", isinstance(verdict, Verdict))
     return verdict
 
 
-def _check_joint(screener: JointScreener, case: _Case) -> None:
+def _check_joint(screener: JointScreener, case: Case) -> None:
     what, count = case.what, min(len(case.values), screener.most_features(case.response.n))
     verdict = _verdict(screener, case)
     if verdict is None:
@@ -321,7 +299,7 @@ def _check_path(screener: JointScreener, path: Path, count: int) -> None:
     )
 
 
-def _check_repeated(screener: JointScreener, case: _Case) -> None:
+def _check_repeated(screener: JointScreener, case: Case) -> None:
     first = _all_bytes(_verdict(screener, case))
     states = random.getstate(), np.random.get_state()  # noqa: NPY002  # the very generators it must not use
     random.seed(12345)

@@ -6,25 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.ranking_response import RankingResponse
 from symscreen.screeners.base import Screener, by_sign
+from symscreen.statistics.pair_t0 import pair_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
     from symscreen.screeners.base import Sign
+    from symscreen.statistics.order import Ordered
 
 __all__ = ["T0"]
 
 
-def _loss(metric: NDArray[np.float64], response: Response, sign: Sign) -> NDArray[np.float64]:
+def _metric(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
+    if isinstance(response, RankingResponse):  # its sign-free mean over pairs of labels: never negative
+        return pair_metric(ordered, response)
+    return ranking_metric(ordered, response)
+
+
+def _loss(metric: NDArray[np.float64], response: AnyResponse, sign: Sign) -> NDArray[np.float64]:
     # T0 = Δ − metric in [0, 2Δ], in units of Δ; a free sign takes min(T0, 2Δ − T0)
     scaled = metric / gini_mean_difference(response)
     return 1.0 - (np.abs(scaled) if sign == "free" else scaled)
 
 
-def _score(metric: NDArray[np.float64], response: Response) -> NDArray[np.float64]:
+def _score(metric: NDArray[np.float64], response: AnyResponse) -> NDArray[np.float64]:
     return gini_mean_difference(response) - metric
 
 
@@ -37,16 +46,18 @@ def _loss_of_score(t0: NDArray[np.float64], scale: float, sign: Sign) -> NDArray
 T0 = Screener(
     name="t0",
     sees="column",
-    statistic=ranking_metric,
+    statistic=_metric,
     score=_score,
     loss=_loss,
     loss_of_score=_loss_of_score,
     direction=by_sign,
     blind_to="ranks",
-    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence",
+    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence; against a ranking "
+    "the mean over pairs of labels of min(T0, 2Δ − T0)",
     assumes="the response rises or falls with the feature",
     fails="where the relation turns, as |x| does about 0; use xi there",
     cost="O(n log n) a feature",
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
+    accepts=("numeric", "ranking"),
 )

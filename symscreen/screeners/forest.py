@@ -1,27 +1,33 @@
 """Random forests: what each feature explains of the response, and by Boruta's rule, what is chance.
 
 Random forests and not extremely randomised trees, for their trees are grown on samples of the rows: the rows
-left out are an honest test of each tree (Breiman 2001).
+left out are an honest test of each tree (Breiman 2001). Where the response is a ranking, the trees are
+consensus ranking trees: see `symscreen.screeners.ranking_forest`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from symscreen.ranking_response import RankingResponse
+from symscreen.screeners import ranking_forest
 from symscreen.screeners.boruta import confirmed, shadow_hits
 from symscreen.screeners.joint import JointScreener, Option, Verdict
 from symscreen.screeners.rank_view import rank_view
+from symscreen.screeners.ranking_sample import sample_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from symscreen.screeners.joint import Shown
 
     Values = NDArray[np.float64]
+    Importance = Callable[[Values, np.random.SeedSequence], Values]
+    Permuted = Callable[[Values, np.random.SeedSequence, np.random.Generator], Values]
 
 __all__ = ["FOREST"]
 
@@ -32,23 +38,20 @@ _PATIENCE = 600.0  # seconds of one core
 def _judge(shown: Shown, settings: Mapping[str, Any]) -> Verdict:
     q = len(shown.values)
     columns = rank_view(shown.values)
-    groups, _ = shown.response.centred
-    target = groups[shown.response.group]
-    target = target / np.abs(target).max()
-    trees, jobs = settings["trees"], shown.jobs
     seeds = np.random.SeedSequence(shown.seed).spawn(2)
     forest_seed, shuffle_seed = seeds[0].spawn(2)
-    forest = _grown(columns, target, forest_seed, trees, jobs)
+    of_response = _of_rankings if isinstance(shown.response, RankingResponse) else _of_numbers
+    plain, permuted = of_response(shown, settings["trees"])
     if settings["importance"] == "permutation":
-        importance = _permutation_importance(forest, columns, target, np.random.default_rng(shuffle_seed))
+        importance = permuted(columns, forest_seed, np.random.default_rng(shuffle_seed))
     else:
-        importance = np.asarray(forest.feature_importances_)
+        importance = plain(columns, forest_seed)
     figures: dict[str, Values] = {}
     selected = np.zeros(q, dtype=np.bool_)
     if settings["rule"] == "boruta":
         hits = shadow_hits(
             columns,
-            lambda shown, seed: _grown(shown, target, seed, trees, jobs).feature_importances_,
+            plain,
             settings["rounds"],
             seeds[1],
         )
@@ -62,6 +65,39 @@ def _judge(shown: Shown, settings: Mapping[str, Any]) -> Verdict:
         columns=figures,
         record={"rule": settings["rule"], "selected": int(selected.sum()), "warnings": []},
     )
+
+
+def _of_numbers(shown: Shown, trees: int) -> tuple[Importance, Permuted]:
+    """Return what grows regression forests: importance by impurity, and by shuffling."""
+    groups, _ = shown.numeric.centred
+    target = groups[shown.numeric.group]
+    target = target / np.abs(target).max()
+
+    def plain(columns: Values, seed: np.random.SeedSequence) -> Values:
+        return np.asarray(_grown(columns, target, seed, trees, shown.jobs).feature_importances_)
+
+    def permuted(columns: Values, seed: np.random.SeedSequence, rng: np.random.Generator) -> Values:
+        forest = _grown(columns, target, seed, trees, shown.jobs)
+        return _permutation_importance(forest, columns, target, rng)
+
+    return plain, permuted
+
+
+def _of_rankings(shown: Shown, trees: int) -> tuple[Importance, Permuted]:
+    """Return the same of forests of consensus ranking trees."""
+    response = cast("RankingResponse", shown.response)
+
+    def plain(columns: Values, seed: np.random.SeedSequence) -> Values:
+        sample = sample_of(columns, response)
+        forest = ranking_forest.grown(sample, seed, trees, _SHARE_OF_FEATURES, shown.jobs)
+        return ranking_forest.impurity_importance(forest, sample)
+
+    def permuted(columns: Values, seed: np.random.SeedSequence, rng: np.random.Generator) -> Values:
+        sample = sample_of(columns, response)
+        forest = ranking_forest.grown(sample, seed, trees, _SHARE_OF_FEATURES, shown.jobs)
+        return ranking_forest.permutation_importance(forest, sample, rng)
+
+    return plain, permuted
 
 
 def _grown(columns: Values, target: Values, seed: np.random.SeedSequence, trees: int, jobs: int) -> Any:
@@ -140,5 +176,6 @@ FOREST = JointScreener(
     assumes="the response is a function of few of the features shown, of any shape",
     fails="near copies share their importance; boruta keeps all that is relevant, copies included",
     cost="O(trees · features · rows · log rows), twice that for each round of boruta",
-    source="Breiman 2001; Kursa and Rudnicki 2010 (Boruta); scikit-learn",
+    source="Breiman 2001; Kursa and Rudnicki 2010 (Boruta); scikit-learn; of rankings Clémençon et al. 2018",
+    accepts=("numeric", "ranking"),
 )

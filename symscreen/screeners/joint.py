@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from symscreen.errors import OptionError, nearest
+from symscreen.ranking_response import numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen.response import Response
+    from symscreen.ranking_response import AnyResponse
+    from symscreen.response import Kind, Response
 
 __all__ = ["JointScreener", "Option", "Path", "Shown", "Verdict"]
 
@@ -87,8 +89,8 @@ class Shown:
     ----------
     values : float64 array, shape (q, n), C-contiguous
         One row a feature: finite, not constant, no two equal; q ≥ 1. Not to be changed.
-    response : Response
-        The response; the n rows stand in its ascending order.
+    response : Response or RankingResponse
+        The response, of a kind that the screener accepts; the n rows stand in its order.
     seed : int
         From which all that is random must be drawn: the same seed gives the same verdict.
     jobs : int
@@ -96,9 +98,14 @@ class Shown:
     """
 
     values: NDArray[np.float64]
-    response: Response
+    response: AnyResponse
     seed: int = 0
     jobs: int = 1
+
+    @property
+    def numeric(self) -> Response:
+        """The response where the screener accepts no other than a numeric one."""
+        return numeric(self.response, "the screener")
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +189,8 @@ class JointScreener:
         Settings that differ from the defaults.
     to_cut : mapping of str to int, float or str
         Defaults that differ where it cuts between layers.
+    accepts : tuple of {"numeric", "ranking"}
+        The kinds of responses that it judges by.
     """
 
     name: str
@@ -198,6 +207,7 @@ class JointScreener:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     sees: Literal["joint"] = "joint"
     to_cut: Mapping[str, Setting] = field(default_factory=dict)
+    accepts: tuple[Kind, ...] = ("numeric",)
 
     def with_settings(self, given: Mapping[str, object]) -> JointScreener:
         """Return the screener with settings of the user's.

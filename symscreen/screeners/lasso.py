@@ -223,7 +223,7 @@ def _enlarged(values: Values, exponent: int) -> Values:
 
 
 def _judge(shown: Shown, settings: Mapping[str, Any]) -> Verdict:
-    target = shown.response.values
+    target = shown.numeric.values
     folds = folds_of(target.size, settings["folds"], shown.seed)
     cv = lasso_cv(shown.values, target, folds, engine=settings["engine"])
     step = cv.best if settings["rule"] == "min" else cv.one_error

@@ -53,7 +53,7 @@ class _Validation:
 
 
 def _judge(shown: Shown, settings: Mapping[str, Any], penalty: Penalty) -> Verdict:
-    whole = standardised(shown.values, shown.response.values)
+    whole = standardised(shown.values, shown.numeric.values)
     # in this unit, a power of two, the response is near 1, so that its squares neither overflow nor vanish
     _, exponent = np.frexp(np.abs(whole.target).max())
     target = np.ldexp(whole.target, -exponent)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from symscreen.screeners.bart import BART
 from symscreen.screeners.correlation import KENDALL, PEARSON, SPEARMAN
+from symscreen.screeners.crit import CRIT
 from symscreen.screeners.dependence import XI
 from symscreen.screeners.divergence import T0
 from symscreen.screeners.forest import FOREST
@@ -30,6 +31,7 @@ _ALL: tuple[Screener | JointScreener, ...] = (
     MCP,
     STEPWISE,
     BART,
+    CRIT,
     FOREST,
 )
 

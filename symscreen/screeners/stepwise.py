@@ -177,8 +177,8 @@ def _noise(problem: _Problem) -> tuple[float, str]:
 
 def _judge(shown: Shown, settings: Mapping[str, Any]) -> Verdict:
     # by a power of two, which is exact, so that neither sums overflow nor squares vanish
-    _, exponent = np.frexp(np.abs(shown.response.values).max())
-    response = np.ldexp(shown.response.values, -int(exponent))
+    _, exponent = np.frexp(np.abs(shown.numeric.values).max())
+    response = np.ldexp(shown.numeric.values, -int(exponent))
     problem = _problem(shown.values, response)
     traced = _traced(problem, settings["direction"], settings["max_size"], _SEARCH)
     criterion, sizes = settings["criterion"], len(traced.models)

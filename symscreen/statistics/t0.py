@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.compiled import kernel
+from symscreen.ranking_response import RankingResponse
 from symscreen.statistics.lanes import dot_in_lanes
+from symscreen.statistics.pair_t0 import mean_gini_difference
 from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.ranking_response import AnyResponse
     from symscreen.response import Response
     from symscreen.statistics.order import Ordered
 
@@ -79,19 +82,21 @@ def ranking_metric(ordered: Ordered, response: Response) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
-def gini_mean_difference(response: Response) -> float:
+def gini_mean_difference(response: AnyResponse) -> float:
     """Compute Δ, Gini's mean difference of y: the mean of |y_i − y_j| over pairs of distinct rows.
 
     Parameters
     ----------
-    response : Response
-        The response.
+    response : Response or RankingResponse
+        The response; of a ranking it is `symscreen.statistics.pair_t0.mean_gini_difference`.
 
     Returns
     -------
     float
         Δ > 0, in the response's unit; T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
+    if isinstance(response, RankingResponse):
+        return mean_gini_difference(response)
     n = response.n
     rows = np.arange(n, dtype=np.int32)[None, :]
     return float(_metric(rows, response.values[None, :], np.array([not response.untied]), response)[0])

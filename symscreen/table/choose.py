@@ -113,7 +113,7 @@ def choose_target(frame: Frame, target: str | None, exclude: Collection[str]) ->
 
 
 def choose_inputs(
-    frame: Frame, target: str | None, inputs: Collection[str] | None, exclude: Collection[str]
+    frame: Frame, target: Collection[str], inputs: Collection[str] | None, exclude: Collection[str]
 ) -> tuple[list[str], list[str]]:
     """Choose the inputs: the ones named, else all numeric columns but the target and identifiers.
 
@@ -121,8 +121,8 @@ def choose_inputs(
     ----------
     frame : Frame
         The source.
-    target : str or None
-        The target's name, None where the response does not come from the frame.
+    target : collection of str
+        The columns of the response, empty where it does not come from the frame.
     inputs, exclude : collection of str
         The user's choices; `inputs` may be None.
 
@@ -141,7 +141,7 @@ def choose_inputs(
     Examples
     --------
     >>> from symscreen.table.source import read_frame
-    >>> choose_inputs(read_frame({"id": [1, 2], "a": [0, 0], "y": [3, 4]}), "y", None, [])
+    >>> choose_inputs(read_frame({"id": [1, 2], "a": [0, 0], "y": [3, 4]}), ["y"], None, [])
     (['a'], ["left out: 'id' (an identifier)"])
     """
     require(frame, exclude, "--exclude")
@@ -149,7 +149,7 @@ def choose_inputs(
     if inputs is not None:
         chosen = _named_inputs(frame, target, inputs, exclude)
     else:
-        others = [name for name in frame.columns if name != target and name not in exclude]
+        others = [name for name in frame.columns if name not in target and name not in exclude]
         left_out = {name: reason for name in others if (reason := _unusable(name, frame.columns[name]))}
         chosen = [name for name in others if name not in left_out]
     notices = [f"left out: {_with_reasons(left_out)}"] if left_out else []
@@ -162,12 +162,12 @@ def choose_inputs(
 
 
 def _named_inputs(
-    frame: Frame, target: str | None, inputs: Collection[str], exclude: Collection[str]
+    frame: Frame, target: Collection[str], inputs: Collection[str], exclude: Collection[str]
 ) -> list[str]:
     require(frame, inputs, "--inputs")
     for name in inputs:
         column = frame.columns[name]
-        if name == target:
+        if name in target:
             raise TableError(
                 f"{frame.where}: {quoted(name)} is both the target and in --inputs: "
                 "name another --target, or take it out of --inputs"

@@ -31,6 +31,8 @@ class Column:
         ``"numbers"``, ``"no values"``, or what else it holds, in words for people.
     numbers : float64 array of shape (n,), or None
         The values, NaN where one is missing; None where the column is not numeric.
+    texts : pyarrow.Array or pyarrow.ChunkedArray of length n, or None
+        The cells of a column of text, null where one is missing.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Column:
 
     holds: str
     numbers: NDArray[np.float64] | None = None
+    texts: pa.Array | pa.ChunkedArray | None = None
 
     @property
     def numeric(self) -> bool:
@@ -79,7 +82,7 @@ def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
     if pa.types.is_decimal(kind):
         cells = cells.cast(pa.string())  # Arrow's own decimal -> float is not correctly rounded
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        return Column(_in_words(cells))
+        return Column(_in_words(cells), texts=cells if _is_text(kind) else None)
     floats = cells.cast(pa.float64(), safe=False)
     return _numeric(np.asarray(floats.fill_null(np.nan) if floats.null_count else floats))
 
@@ -125,7 +128,7 @@ def _in_words(cells: pa.Array | pa.ChunkedArray) -> str:
 
     kinds = pa.types
     kind = cells.type
-    if kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
+    if _is_text(kind):
         return _text(cells.cast(pa.large_string()))
     for matches, words in (
         (kinds.is_date(kind) or kinds.is_timestamp(kind) or kinds.is_time(kind), "dates or times"),
@@ -135,6 +138,13 @@ def _in_words(cells: pa.Array | pa.ChunkedArray) -> str:
         if matches:
             return words
     return f"values of type {getattr(kind, 'extension_name', kind)}"
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    kinds = pa.types
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
 
 
 def _text(cells: pa.Array | pa.ChunkedArray) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
 from symscreen.table.choose import choose_inputs, choose_target, require
 from symscreen.table.column import python_column
-from symscreen.table.record import arranged
+from symscreen.table.rankings import given_ranking, is_ranking, ranking_in
+from symscreen.table.record import arranged, arranged_rankings
 from symscreen.table.source import read_frame
 from symscreen.table.wording import count, first_rows, listed, quoted
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen.table.rankings import Ranked
     from symscreen.table.record import Table
     from symscreen.table.source import Frame
 
@@ -38,6 +40,7 @@ def read_table(
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     y: ArrayLike | None = None,
+    ranking: str | Sequence[str] | None = None,
 ) -> Table:
     """Read a table and bring it into canonical order.
 
@@ -56,8 +59,13 @@ def read_table(
         Columns to leave out.
     missing : {"refuse", "drop"}
         What to do with rows in which a used column has no value.
-    y : array_like, shape (n,), optional
-        The response, where the source does not carry it; a Series keeps its name.
+    y : array_like, shape (n,) or (n, k), optional
+        The response, where the source does not carry it; a Series keeps its name. Of several columns it is a
+        ranking: ranks or scores, NaN where a label is missing.
+    ranking : str or sequence of str, optional
+        The response is a ranking: a column of texts such as ``a>b=c``, or the columns of ranks or scores of
+        two or more labels. A row that lacks some labels is no row with missing values; one that ranks none
+        is.
 
     Returns
     -------
@@ -69,7 +77,7 @@ def read_table(
         If the source cannot be read, a column is missing or not numeric, values are missing or
         infinite, or rows are too few. The message is one line: what, where, how to mend it.
     OptionError
-        If `missing` is neither of its values, or both `target` and `y` are given.
+        If `missing` is neither of its values, or more than one of `target`, `ranking` and `y` is given.
 
     Examples
     --------
@@ -86,17 +94,28 @@ def read_table(
         raise OptionError(
             "both --target and y are given: the response comes from a column or from y, not both"
         )
+    if ranking is not None and (target is not None or y is not None):
+        other = "--target" if target is not None else "y"
+        raise OptionError(f"both --ranking and {other} are given: the response is one of them, not both")
     frame = read_frame(source)
     if not frame.n:
         raise TableError(f"{frame.where} has a header but no rows: at least {_FEWEST_ROWS} are needed")
     picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
+    if ranking is not None or is_ranking(y):
+        ranked, chosen, notices = _ranking(frame, y, ranking, picked, excluded)
+        used = {each: _numbers(frame, each) for each in chosen}
+        kept, dropped = _complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
+        try:
+            return arranged_rankings(used, ranked, kept=kept, notices=[*notices, *dropped])
+        except TableError as error:
+            raise TableError(f"{frame.where}: {error}") from error
     if y is None:
         name, notices = choose_target(frame, None if target is None else str(target), excluded)
         response = _numbers(frame, name)
-        chosen, more = choose_inputs(frame, name, picked, excluded)
+        chosen, more = choose_inputs(frame, [name], picked, excluded)
     else:
         notices = []
-        chosen, more = choose_inputs(frame, None, picked, excluded)
+        chosen, more = choose_inputs(frame, [], picked, excluded)
         name, response = _given_response(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
     kept, dropped = _complete_rows(frame, {name: response} | used, missing)
@@ -104,6 +123,24 @@ def read_table(
         return arranged(used, response, name, kept=kept, notices=[*notices, *more, *dropped])
     except TableError as error:
         raise TableError(f"{frame.where}: {error}") from error
+
+
+def _ranking(
+    frame: Frame,
+    y: ArrayLike | None,
+    ranking: str | Sequence[str] | None,
+    picked: Collection[str] | None,
+    excluded: Collection[str],
+) -> tuple[Ranked, list[str], list[str]]:
+    """Read a response that is a ranking, the names of the inputs beside it, and notices."""
+    if ranking is None:
+        chosen, notices = choose_inputs(frame, [], picked, excluded)
+        return given_ranking(cast("ArrayLike", y), frame, chosen), chosen, notices
+    names = _names(ranking)
+    if not names:
+        raise OptionError("--ranking names no column: name one of texts such as a>b>c, or several of ranks")
+    ranked = ranking_in(frame, names, excluded)
+    return ranked, *choose_inputs(frame, names, picked, excluded)
 
 
 def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.label_ranking import Rankings
+from symscreen.ranking_response import AnyResponse, RankingResponse, numeric
 from symscreen.response import Response
 
 if TYPE_CHECKING:
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Table", "arranged", "some_rows", "with_inputs", "with_response"]
+    from symscreen.table.rankings import Ranked
+
+    Inputs = dict[str, NDArray[np.float64]]
+
+__all__ = ["Table", "arranged", "arranged_rankings", "some_rows", "with_inputs", "with_response"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +30,9 @@ class Table:
     """Inputs and response of a screen, in canonical order.
 
     Columns stand in the order of their names (by code point), rows in ascending order of the response,
-    ties in the order of the inputs. Two sources that differ only in the order of their rows or columns
+    ties in the order of the inputs. Where the response is a ranking, rows stand in the order of the inputs,
+    ties in that of the ranks by the labels' names: features cannot tell such rows apart, so the names of
+    labels decide nothing. Two sources that differ only in the order of their rows or columns
     give the same bytes.
 
     Parameters
@@ -33,8 +41,8 @@ class Table:
         The inputs' names, exactly as the source writes them.
     columns : float64 array, shape (d, n), C-contiguous
         One row per input. Finite; no negative zeros.
-    response : Response
-        The response, n values in ascending order.
+    response : Response or RankingResponse
+        The response, n values in ascending order, or n rankings.
     rows : int64 array, shape (n,)
         For each row here, its number in the source: 0 for the first data row.
     notices : tuple of str
@@ -54,15 +62,20 @@ class Table:
 
     names: tuple[str, ...]
     columns: NDArray[np.float64]
-    response: Response
+    response: AnyResponse
     rows: NDArray[np.int64]
     notices: tuple[str, ...]
     dropped: int
     digest: str
 
+    @property
+    def numeric(self) -> Response:
+        """The response of a table that must have a numeric one; a ranking is refused."""
+        return numeric(self.response, "this")
+
 
 def arranged(
-    inputs: dict[str, NDArray[np.float64]],
+    inputs: Inputs,
     response: NDArray[np.float64],
     name: str,
     *,
@@ -102,18 +115,61 @@ def arranged(
     names = tuple(sorted(inputs))
     rows = np.flatnonzero(kept)
     order = rows[_canonical_order([inputs[each][rows] for each in names], response[rows])]
-    columns = np.empty((len(names), rows.size))
+    return _table(inputs, order, Response(response[order] + 0.0, name), kept, notices)
+
+
+def arranged_rankings(
+    inputs: Inputs, ranked: Ranked, *, kept: NDArray[np.bool_], notices: Sequence[str]
+) -> Table:
+    """Put columns and rows of a table whose response is a ranking into canonical order.
+
+    Parameters
+    ----------
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the rows kept.
+    ranked : Ranked
+        What its m rows rank, at least one label in the rows kept.
+    kept : bool array, shape (m,)
+        The rows that the table takes; the others count as dropped.
+    notices : sequence of str
+        For people.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If no two labels are ordered both ways.
+    """
+    rows = np.flatnonzero(kept)
+    known = Rankings(ranked.ranks[rows], ranked.labels)
+    columns = [inputs[each][rows] for each in sorted(inputs)]
+    order = _canonical_order([*columns[1:], *known.ranks.T], columns[0])
+    response = RankingResponse(Rankings(known.ranks[order], known.labels), ranked.name)
+    return _table(inputs, rows[order], response, kept, notices)
+
+
+def _table(
+    inputs: Inputs,
+    order: NDArray[np.intp],
+    response: AnyResponse,
+    kept: NDArray[np.bool_],
+    notices: Sequence[str],
+) -> Table:
+    names = tuple(sorted(inputs))
+    columns = np.empty((len(names), order.size))
     for row, each in zip(columns, names, strict=True):
         np.add(inputs[each][order], 0.0, out=row)  # -0.0 + 0.0 is 0.0
-    ordered = Response(response[order] + 0.0, name)
     return Table(
         names=names,
         columns=columns,
-        response=ordered,
+        response=response,
         rows=order.astype(np.int64),
         notices=tuple(notices),
-        dropped=int(kept.size - rows.size),
-        digest=_digest(names, columns, ordered),
+        dropped=int(kept.size - order.size),
+        digest=_digest(names, columns, response),
     )
 
 
@@ -139,7 +195,7 @@ def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
     inputs = dict(zip(table.names, table.columns, strict=True))
     kept = np.zeros(table.response.n, dtype=np.bool_)
     kept[rows] = True
-    part = arranged(inputs, table.response.values, table.response.name, kept=kept, notices=table.notices)
+    part = arranged(inputs, table.numeric.values, table.response.name, kept=kept, notices=table.notices)
     return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
 
 
@@ -147,7 +203,7 @@ def with_inputs(table: Table, names: Sequence[str]) -> Table:
     """Return a table of some of the inputs, at least one of them."""
     inputs = {name: table.columns[table.names.index(name)] for name in names}
     every = np.ones(table.response.n, dtype=np.bool_)
-    part = arranged(inputs, table.response.values, table.response.name, kept=every, notices=table.notices)
+    part = arranged(inputs, table.numeric.values, table.response.name, kept=every, notices=table.notices)
     return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
 
 
@@ -178,16 +234,19 @@ def with_response(table: Table, values: NDArray[np.float64]) -> Table:
 
 
 def _canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Order rows by response, then by the columns from first to last."""
+    """Order rows by what comes first, the response as a rule, then by the columns from first to last."""
     order = np.argsort(response, kind="stable")
     if (np.diff(response[order]) > 0).all():
         return order  # no tie is left for the columns to break, and there may be 100,000 of them
     return np.lexsort((*reversed(columns), response))
 
 
-def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: Response) -> str:
+def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: AnyResponse) -> str:
     # JSON, because names may hold any separator
-    hashed = hashlib.sha256(json.dumps([names, response.name, columns.shape]).encode())
-    for values in (columns, response.values):
+    told: list[object] = [names, response.name, columns.shape]
+    if isinstance(response, RankingResponse):
+        told.append(response.labels)
+    hashed = hashlib.sha256(json.dumps(told).encode())
+    for values in (columns, response.ranks if isinstance(response, RankingResponse) else response.values):
         hashed.update(np.ascontiguousarray(values, dtype="<f8").data)
     return hashed.hexdigest()

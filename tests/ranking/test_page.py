@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,23 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
     assert "['tea>milk>coffee', 'coffee>milk=tea', 'milk>coffee']" in done.stdout
     assert "[1.  1.5]" in done.stdout
     assert "kemeny True" in done.stdout
+    assert re.search(r"^0 +x1\*x3", done.stdout, re.MULTILINE)
+
+
+def test_the_commands_run(tmp_path):
+    (tmp_path / "data.csv").write_text(
+        "a,b,tea,milk,coffee,preference\n"
+        + "".join(f"{row},{row * 7 % 5},{1 + (row > 9)},{2 - (row > 9)},3,{order}\n"
+                  for row in range(20) for order in (["tea>milk=coffee", "milk>tea>coffee"][row > 9],))
+    )  # fmt: skip
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+             for line in block.splitlines() if line.startswith("symscreen screen")]  # fmt: skip
+    assert len(lines) >= 3
+    for line in lines:
+        words = shlex.split(line, comments=True)[1:]
+        command = [sys.executable, "-m", "symscreen", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert "rankings of 3 labels (coffee, milk, tea)" in done.stdout
 
 
 def test_every_public_name_resolves():

@@ -8,7 +8,7 @@ from symscreen.screeners import SCREENERS, JointScreener, Screener
 from symscreen.statistics.order import order_features
 
 COLUMN_NAMES = ["t0", "xi", "kendall", "spearman", "pearson"]
-JOINT_NAMES = ["lasso", "scad", "mcp", "stepwise", "bart", "forest"]
+JOINT_NAMES = ["lasso", "scad", "mcp", "stepwise", "bart", "crit", "forest"]
 
 COLUMN = {name: one for name, one in SCREENERS.items() if isinstance(one, Screener)}
 JOINT = {name: one for name, one in SCREENERS.items() if isinstance(one, JointScreener)}

@@ -1,0 +1,120 @@
+"""Small generated data on which `symscreen.screeners.checks` tries a screener."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.label_ranking import Rankings
+from symscreen.ranking_response import RankingResponse
+from symscreen.response import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from symscreen.ranking_response import AnyResponse
+    from symscreen.response import Kind
+
+    Values = NDArray[np.float64]
+
+__all__ = ["ROWS", "Case", "cases_of"]
+
+ROWS = 60
+_NAMES = ("a", "b", "c", "d")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Features and a response; the strongest feature, where there is one, is the response or its negative.
+
+    Of a ranking it is what decides the order of each pair of labels.
+    """
+
+    what: str
+    values: Values
+    response: AnyResponse
+    strongest: int | None = None
+    direction: int = 1
+    may_refuse: bool = False
+
+    @property
+    def told(self) -> Values:
+        """The numbers that make the response."""
+        return self.response.ranks if isinstance(self.response, RankingResponse) else self.response.values
+
+    @property
+    def separable(self) -> bool:
+        """Whether the strongest feature explains the response to the last row."""
+        return isinstance(self.response, RankingResponse) or self.response.untied
+
+
+def cases_of(kind: Kind, rng: np.random.Generator) -> Iterator[Case]:
+    """Yield the cases of a kind of response, one with a strongest feature among noise first."""
+    if kind == "ranking":
+        yield from _of_rankings(rng)
+    else:
+        yield from _of_numbers(rng)
+
+
+def _of_numbers(rng: np.random.Generator) -> Iterator[Case]:
+    y = Response(np.sort(rng.normal(size=ROWS)))
+    noise = _noise(rng)
+    tied = Response(np.sort(rng.integers(0, 5, ROWS).astype(np.float64)))
+    few = Response(np.sort(rng.normal(size=20)))
+    five = Response(np.array([-1.0, 0.0, 0.5, 2.0, 3.0]))
+    yield Case("among noise", _with(noise, 4, y.values), y, 4)
+    yield Case("falling among noise", _with(noise, 4, -y.values), y, 4, -1)
+    yield Case("one feature alone", y.values[None].copy(), y, 0)
+    yield Case("one feature of noise alone", noise[:1], y)
+    yield Case("features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, y.values), y, 3)
+    yield Case("a response with ties", _with(noise, 4, tied.values), tied, 4)
+    yield Case("more features than rows", _with(rng.normal(size=(40, 20)), 2, few.values), few, 2)
+    yield Case("five rows", rng.normal(size=(3, 5)), five, may_refuse=True)
+
+
+def _of_rankings(rng: np.random.Generator) -> Iterator[Case]:
+    z = np.sort(rng.normal(size=ROWS))
+    y = _ranked(z)
+    noise = _noise(rng)
+    missing = y.ranks.copy()
+    missing[rng.random(missing.shape) < 0.2] = np.nan
+    missing[:, 0] = y.ranks[:, 0]
+    partial = y.ranks.copy()
+    partial[::5, :2] = 1.0
+    few = np.sort(rng.normal(size=20))
+    five = RankingResponse(Rankings(np.array([[1, 2], [1, 2], [2, 1], [2, 1], [2, 1]]), ("a", "b")))
+    yield Case("rankings among noise", _with(noise, 4, z), y, 4)
+    yield Case("rankings, falling among noise", _with(noise, 4, -z), y, 4)
+    yield Case("rankings, one feature alone", z[None].copy(), y, 0)
+    yield Case("rankings, one feature of noise alone", noise[:1], y)
+    yield Case("rankings, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), y, 3)
+    yield Case("incomplete rankings", _with(noise, 4, z), RankingResponse(Rankings(missing, _NAMES)), 4)
+    yield Case("rankings with ties", _with(noise, 4, z), RankingResponse(Rankings(partial, _NAMES)), 4)
+    yield Case("rankings, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), _ranked(few), 2)
+    yield Case("five rankings", rng.normal(size=(3, 5)), five, may_refuse=True)
+
+
+def _ranked(z: Values) -> RankingResponse:
+    """Rank labels by lines in z: the order of any two changes once, at about a third or more of the rows."""
+    slopes, at = np.array([0.0, 1.0, 2.0, 4.0]), np.quantile(z, [0.5, 0.4, 0.5, 0.6])
+    return RankingResponse(Rankings(slopes * (z[:, None] - at), _NAMES))
+
+
+def _noise(rng: np.random.Generator) -> Values:
+    noise = rng.normal(size=(8, ROWS))
+    noise[::3] = np.round(noise[::3])
+    return noise
+
+
+def _sizes() -> Values:
+    return 10.0 ** np.array([-150.0, 150.0, 0.0, -150.0, 150.0, 0.0, -150.0, 150.0])[:, None]
+
+
+def _with(noise: Values, place: int, feature: Values) -> Values:
+    values = noise.copy()
+    values[place] = feature
+    return values

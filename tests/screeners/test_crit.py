@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.label_ranking import Rankings, pair_signs
+from symscreen.ranking_response import RankingResponse
+from symscreen.screeners.checks import check_screener
+from symscreen.screeners.crit import CRIT
+from symscreen.screeners.forest import FOREST
+from symscreen.screeners.joint import Shown
+from symscreen.screeners.rank_view import rank_view
+from symscreen.screeners.ranking_forest import grown, impurity_importance, permutation_importance
+from symscreen.screeners.ranking_sample import dispersion_of, sample_of
+
+LABELS = ("a", "b", "c")
+QUICK_FOREST = FOREST.with_settings({"trees": 20, "rounds": 8})
+
+
+def _shown(rng, *, features=8, rows=120, missing=0.0, **options):
+    """Noise with ties; three labels are ranked by the first two features, the second of which turns."""
+    values = np.round(rng.normal(size=(features, rows)), 1)
+    worth = np.column_stack([2 * values[0], values[1] ** 2 - 1, np.zeros(rows)])
+    ranks = -(worth + rng.normal(0, 0.2, worth.shape))
+    ranks[rng.random(rows) < missing, 1] = np.nan
+    return Shown(values, RankingResponse(Rankings(ranks, LABELS)), **options)
+
+
+def _bytes(verdict):
+    return [array.tobytes() for array in (verdict.score, verdict.loss, verdict.selected)]
+
+
+def test_it_keeps_its_promises():
+    check_screener(CRIT)
+    assert CRIT.accepts == ("ranking",)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_what_decides_the_rankings_is_important(rng, missing):
+    verdict = CRIT.verdict(_shown(rng, missing=missing))
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert verdict.selected[:2].all()
+    assert verdict.score.sum() == pytest.approx(verdict.record["explained"])
+    assert 0.5 < verdict.score.sum() <= 1.0
+    assert not verdict.direction.any()
+
+
+def test_one_split_removes_what_it_removes_by_definition(rng):
+    whole = _shown(rng)
+    shown = Shown(whole.values[:1], whole.response)
+    verdict = CRIT.with_settings({"depth": 1, "gain": 0.0}).verdict(shown)
+    signs = pair_signs(shown.response.ranks)
+
+    def dispersion(rows):
+        p = (signs[rows] < 0).mean(axis=0) + (signs[rows] == 0).mean(axis=0) / 2
+        return len(rows) * (p * (1 - p)).sum()
+
+    order = np.argsort(shown.values[0])
+    z, rows = shown.values[0][order], len(order)
+    cuts = [cut for cut in range(5, rows - 4) if z[cut - 1] < z[cut]]
+    best = min(dispersion(order[:cut]) + dispersion(order[cut:]) for cut in cuts)
+    assert verdict.score[0] == pytest.approx(1 - best / dispersion(order), abs=1e-9)
+
+
+def test_members_of_a_rank_class_are_one_and_the_same(rng):
+    shown = _shown(rng)
+    copies = np.exp(shown.values)
+    copies[1::2] *= -1
+    for one in (CRIT, QUICK_FOREST):
+        assert _bytes(one.verdict(Shown(copies, shown.response))) == _bytes(one.verdict(shown))
+
+
+def test_the_order_of_labels_does_not_matter(rng):
+    shown = _shown(rng)
+    turned = RankingResponse(Rankings(shown.response.ranks[:, ::-1], LABELS))
+    assert _bytes(CRIT.verdict(Shown(shown.values, turned))) == _bytes(CRIT.verdict(shown))
+
+
+@pytest.mark.parametrize("importance", ["permutation", "impurity"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_forest_of_rankings_confirms_what_matters(rng, importance, missing):
+    shown = _shown(rng, missing=missing, seed=5)
+    screener = QUICK_FOREST.with_settings({"importance": importance})
+    verdict = screener.verdict(shown)
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert verdict.selected[:2].all()
+    assert verdict.selected.sum() <= 3
+    assert _bytes(screener.verdict(Shown(shown.values, shown.response, 5, 2))) == _bytes(verdict)
+    assert _bytes(screener.verdict(Shown(shown.values, shown.response, 6))) != _bytes(verdict)
+
+
+def test_who_is_missing_teaches_the_forest_nothing(rng):
+    """A label is missing where the first feature is high: a forest that read 0 would split there."""
+    values = rng.normal(size=(3, 200))
+    ranks = np.column_stack([np.where(rng.random(200) < 0.9, -1.0, 1.0), np.zeros(200), 3 * values[1]])
+    ranks[values[0] > 0, 0] = np.nan
+    sample = sample_of(rank_view(values), RankingResponse(Rankings(ranks, LABELS)))
+    forest = grown(sample, np.random.SeedSequence(1), 30, 1.0, 1)
+    for found in (impurity_importance(forest, sample), permutation_importance(forest, sample, rng)):
+        assert found[1] > 5 * np.abs(found[[0, 2]]).max()
+
+
+def test_the_dispersion_is_that_of_its_definition(rng):
+    ranks = rng.normal(size=(30, 3))
+    ranks[:5, 0] = np.nan
+    sample = sample_of(np.ones((30, 1)), RankingResponse(Rankings(ranks, LABELS)))
+    expected = 0.0
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        both = ~np.isnan(ranks[:, i]) & ~np.isnan(ranks[:, j])
+        p = (ranks[both, i] < ranks[both, j]).mean()
+        expected += both.sum() * p * (1 - p) / 30
+    assert dispersion_of(sample) == pytest.approx(expected)

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.label_ranking import Rankings, pair_signs
+from symscreen.ranking_response import RankingResponse
+from symscreen.statistics.order import order_features
+from symscreen.statistics.pair_t0 import mean_gini_difference, pair_metric
+from symscreen.statistics.t0 import gini_mean_difference
+
+LABELS = "abcdefgh"
+
+
+def _ranks(rng, n, k, *, missing=0.0, tied=False):
+    ranks = rng.normal(size=(n, k))
+    if tied:
+        ranks = np.round(ranks)
+    lacks = rng.random((n, k)) < missing
+    lacks[np.arange(n), rng.integers(k, size=n)] = False
+    return np.where(lacks, np.nan, ranks)
+
+
+def _response(ranks):
+    return RankingResponse(Rankings(ranks, tuple(LABELS[: ranks.shape[1]])))
+
+
+def _scores(values, response):
+    return mean_gini_difference(response) - pair_metric(order_features(values), response)
+
+
+def _by_definition(z, ranks):
+    """The mean of min(T0_p, 2Δ_p − T0_p), by the share of rows that count, pair by pair."""
+    total = delta = weights = 0.0
+    for signs in pair_signs(ranks).T.astype(float):
+        counts = signs != 0
+        own = signs[counts]
+        if len(set(own)) < 2:
+            continue
+        t0, gini = symscreen.t0(z[counts], own), symscreen.t0(-own, own) / 2
+        total += counts.mean() * min(t0, 2 * gini - t0)
+        delta += counts.mean() * gini
+        weights += counts.mean()
+    return total / weights, delta / weights
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(("n", "k"), [(6, 2), (25, 3), (60, 5), (300, 8)])
+def test_the_score_is_the_definition_pair_by_pair(rng, n, k, missing, tied):
+    ranks = _ranks(rng, n, k, missing=missing, tied=tied)
+    values = rng.normal(size=(12, n))
+    values[::3] = np.round(values[::3])
+    response = _response(ranks)
+    expected = [_by_definition(z, response.ranks) for z in values]
+    assert _scores(values, response) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
+    assert mean_gini_difference(response) == pytest.approx(expected[0][1], abs=1e-12)
+    assert gini_mean_difference(response) == mean_gini_difference(response)
+
+
+def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):
+    z = rng.normal(size=70)
+    ranks = np.array([0.0, 1.0, 2.0, 5.0]) * (z[:, None] - [0.1, -0.2, 0.3, 0.0])
+    ranks[rng.random(ranks.shape) < 0.2] = np.nan
+    ranks[:, 0] = 0.0
+    assert _scores(np.array([z, -z, np.exp(z)]), _response(ranks)).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_two_labels_are_a_binary_response(rng):
+    z, side = rng.normal(size=40), np.where(rng.random(40) < 0.4, 1.0, -1.0)
+    ranks = np.column_stack([side, np.zeros(40)])
+    gini = symscreen.t0(-side, side) / 2
+    t0 = symscreen.t0(z, side)
+    assert _scores(z[None], _response(ranks))[0] == pytest.approx(min(t0, 2 * gini - t0), abs=1e-14)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_rows_labels_and_scores_for_ranks_do_not_change_a_bit(rng, missing):
+    ranks = _ranks(rng, 80, 5, missing=missing, tied=True)
+    values = np.round(rng.normal(size=(30, 80)), 1)
+    expected = _scores(values, _response(ranks)).tobytes()
+    rows, labels = rng.permutation(80), rng.permutation(5)
+    assert _scores(np.ascontiguousarray(values[:, rows]), _response(ranks[rows])).tobytes() == expected
+    assert _scores(values, _response(np.ascontiguousarray(ranks[:, labels]))).tobytes() == expected
+    assert _scores(values, _response(-ranks)).tobytes() == expected
+    assert _scores(-values, _response(ranks)).tobytes() == expected
+    assert b"".join(_scores(row[None], _response(ranks)).tobytes() for row in values) == expected
+
+
+def test_a_pair_that_all_rows_order_one_way_changes_nothing(rng):
+    ranks = _ranks(rng, 50, 3)
+    beside = np.column_stack([ranks, np.full(50, 100.0), np.full(50, 101.0)])
+    values = rng.normal(size=(5, 50))
+    alone, more = _response(ranks), _response(beside)
+    assert len(more.pairs.counted) == len(alone.pairs.counted) == 3
+    assert _scores(values, more).tobytes() == _scores(values, alone).tobytes()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_whole_numbers_do_not_overflow_in_long_tables(rng, missing):
+    n = 70_000  # n² is beyond 32 bits
+    z = np.sort(rng.normal(size=n))
+    ranks = np.column_stack([z, np.zeros(n)])
+    ranks[rng.random(n) < missing, 0] = np.nan
+    values = np.array([z, rng.normal(size=n), np.floor(z)])
+    expected = [_by_definition(feature, ranks)[0] for feature in values]
+    assert _scores(values, _response(ranks)) == pytest.approx(expected, abs=1e-12)
