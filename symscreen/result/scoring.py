@@ -118,11 +118,16 @@ class Scorer:
                 continue
             ordered = order_features(block.values, room, block.following)
             for place, good in self._good(lists, block.numbers, ordered):
+                if good.ordered is ordered:  # the next block will stand in its room
+                    self._settle(place, lists, [good])
+                    continue
                 waiting[place].append(good)
                 if sum(one.ordered.values.size for one in waiting[place]) >= _TOGETHER:
-                    self._settle(place, lists, waiting)
-        for place in range(len(self.keeps)):
-            self._settle(place, lists, waiting)
+                    self._settle(place, lists, waiting[place])
+                    waiting[place] = []
+        for place, parts in enumerate(waiting):
+            if parts:
+                self._settle(place, lists, parts)
         kept = [joined(parts) for parts in lists]
         for place, keep in enumerate(self.keeps):
             if keep.limit is not None:
@@ -144,15 +149,13 @@ class Scorer:
             bar = min(bar_of(lists[place][0], keep.limit), self.bars[place] if self.bars else np.inf)
             good = np.flatnonzero(rounded(loss) <= bar)
             if len(good):
-                yield place, _Good(numbers[good], ordered.take(good), loss[good], known[keep.by][good])
+                some = ordered if len(good) == len(numbers) else ordered.take(good)
+                yield place, _Good(numbers[good], some, loss[good], known[keep.by][good])
 
-    def _settle(self, place: int, lists: list[list[Kept]], waiting: list[list[_Good]]) -> None:
-        """Add to a list the features that wait for it."""
-        if not waiting[place]:
-            return
+    def _settle(self, place: int, lists: list[list[Kept]], parts: list[_Good]) -> None:
+        """Add features that a list may have room for to it."""
         keep = self.keeps[place]
-        lists[place].append(self._kept(keep, waiting[place]))
-        waiting[place] = []
+        lists[place].append(self._kept(keep, parts))
         if keep.limit is not None:
             lists[place] = merged_when_due(lists[place], keep.limit)
 
