@@ -165,12 +165,35 @@ def _preselection(shown):
         assert float(row["R², screened in each fold"]) < 0
 
 
+def _rankings(shown):
+    assert _column(_table(shown["distance"]), "Kendall's distance") == [0, 1, 2.5, 0]
+    median = {row[""]: row["nine friends"] for row in _table(shown["consensus"])}
+    assert (median["method"], median["certified"]) == ("kemeny", "True")
+    assert float(median["loss"]) > float(median["bound"])
+    (printed,) = shown["tree"]
+    regions = re.findall(r"(\S+)  \(", printed.text)
+    assert [region.split(">")[0] for region in regions] == ["coffee", "tea", "coffee", "lemonade", "beer"]
+    assert "spent" not in printed.text
+    constant, tree, *_, ensemble = _table(shown["regression"])
+    assert float(constant["café"]) < float(ensemble["café"]) < float(tree["café"])
+    assert float(constant["diabetes"]) < float(tree["diabetes"]) < float(ensemble["diabetes"])
+    (refused,) = shown["refused"]
+    assert "needs complete rankings" in refused.text
+    for row in _table(shown["learned"]):
+        assert min(float(row[kind]) for kind in ("incomplete", "partial")) > 0.4
+    told, _, _, dealt_anew = _table(shown["seen"])
+    assert float(told["τ, seen"]) == 1
+    assert dealt_anew["leaves"] == "1"
+    assert dealt_anew["τ, held out"] == dealt_anew["constant, held out"]
+
+
 RESULTS = {
     "01-first-steps": _first_steps,
     "02-why-t0": _why_t0,
     "03-screening-and-pr-auc": _screening,
     "04-ode-strogatz": _strogatz,
     "05-preselection-for-a-regressor": _preselection,
+    "06-rankings": _rankings,
 }
 
 
@@ -263,6 +286,6 @@ def test_each_command_shown_runs(frame, tmp_path, monkeypatch, capsys):
 def test_each_experiment_named_exists():
     from symscreen.experiments.registry import EXPERIMENTS
 
-    named = {one for page in _pages().values() for one in re.findall(r"symscreen reproduce (\w+)", page)}
+    named = {one for page in _pages().values() for one in re.findall(r"symscreen reproduce ([\w-]+)", page)}
     assert named
     assert named <= set(EXPERIMENTS)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_tree", "tree_text"]
 
 _MOST_NAMED = 4  # categories in a picture; more are counted
-_WIDTH, _HEIGHT = 1.9, 1.2  # inches that a leaf and a level have in a picture
+_WIDTH, _HEIGHT = 1.9, 1.2  # inches that a leaf (at least) and a level have in a picture
+_LETTER, _GAP = 0.078, 0.3  # inches of a letter of the size used, and between two boxes
 
 
 class _Words(NamedTuple):
@@ -111,7 +112,9 @@ def draw_tree(
     words, nodes = _words(tree, feature_names, most=_MOST_NAMED), tree.tree_
     across, depth = _places(tree), nodes.depth
     share = nodes.weight / nodes.weight[0]
-    size = (_WIDTH * (across.max() + 1.0), _HEIGHT * (depth.max() + 1.0) + 0.4)
+    widest = max(len(line) for said in words for line in (said.leaf, said.rows if said.leaf else said.left))
+    width = max(_WIDTH, _LETTER * widest + _GAP)
+    size = (width * (across.max() + 1.0), _HEIGHT * (depth.max() + 1.0) + 0.4)
     with style.context("default"):  # whatever the user has set
         figure = Figure(figsize=size, dpi=100, layout="constrained")
         axes = figure.add_subplot()

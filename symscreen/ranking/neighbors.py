@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KemenyNeighbors"]
 
-_AT_ONCE = 20_000_000  # signs of neighbours held at one time: 20 MB
+_AT_ONCE = 2_500_000  # sums of signs held at one time: 20 MB
 
 
 class KemenyNeighbors(Ranker):
@@ -58,7 +58,9 @@ class KemenyNeighbors(Ranker):
     Notes
     -----
     Clémençon, Korba and Sibony (2018), eq. (26) to (28): the pseudo-empirical median of the neighbours'
-    rankings, ties counting half. A pair of labels that no neighbour shows is judged by all training rows.
+    rankings, ties counting half. Rows with equal inputs are equally near: where only some of them are among
+    the k nearest, all count, by the same share. A pair of labels that no neighbour shows is judged by all
+    training rows.
     Inputs are not scaled: put a scaler before it where their units differ.
 
     Examples
@@ -108,13 +110,19 @@ class KemenyNeighbors(Ranker):
         values = training.sample.columns.T
         self.n_neighbors_ = _neighbours(self.n_neighbors, *values.shape)
         self.ranks_, self.labels_ = training.ranks, training.labels
+        # rows are sorted, by inputs first
+        new = np.concatenate([[True], (values[1:] != values[:-1]).any(axis=1)])
+        starts = np.flatnonzero(new)
+        self._sizes = np.diff(starts, append=len(values)).astype(np.float64)
+        self._signs = np.add.reduceat(pair_signs(self.ranks_), starts, axis=0, dtype=np.float64)
+        self._shown = np.add.reduceat(pairs_shown(self.ranks_), starts, axis=0, dtype=np.float64)
         self._search = NearestNeighbors(
-            n_neighbors=self.n_neighbors_,
+            n_neighbors=min(self.n_neighbors_, starts.size),
             metric=self.metric,
             p=self.p,
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
-        ).fit(values)
+        ).fit(values[starts])
         return self
 
     def predict(self, X: Any) -> Values:  # noqa: N803  # scikit-learn's name
@@ -132,18 +140,23 @@ class KemenyNeighbors(Ranker):
         """
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype=np.float64)
-        signs = pair_signs(self.ranks_)
-        shown = pairs_shown(self.ranks_)
-        part = max(_AT_ONCE // (self.n_neighbors_ * max(signs.shape[1], 1)), 1)
+        part = max(_AT_ONCE // (self.n_neighbors_ * max(self._signs.shape[1], 1)), 1)
         found = np.empty((len(values), len(self.labels_)))
         for start in range(0, len(values), part):
             near = self._search.kneighbors(values[start : start + part], return_distance=False)
-            differences = signs[near].sum(axis=1, dtype=np.float64)
-            seen = shown[near].sum(axis=1, dtype=np.float64)
-            differences = np.where(seen > 0, differences, signs.sum(axis=0, dtype=np.float64))
-            seen = np.where(seen > 0, seen, shown.sum(axis=0, dtype=np.float64))
+            share = _shares(self._sizes[near], self.n_neighbors_)[:, :, np.newaxis]
+            differences = (share * self._signs[near]).sum(axis=1)
+            seen = (share * self._shown[near]).sum(axis=1)
+            differences = np.where(seen > 0, differences, self._signs.sum(axis=0))
+            seen = np.where(seen > 0, seen, self._shown.sum(axis=0))
             found[start : start + part] = medians_of(differences, seen, found.shape[1])
         return found
+
+
+def _shares(sizes: Values, k: int) -> Values:
+    """Tell which share of each group of equal rows, the nearest first, is among the k nearest rows."""
+    before = np.cumsum(sizes, axis=1) - sizes
+    return np.asarray(np.clip(k - before, 0.0, sizes) / sizes)
 
 
 def _neighbours(asked: Any, n: int, d: int) -> int:

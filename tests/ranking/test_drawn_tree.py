@@ -50,6 +50,16 @@ def test_a_drawn_tree_shows_every_node_and_branch(tree):
     assert len(places) == 5
 
 
+def test_leaves_do_not_cover_each_other_however_long_their_rankings_are():
+    names = [f"a drink with a long name {place}" for place in range(5)]
+    y = pd.DataFrame([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1], [3, 4, 5, 1, 2], [2, 1, 5, 4, 3]], columns=names)
+    figure = draw_tree(ConsensusRankingTree().fit(np.arange(4.0)[:, None], y))
+    figure.draw_without_rendering()
+    boxes = [text.get_bbox_patch().get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 7
+    assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
+
+
 def test_many_categories_are_counted_in_a_picture():
     x = np.arange(20.0)[:, None]
     y = np.where((x < 10) ^ (x % 2 == 0), [[1.0, 2.0]], [[2.0, 1.0]])

@@ -60,6 +60,22 @@ def test_ties_of_distance_do_not_depend_on_the_order_of_rows(rng):
     assert np.array_equal(one.predict(x), two.predict(x))
 
 
+def test_rows_with_equal_inputs_all_count(rng):
+    x, y = np.zeros((50, 1)), some_rankings(rng, 50, 4)
+    everyone = median_ranking(pairwise_probabilities(y)).ranking
+    assert np.array_equal(KemenyNeighbors(3).fit(x, y).predict([[1.0]])[0], everyone)
+
+
+def test_equal_rows_share_the_room_that_nearer_ones_leave():
+    x = [[0.0], [0.0], [1.0], [1.0], [1.0], [5.0]]
+    far = [3, 2, 1]
+    y = [[1, 2, 3], [1, 3, 2], [3, 1, 2], [3, 1, 2], [2, 1, 3], far]
+    weights = [1, 1, 2 / 3, 2 / 3, 2 / 3, 0]  # of four neighbours two are at 1, where there are three
+    expected = median_ranking(pairwise_probabilities(y, weights=weights)).ranking
+    assert np.array_equal(KemenyNeighbors(4).fit(x, y).predict([[-1.0]])[0], expected)
+    assert np.array_equal(KemenyNeighbors(1).fit(x, y).predict([[9.0]])[0], far)
+
+
 @pytest.mark.parametrize("asked", [0, 2.5, "all", True])
 def test_a_number_of_neighbours_that_is_none_is_refused(rng, asked):
     with pytest.raises(OptionError, match="n_neighbors is"):
