@@ -71,6 +71,8 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         Stop when the loss falls in a round by less than this share of itself.
     block_tol, block_sweeps : float, int
         A block's duality gap, as a share of its objective, and the most sweeps over its terms.
+    n_init : int
+        Random starts; of the fits from them the one with the least loss is kept.
     warm_start : bool
         Go on from the fit before: levels keep their factors by name.
     random_state : int, RandomState or None
@@ -140,6 +142,7 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         tol: float = 1e-3,
         block_tol: float = 1e-2,
         block_sweeps: int = 3,
+        n_init: int = 1,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -165,6 +168,7 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         self.tol = tol
         self.block_tol = block_tol
         self.block_sweeps = block_sweeps
+        self.n_init = n_init
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -204,7 +208,7 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         chains = self._read(X)
         penalties, precision = options.penalties_of(self), options.precision_of(self)
         factors, rounds = options.whole("n_factors", self.n_factors), options.whole("max_iter", self.max_iter)
-        tolerance = options.positive("tol", self.tol)
+        tolerance, starts = options.positive("tol", self.tol), options.whole("n_init", self.n_init)
         extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
         weights = self._weights(chains)
         users, user = learn_side(
@@ -214,29 +218,32 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
             "item", chains.items, item_features, by_name=self.item_effects, ignore_extra=extra
         )
         rng, sides = check_random_state(self.random_state), (users, items)
-        start = random_factors(sides, factors, len(chains.stages) - 1, rng)
-        if self.warm_start and hasattr(self, "factors_"):
-            start = continued(start, sides, self.factors_, (self.users_, self.items_))
         # the order of rows is made the same whatever the table's, and then mixed
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))
         order = order[rng.permutation(len(order))]
         user, item, outcomes = user[order], item[order], chains.outcomes[order]
-        problem = problem_of(
-            (users.coded, items.coded),
-            (user, item),
-            outcomes,
-            weights,
-            self._divisor(outcomes, weights, sides),
-        )
-        self.trace_: list[Step] = []
-        if precision.loss == PSI:  # which has many local minima: the hinge leads near a good one
-            hinge = replace(precision, loss=HINGE)
-            descend(problem, start, penalties, hinge, tolerance=tolerance, iterations=rounds, tell=_nobody)
-        with Progress(self.trace_, rounds, self.callback, show=self.verbose) as tell:
-            self.n_iter_, self.converged_ = descend(
-                problem, start, penalties, precision, tolerance=tolerance, iterations=rounds, tell=tell
-            )
-        self._keep(start, sides, chains.stages, (user, item, outcomes))
+        divisor = self._divisor(outcomes, weights, sides)
+        problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, divisor)
+        going_on = self.warm_start and hasattr(self, "factors_")
+        attempts = []
+        for _ in range(1 if going_on else starts):
+            start = random_factors(sides, factors, len(chains.stages) - 1, rng)
+            if going_on:
+                start = continued(start, sides, self.factors_, (self.users_, self.items_))
+            trace: list[Step] = []
+            if precision.loss == PSI and not going_on:  # the hinge leads near a good local minimum
+                hinge = replace(precision, loss=HINGE)
+                descend(
+                    problem, start, penalties, hinge, tolerance=tolerance, iterations=rounds, tell=_nobody
+                )
+            with Progress(trace, rounds, self.callback, show=self.verbose) as tell:
+                ended = descend(
+                    problem, start, penalties, precision, tolerance=tolerance, iterations=rounds, tell=tell
+                )
+            attempts.append((start, trace, ended))
+        best = min(attempts, key=lambda one: one[1][-1].loss)  # the first of equals
+        found, self.trace_, (self.n_iter_, self.converged_) = best
+        self._keep(found, sides, chains.stages, (user, item, outcomes))
         return self
 
     def decision_function(

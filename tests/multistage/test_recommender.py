@@ -292,3 +292,16 @@ def test_tuning_keeps_what_errs_least_on_the_rows_set_aside(simulated):
     assert found.model.lambda_stages == best.lambda_stages
     with pytest.raises(OptionError, match="one value at least"):
         tune(_model(simulated), *parts, lambdas=[])
+
+
+def test_of_several_starts_the_best_is_kept(simulated):
+    steps = []
+    model = _model(simulated, n_factors=3, n_init=3, callback=steps.append).fit(simulated.table)
+    ends = [
+        one.loss
+        for one, two in zip(steps, [*steps[1:], None], strict=True)
+        if two is None or two.iteration == 0
+    ]
+    assert len(set(ends)) == 3
+    assert model.trace_[-1].loss == min(ends)
+    assert _model(simulated, n_factors=3).fit(simulated.table).trace_[-1].loss == ends[0]
