@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     Outcomes = NDArray[np.int8]
 
-__all__ = ["Chains", "chains_of_columns", "known_outcomes", "place_of_stage", "read_chains", "stage_names"]
+__all__ = [
+    "Chains",
+    "chains_of_columns",
+    "known_outcomes",
+    "named_column",
+    "place_of_stage",
+    "read_chains",
+    "shown",
+    "stage_names",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +98,11 @@ def read_chains(
     [[1, 1, -1], [1, -1, -1]]
     """
     names = stage_names(stages)
-    for column in [user, item, *([reached] if reached is not None else names)]:
+    for column in [reached] if reached is not None else names:
         if column not in table.columns:
             known = nearest(str(column), [str(one) for one in table.columns])
             raise TableError(f"the table has no column {printable(str(column))!r}{known}")
-    users, items = (_named(table[column], column) for column in (user, item))
+    users, items = (named_column(table, column) for column in (user, item))
     if not len(users):
         raise TableError("the table has no rows: nothing can be learnt from it")
     if reached is not None:
@@ -181,12 +190,16 @@ def place_of_stage(stage: Any, stages: Sequence[str]) -> int:
     raise OptionError(f"stage {stage!r} is unknown{nearest(str(stage), stages)}")
 
 
-def _named(column: pd.Series, name: str) -> NDArray[np.object_]:
-    missing = column.isna().to_numpy()
+def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
+    """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
+    if name not in table.columns:
+        known = nearest(str(name), [str(one) for one in table.columns])
+        raise TableError(f"the table has no column {printable(str(name))!r}{known}")
+    missing = table[name].isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
         raise TableError(f"row {row}: {printable(name)!r} is missing; name it or drop the row")
-    return column.to_numpy(dtype=object)
+    return np.asarray(table[name].to_numpy(dtype=object))
 
 
 def _of_column(column: pd.Series, name: str) -> Outcomes:
@@ -199,7 +212,7 @@ def _of_column(column: pd.Series, name: str) -> Outcomes:
         if meaning is None:
             row = int(np.flatnonzero(codes == place)[0])
             raise TableError(
-                f"row {row}: {printable(name)!r} is {_short(value)}; "
+                f"row {row}: {printable(name)!r} is {shown(value)}; "
                 "give 1 for reached, 0 for not reached, or nothing for not observed"
             )
         meanings[place] = meaning
@@ -222,7 +235,7 @@ def _of_reached(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcom
         if at is None:
             row = int(np.flatnonzero(codes == place)[0])
             known = nearest(str(value), stages)
-            raise TableError(f"row {row}: {printable(name)!r} is {_short(value)}, which is no stage{known}")
+            raise TableError(f"row {row}: {printable(name)!r} is {shown(value)}, which is no stage{known}")
         meanings[place] = np.where(np.arange(len(stages)) <= at, 1, -1)
     return meanings[codes]
 
@@ -243,13 +256,14 @@ def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None,
     row = int(np.flatnonzero(broken.any(axis=1))[0])
     later = int(np.flatnonzero(broken[row])[0])
     earlier = int(np.flatnonzero(outcomes[row, :later] == -1)[0])
-    who = "" if users is None else f" (user {_short(users[row])}, item {_short(items[row])})"
+    who = "" if users is None else f" (user {shown(users[row])}, item {shown(items[row])})"
     raise TableError(
         f"row {row}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is not; "
         "each stage needs those before it: mend the row, or leave out what was not observed"
     )
 
 
-def _short(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Write a value for a message, on one line and not too long."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return printable(text if len(text) <= 40 else text[:39] + "…")

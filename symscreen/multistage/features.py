@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import TableError, printable
+from symscreen.multistage.chains import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +106,7 @@ class Side:
         if new.any() and (self.numeric_names or len(self.variables) > self.by_name):
             if features is None:
                 raise TableError(
-                    f"{self.kind} {_short(asked[new][0])} is not of the fit: give {self.kind}_features for it"
+                    f"{self.kind} {shown(asked[new][0])} is not of the fit: give {self.kind}_features for it"
                 )
             table = _indexed(features, self.kind)
             for name in (*self.numeric_names, *self.variables[self.by_name :]):
@@ -213,7 +214,7 @@ def _indexed(features: Any, kind: str) -> pd.DataFrame:
     if twice.any():
         row = int(np.flatnonzero(twice)[0])
         raise TableError(
-            f"row {row} of {kind}_features: {kind} {_short(table.index[row])} has a row before it"
+            f"row {row} of {kind}_features: {kind} {shown(table.index[row])} has a row before it"
         )
     return table
 
@@ -223,7 +224,7 @@ def _refuse_extra(table: pd.DataFrame, names: NDArray[np.object_], kind: str, *,
     if unknown.any() and not ignore_extra:
         row = int(np.flatnonzero(unknown)[0])
         raise TableError(
-            f"row {row} of {kind}_features: {kind} {_short(table.index[row])} is not in the table; "
+            f"row {row} of {kind}_features: {kind} {shown(table.index[row])} is not in the table; "
             'drop such rows, or set extra_features="ignore"'
         )
 
@@ -239,7 +240,7 @@ def _rows_for(
         if column is not None:
             row = next(row for row, name in enumerate(column) if name in missing)
             first, where = column[row], f"row {row}: "
-        raise TableError(f"{where}{kind} {_short(first)} has no row in {kind}_features: add one")
+        raise TableError(f"{where}{kind} {shown(first)} has no row in {kind}_features: add one")
     return table.iloc[places]
 
 
@@ -261,7 +262,7 @@ def _numbers(table: pd.DataFrame, names: tuple[str, ...], kind: str) -> Values:
     if wrong.any():
         row, place = (int(one[0]) for one in np.nonzero(wrong))
         raise TableError(
-            f"{kind}_features: {printable(names[place])!r} of {kind} {_short(table.index[row])} is "
+            f"{kind}_features: {printable(names[place])!r} of {kind} {shown(table.index[row])} is "
             f"{values[row, place]}; give a finite number"
         )
     return values
@@ -280,8 +281,3 @@ def places_among(known: NDArray[np.object_], asked: NDArray[np.object_]) -> Whol
     import pandas as pd
 
     return np.asarray(pd.Index(known).get_indexer(pd.Index(asked)), dtype=np.int64)
-
-
-def _short(value: Any) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return printable(text if len(text) <= 40 else text[:39] + "…")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from symscreen.errors import TableError, printable
 from symscreen.multistage import options
-from symscreen.multistage.chains import Chains, known_outcomes, place_of_stage, read_chains
+from symscreen.multistage.chains import Chains, known_outcomes, named_column, place_of_stage, read_chains
 from symscreen.multistage.consistency import misclassification
 from symscreen.multistage.features import learn_side
 from symscreen.multistage.fitting import Step, descend, problem_of
@@ -278,7 +278,7 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         """
         check_is_fitted(self)
         pairs = asked_of(present, stage, self.stages_)
-        columns = [self._column(X, name) for name in (self.user, self.item)]
+        columns = [named_column(X, name) for name in (self.user, self.item)]
         a, user = self._coded(self.users_, self.factors_.users, columns[0], user_features)
         b, item = self._coded(self.items_, self.factors_.items, columns[1], item_features)
         found = scores(a, b, self.factors_.q, user, item, pairs)
@@ -452,15 +452,6 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
 
         places, names = pd.factorize(column)
         return embedded(effects, side.code(np.asarray(names, dtype=object), features)), places
-
-    def _column(self, table: pd.DataFrame, name: str) -> NDArray[np.object_]:
-        if name not in table.columns:
-            raise TableError(f"the table has no column {printable(name)!r}")
-        column = table[name]
-        if column.isna().any():
-            row = int(np.flatnonzero(column.isna())[0])
-            raise TableError(f"row {row}: {printable(name)!r} is missing; name it or drop the row")
-        return np.asarray(column.to_numpy(dtype=object))
 
 
 def _nobody(step: Step) -> None:

@@ -305,3 +305,12 @@ def test_of_several_starts_the_best_is_kept(simulated):
     assert len(set(ends)) == 3
     assert model.trace_[-1].loss == min(ends)
     assert _model(simulated, n_factors=3).fit(simulated.table).trace_[-1].loss == ends[0]
+
+
+def test_progress_is_shown_where_it_is_asked_for(simulated, capsys):
+    _model(simulated, max_iter=2, tol=1e-9).fit(simulated.table)
+    assert capsys.readouterr().err == ""
+    _model(simulated, max_iter=2, tol=1e-9, verbose=True).fit(simulated.table)
+    told = capsys.readouterr()
+    assert "iteration 2, block q3: loss" in told.err
+    assert told.out == ""
