@@ -1,0 +1,269 @@
+"""A long table of users, items and the stages they reached, checked: Y_t = −1 ⇒ Y_{t+1} = −1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.errors import OptionError, TableError, nearest, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Outcomes = NDArray[np.int8]
+
+__all__ = [
+    "Chains",
+    "chains_of_columns",
+    "known_outcomes",
+    "named_column",
+    "place_of_stage",
+    "read_chains",
+    "shown",
+    "stage_names",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Which user met which item, and how far each meeting went.
+
+    Parameters
+    ----------
+    users, items : object arrays, shape (R,)
+        Names, one a row of the table.
+    outcomes : int8 array, shape (R, T + 1)
+        Y: +1 reached, −1 not reached, 0 not observed. What a chain implies of what is missing is not filled
+        in: knowing only that later stages were not reached would tilt what is learnt of them.
+    stages : tuple of str, length T + 1
+        Their names, the first one first.
+    """
+
+    users: NDArray[np.object_]
+    items: NDArray[np.object_]
+    outcomes: Outcomes
+    stages: tuple[str, ...]
+
+    def rows(self, taken: NDArray[Any]) -> Chains:
+        """Take some rows, by their numbers or by a mask."""
+        return Chains(self.users[taken], self.items[taken], self.outcomes[taken], self.stages)
+
+
+def read_chains(
+    table: pd.DataFrame,
+    *,
+    stages: Sequence[str],
+    user: str = "user",
+    item: str = "item",
+    reached: str | None = None,
+) -> Chains:
+    """Read a long table: one row for each meeting of a user with an item.
+
+    Parameters
+    ----------
+    table : data frame
+        With columns of users and items, and either one column a stage (1, True for reached; 0, −1, False for
+        not reached; missing for not observed) or one column that names the last stage reached.
+    stages : sequence of str
+        The stages in their order, two at least.
+    user, item : str
+        Columns.
+    reached : str, optional
+        The column with the last stage reached: a stage's name or its number from 0, −1 for none, missing
+        where nothing was observed. Without it there is one column for each stage.
+
+    Returns
+    -------
+    Chains
+        Rows as in the table.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, a value has no meaning, or a chain breaks its rule; names the first such row,
+        counted from 0.
+    OptionError
+        If stages are fewer than two, or repeated.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": ["ann", "bob"], "item": ["x", "x"], "last": ["liked", "viewed"]})
+    >>> read_chains(table, stages=["viewed", "liked", "followed"], reached="last").outcomes.tolist()
+    [[1, 1, -1], [1, -1, -1]]
+    """
+    names = stage_names(stages)
+    for column in [reached] if reached is not None else names:
+        if column not in table.columns:
+            known = nearest(str(column), [str(one) for one in table.columns])
+            raise TableError(f"the table has no column {printable(str(column))!r}{known}")
+    users, items = (named_column(table, column) for column in (user, item))
+    if not len(users):
+        raise TableError("the table has no rows: nothing can be learnt from it")
+    if reached is not None:
+        outcomes = _of_reached(table[reached], reached, names)
+    else:
+        outcomes = np.stack([_of_column(table[name], name) for name in names], axis=1)
+        _check_chain(outcomes, names, users, items)
+    return Chains(users, items, outcomes, names)
+
+
+def chains_of_columns(columns: pd.DataFrame) -> Outcomes:
+    """Read columns of stages, in the order of their columns, and check the chain.
+
+    Parameters
+    ----------
+    columns : data frame, shape (R, T + 1)
+        As the columns of stages in `read_chains`.
+
+    Returns
+    -------
+    int8 array, shape (R, T + 1)
+        Y; 0 where missing.
+
+    Raises
+    ------
+    TableError
+        As `read_chains` does.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> chains_of_columns(pd.DataFrame({"viewed": [1, 1], "liked": [1, None]})).tolist()
+    [[1, 1], [1, 0]]
+    """
+    names = stage_names([str(name) for name in columns.columns])
+    outcomes = np.stack([_of_column(columns.iloc[:, t], name) for t, name in enumerate(names)], axis=1)
+    _check_chain(outcomes, names)
+    return outcomes
+
+
+def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | None) -> Outcomes:
+    """Read as much as a table tells of stages; 0 for what it does not.
+
+    Parameters
+    ----------
+    table : data frame
+        That may have columns of stages, or one of the last stage reached.
+    stages : tuple of str
+        Their names.
+    reached : str or None
+        The column with the last stage reached.
+
+    Returns
+    -------
+    int8 array, shape (R, T + 1)
+        Y.
+    """
+    if reached is not None and reached in table.columns:
+        return _of_reached(table[reached], reached, stages)
+    found = np.zeros((len(table), len(stages)), dtype=np.int8)
+    for t, name in enumerate(stages):
+        if reached is None and name in table.columns:
+            found[:, t] = _of_column(table[name], name)
+    return found
+
+
+def stage_names(stages: Sequence[str]) -> tuple[str, ...]:
+    """Check the names of stages: two at least, none twice."""
+    names = (stages,) if isinstance(stages, str) else tuple(stages)
+    if len(names) < 2 or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"stages are {names!r}: give the names of two at least, the first one first")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise OptionError(f"stage {printable(name)!r} is given twice")
+    return names
+
+
+def place_of_stage(stage: Any, stages: Sequence[str]) -> int:
+    """Find a stage by its name or number."""
+    if isinstance(stage, str) and stage in stages:
+        return list(stages).index(stage)
+    whole = isinstance(stage, int | np.integer) and not isinstance(stage, bool)
+    if whole and 0 <= stage < len(stages):
+        return int(stage)
+    raise OptionError(f"stage {stage!r} is unknown{nearest(str(stage), stages)}")
+
+
+def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
+    """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
+    if name not in table.columns:
+        known = nearest(str(name), [str(one) for one in table.columns])
+        raise TableError(f"the table has no column {printable(str(name))!r}{known}")
+    missing = table[name].isna().to_numpy()
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise TableError(f"row {row}: {printable(name)!r} is missing; name it or drop the row")
+    return np.asarray(table[name].to_numpy(dtype=object))
+
+
+def _of_column(column: pd.Series, name: str) -> Outcomes:
+    import pandas as pd
+
+    codes, values = pd.factorize(column)
+    meanings = np.zeros(len(values) + 1, dtype=np.int8)  # the last, which −1 finds, is what is missing
+    for place, value in enumerate(values):
+        meaning = _meaning(value)
+        if meaning is None:
+            row = int(np.flatnonzero(codes == place)[0])
+            raise TableError(
+                f"row {row}: {printable(name)!r} is {shown(value)}; "
+                "give 1 for reached, 0 for not reached, or nothing for not observed"
+            )
+        meanings[place] = meaning
+    return meanings[codes]
+
+
+def _meaning(value: Any) -> int | None:
+    if not isinstance(value, int | float | np.number | np.bool_):
+        return None
+    return 1 if value == 1 else -1 if value in {0, -1} else None
+
+
+def _of_reached(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
+    import pandas as pd
+
+    codes, values = pd.factorize(column)
+    meanings = np.zeros((len(values) + 1, len(stages)), dtype=np.int8)
+    for place, value in enumerate(values):
+        at = _last_stage(value, stages)
+        if at is None:
+            row = int(np.flatnonzero(codes == place)[0])
+            known = nearest(str(value), stages)
+            raise TableError(f"row {row}: {printable(name)!r} is {shown(value)}, which is no stage{known}")
+        meanings[place] = np.where(np.arange(len(stages)) <= at, 1, -1)
+    return meanings[codes]
+
+
+def _last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
+    if isinstance(value, str):
+        return stages.index(value) if value in stages else None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    return int(value) if float(value).is_integer() and -1 <= value < len(stages) else None
+
+
+def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None, items: Any = None) -> None:
+    ended = np.logical_or.accumulate(outcomes == -1, axis=1)
+    broken = ended & (outcomes == 1)
+    if not broken.any():
+        return
+    row = int(np.flatnonzero(broken.any(axis=1))[0])
+    later = int(np.flatnonzero(broken[row])[0])
+    earlier = int(np.flatnonzero(outcomes[row, :later] == -1)[0])
+    who = "" if users is None else f" (user {shown(users[row])}, item {shown(items[row])})"
+    raise TableError(
+        f"row {row}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is not; "
+        "each stage needs those before it: mend the row, or leave out what was not observed"
+    )
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message, on one line and not too long."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return printable(text if len(text) <= 40 else text[:39] + "…")

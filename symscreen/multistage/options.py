@@ -1,0 +1,54 @@
+"""The options of `MonotoneChainRecommender`, checked."""
+
+from __future__ import annotations
+
+from math import isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from joblib import effective_n_jobs
+
+from symscreen.errors import OptionError, nearest
+from symscreen.multistage.blocks import Precision
+from symscreen.multistage.fitting import Penalties
+from symscreen.multistage.losses import loss_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["chosen", "penalties_of", "positive", "precision_of", "whole"]
+
+
+def penalties_of(model: Any) -> Penalties:
+    """Read λ_1, λ_2, λ_3: each above 0, for only then are blocks strictly convex."""
+    names = ("lambda_features", "lambda_levels", "lambda_stages")
+    return Penalties(*(positive(name, getattr(model, name)) for name in names))
+
+
+def precision_of(model: Any) -> Precision:
+    """Read how well blocks are solved."""
+    tolerance = positive("block_tol", model.block_tol)
+    sweeps = whole("block_sweeps", model.block_sweeps)
+    return Precision(loss_code(model.loss), tolerance, sweeps, effective_n_jobs(model.n_jobs))
+
+
+def positive(name: str, value: Any) -> float:
+    """Read a number above 0."""
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (real and isfinite(value) and value > 0):
+        raise OptionError(f"{name} is {value!r}: give a number above 0")
+    return float(value)
+
+
+def whole(name: str, value: Any) -> int:
+    """Read a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise OptionError(f"{name} is {value!r}: give a whole number ≥ 1")
+    return int(value)
+
+
+def chosen(name: str, value: Any, known: Sequence[str | None]) -> Any:
+    """Read one of a few words."""
+    if value not in known:
+        raise OptionError(f"{name} is {value!r}{nearest(str(value), [str(one) for one in known])}")
+    return value

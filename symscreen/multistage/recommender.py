@@ -1,0 +1,458 @@
+"""The multistage recommender (eqs. (8) and (9)) as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from symscreen.errors import TableError, printable
+from symscreen.multistage import options
+from symscreen.multistage.chains import Chains, known_outcomes, named_column, place_of_stage, read_chains
+from symscreen.multistage.consistency import misclassification
+from symscreen.multistage.features import learn_side
+from symscreen.multistage.fitting import Step, descend, problem_of
+from symscreen.multistage.losses import HINGE, PSI
+from symscreen.multistage.model import Factors, embedded, scores
+from symscreen.multistage.pairs import asked_of, class_weights, observed_pairs, pair_weights, stage_pairs
+from symscreen.multistage.progress import Progress
+from symscreen.multistage.starting import continued, random_factors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Self
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from symscreen.multistage.features import Side
+
+    Values = NDArray[np.float64]
+    Signs = NDArray[np.int8]
+
+__all__ = ["MonotoneChainRecommender"]
+
+
+class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Predict any later stage of a chain of events from any present one, never against each other.
+
+    Parameters
+    ----------
+    stages : sequence of str
+        The stages in their order, two at least: the columns of the table, or what its column `reached` says.
+    user, item : str
+        The table's columns of users and items.
+    reached : str, optional
+        The column with the last stage reached; without it, one column a stage.
+    n_factors : int
+        K.
+    lambda_features, lambda_levels, lambda_stages : float
+        λ_1, λ_2, λ_3 > 0: of A and B, of a and b, of q.
+    loss : {"hinge", "psi", "logistic"}
+        V.
+    stage_weight : {"all", "next", "last"}, mapping or array-like
+        w_{t′t}, as `pair_weights` reads it.
+    class_weight : {"balanced"} or None
+        Balanced: of each pair, classes weigh inversely to their numbers, and `score` is balanced too.
+    normalization : {"observed", "grid"}
+        What the sum of losses is divided by: the number of rows that have one, or n·m, the users times the
+        items, as in eq. (9). The same where all were observed; where few were, "grid" asks for far smaller λ.
+    user_effects, item_effects : bool
+        Whether the name of a user or item is a categorical variable of its own.
+    extra_features : {"error", "ignore"}
+        What to do in `fit` about features of users or items that the table does not have.
+    max_iter : int
+        Rounds of all blocks, at most.
+    tol : float
+        Stop when the loss falls in a round by less than this share of itself.
+    block_tol, block_sweeps : float, int
+        A block's duality gap, as a share of its objective, and the most sweeps over its terms.
+    n_init : int
+        Random starts; of the fits from them the one with the least loss is kept.
+    warm_start : bool
+        Go on from the fit before: levels keep their factors by name.
+    random_state : int, RandomState or None
+        Of the start, and of the order in which rows are visited.
+    n_jobs : int, optional
+        Threads, as scikit-learn counts them. Their number changes no byte of the result.
+    callback : callable, optional
+        Called with a `Step` (iteration, block, loss) after each block.
+    verbose : bool
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    factors_ : Factors
+        A, a, B, b and q.
+    users_, items_ : Side
+        What was learnt of names and features.
+    stages_ : tuple of str
+        The stages.
+    pairs_ : list of (str, str)
+        The pairs of a present and a later stage, in the order of columns of predictions.
+    trace_ : list of Step
+        The loss at the start and after each block; it never rises.
+    n_iter_ : int
+        Rounds made.
+    converged_ : bool
+        Whether `tol` was met before `max_iter`.
+
+    Notes
+    -----
+    f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
+    b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
+    data, and predictions do not contradict each other. Numerical features are scaled to [0, 1] by the range
+    that they have in training. A level that training did not show has the mean effect of those that it did.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"user": list("aabbcc"), "item": list("xyxyxy"),
+    ...                       "viewed": 1, "liked": [1, 0, 1, 0, 1, 0], "followed": [1, 0, 0, 0, 1, 0]})
+    >>> model = MonotoneChainRecommender(stages=["viewed", "liked", "followed"], random_state=0)
+    >>> model.fit(table).pairs_
+    [('viewed', 'liked'), ('viewed', 'followed'), ('liked', 'followed')]
+    >>> model.predict(table, present="viewed", stage="liked").tolist()
+    [1, -1, 1, -1, 1, -1]
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[str] = (),
+        *,
+        user: str = "user",
+        item: str = "item",
+        reached: str | None = None,
+        n_factors: int = 20,
+        lambda_features: float = 0.001,
+        lambda_levels: float = 0.001,
+        lambda_stages: float = 0.001,
+        loss: str = "hinge",
+        stage_weight: Any = "all",
+        class_weight: str | None = None,
+        normalization: str = "observed",
+        user_effects: bool = True,
+        item_effects: bool = True,
+        extra_features: str = "error",
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        block_tol: float = 1e-2,
+        block_sweeps: int = 3,
+        n_init: int = 1,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Step], None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.stages = stages
+        self.user = user
+        self.item = item
+        self.reached = reached
+        self.n_factors = n_factors
+        self.lambda_features = lambda_features
+        self.lambda_levels = lambda_levels
+        self.lambda_stages = lambda_stages
+        self.loss = loss
+        self.stage_weight = stage_weight
+        self.class_weight = class_weight
+        self.normalization = normalization
+        self.user_effects = user_effects
+        self.item_effects = item_effects
+        self.extra_features = extra_features
+        self.max_iter = max_iter
+        self.tol = tol
+        self.block_tol = block_tol
+        self.block_sweeps = block_sweeps
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
+        y: None = None,  # noqa: ARG002
+        *,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> Self:
+        """Learn from a long table.
+
+        Parameters
+        ----------
+        X : data frame
+            One row for each meeting of a user with an item, as `read_chains` takes it.
+        y : None
+            Not used: the stages are columns of the table.
+        user_features, item_features : data frame, optional
+            One row for each user or item of the table, named by a column (`user` or `item`) or by its index.
+            Numbers are numerical features, what else categorical ones.
+
+        Returns
+        -------
+        MonotoneChainRecommender
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If the table, the features or an option cannot be used; names the first row at fault.
+        """
+        chains = self._read(X)
+        penalties, precision = options.penalties_of(self), options.precision_of(self)
+        factors, rounds = options.whole("n_factors", self.n_factors), options.whole("max_iter", self.max_iter)
+        tolerance, starts = options.positive("tol", self.tol), options.whole("n_init", self.n_init)
+        extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
+        weights = self._weights(chains)
+        users, user = learn_side(
+            "user", chains.users, user_features, by_name=self.user_effects, ignore_extra=extra
+        )
+        items, item = learn_side(
+            "item", chains.items, item_features, by_name=self.item_effects, ignore_extra=extra
+        )
+        rng, sides = check_random_state(self.random_state), (users, items)
+        # the order of rows is made the same whatever the table's, and then mixed
+        order = np.lexsort((*chains.outcomes.T[::-1], item, user))
+        order = order[rng.permutation(len(order))]
+        user, item, outcomes = user[order], item[order], chains.outcomes[order]
+        divisor = self._divisor(outcomes, weights, sides)
+        problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, divisor)
+        going_on = self.warm_start and hasattr(self, "factors_")
+        attempts = []
+        for _ in range(1 if going_on else starts):
+            start = random_factors(sides, factors, len(chains.stages) - 1, rng)
+            if going_on:
+                start = continued(start, sides, self.factors_, (self.users_, self.items_))
+            trace: list[Step] = []
+            if precision.loss == PSI and not going_on:  # the hinge leads near a good local minimum
+                hinge = replace(precision, loss=HINGE)
+                descend(
+                    problem, start, penalties, hinge, tolerance=tolerance, iterations=rounds, tell=_nobody
+                )
+            with Progress(trace, rounds, self.callback, show=self.verbose) as tell:
+                ended = descend(
+                    problem, start, penalties, precision, tolerance=tolerance, iterations=rounds, tell=tell
+                )
+            attempts.append((start, trace, ended))
+        best = min(attempts, key=lambda one: one[1][-1].loss)  # the first of equals
+        found, self.trace_, (self.n_iter_, self.converged_) = best
+        self._keep(found, sides, chains.stages, (user, item, outcomes))
+        return self
+
+    def decision_function(
+        self,
+        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
+        *,
+        present: Any = None,
+        stage: Any = None,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> Values:
+        """Compute f_{t′,t}, eq. (8).
+
+        Parameters
+        ----------
+        X : data frame
+            With the columns of users and items.
+        present, stage : str or int, optional
+            The present stage t′ and the later one t, by name or number from 0.
+        user_features, item_features : data frame, optional
+            Features of users and items that training did not show.
+
+        Returns
+        -------
+        float64 array, shape (R, P), or (R,) if both stages are given
+            One column a pair, in the order of `pairs_`: those from `present`, or to `stage`, if given.
+
+        Raises
+        ------
+        InputError
+            If a new user or item has no features, or a stage is unknown.
+        """
+        check_is_fitted(self)
+        pairs = asked_of(present, stage, self.stages_)
+        columns = [named_column(X, name) for name in (self.user, self.item)]
+        a, user = self._coded(self.users_, self.factors_.users, columns[0], user_features)
+        b, item = self._coded(self.items_, self.factors_.items, columns[1], item_features)
+        found = scores(a, b, self.factors_.q, user, item, pairs)
+        return found if present is None or stage is None else found[:, 0]
+
+    def predict(
+        self,
+        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
+        *,
+        present: Any = None,
+        stage: Any = None,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> Signs:
+        """Predict whether later stages are reached.
+
+        Parameters
+        ----------
+        X, present, stage, user_features, item_features
+            As for `decision_function`. Where the table has the column of a present stage and says that it was
+            not reached, no later one is.
+
+        Returns
+        -------
+        int8 array, shape (R, P), or (R,) if both stages are given
+            +1 where f > 0, else −1.
+        """
+        given = {"user_features": user_features, "item_features": item_features}
+        f = self.decision_function(X, present=present, stage=stage, **given)
+        signs = np.where(f > 0, 1, -1).astype(np.int8)
+        known = known_outcomes(X, self.stages_, self.reached)
+        for column, p in enumerate(asked_of(present, stage, self.stages_)):
+            start = stage_pairs(len(self.stages_) - 1)[p][0]
+            target = signs if signs.ndim == 1 else signs[:, column]
+            target[known[:, start] == -1] = -1
+        return signs
+
+    def score(
+        self,
+        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
+        y: None = None,  # noqa: ARG002
+        *,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> float:
+        """Return 1 less the misclassification error over all pairs, class-balanced if the fit was.
+
+        Parameters
+        ----------
+        X : data frame
+            As for `fit`.
+        y : None
+            Not used.
+        user_features, item_features : data frame, optional
+            As for `decision_function`.
+
+        Returns
+        -------
+        float
+            In [0, 1].
+        """
+        predicted = self.predict(X, user_features=user_features, item_features=item_features)
+        errors = misclassification(predicted, self._read(X).outcomes)
+        return 1.0 - (errors.balanced if self.class_weight == "balanced" else errors.overall)
+
+    def recommend(
+        self,
+        user: Any,
+        stage: Any,
+        k: int = 10,
+        *,
+        present: Any = 0,
+        seen: bool = False,
+        user_features: pd.DataFrame | None = None,
+        item_features: pd.DataFrame | None = None,
+    ) -> pd.DataFrame:
+        """List the items with which a user is likeliest to reach a stage.
+
+        Parameters
+        ----------
+        user : object
+            A name; of a new user, `user_features` has the row.
+        stage : str or int
+            The later stage.
+        k : int
+            How many, at most.
+        present : str or int
+            The stage from which; the first one by default.
+        seen : bool
+            Whether to list items too whose outcome at `stage` training has told for this user.
+        user_features : data frame, optional
+            Of a new user.
+        item_features : data frame, optional
+            Of new items, which are then candidates beside those of training.
+
+        Returns
+        -------
+        data frame
+            Columns `item`, `score` (f) and `predicted` (±1), the best first; equal scores in the order of the
+            items' names.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        candidates = self.items_.names
+        if item_features is not None:
+            more = item_features[self.item] if self.item in item_features.columns else item_features.index
+            new = [name for name in pd.unique(pd.Series(more)) if name not in set(candidates.tolist())]
+            candidates = np.concatenate([candidates, np.array(new, dtype=object)])
+        if not seen:
+            candidates = candidates[~self._told(user, place_of_stage(stage, self.stages_), candidates)]
+        table = pd.DataFrame({self.user: [user] * len(candidates), self.item: candidates})
+        given = {"user_features": user_features, "item_features": item_features}
+        f = self.decision_function(table, present=present, stage=stage, **given)
+        best = np.argsort(-f, kind="stable")[: options.whole("k", k)]
+        predicted = np.where(f[best] > 0, 1, -1).astype(np.int8)
+        return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted})
+
+    def _read(self, table: pd.DataFrame) -> Chains:
+        return read_chains(table, stages=self.stages, user=self.user, item=self.item, reached=self.reached)
+
+    def _weights(self, chains: Chains) -> Values:
+        """Return w_{t′t} times the weight of each class, (P, 2); refuse stages that were not observed."""
+        weights = pair_weights(self.stage_weight, chains.stages)
+        counted = observed_pairs(chains.outcomes)
+        pairs = stage_pairs(len(chains.stages) - 1)
+        for t, name in enumerate(chains.stages[1:], start=1):
+            reach = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
+            direct = [p for p, (_, later) in enumerate(pairs) if later == t]
+            if not counted[:, direct].any() or not (reach and counted[:, reach].any()):
+                raise TableError(
+                    f"nothing is observed at stage {printable(name)!r} of rows that had reached one before: "
+                    "leave the stage out, or give rows that tell"
+                )
+        options.chosen("class_weight", self.class_weight, ("balanced", None))
+        by_class = class_weights(chains.outcomes) if self.class_weight else np.ones((len(pairs), 2))
+        return weights[:, None] * by_class
+
+    def _divisor(self, outcomes: NDArray[np.int8], weights: Values, sides: tuple[Side, Side]) -> float:
+        if options.chosen("normalization", self.normalization, ("observed", "grid")) == "grid":
+            return float(len(sides[0].names) * len(sides[1].names))
+        return float((observed_pairs(outcomes) & weights.any(axis=1)).any(axis=1).sum())
+
+    def _keep(
+        self,
+        factors: Factors,
+        sides: tuple[Side, Side],
+        stages: tuple[str, ...],
+        rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]],
+    ) -> None:
+        self.factors_, self.stages_ = factors, stages
+        self.users_, self.items_ = sides
+        self.pairs_ = [(stages[a], stages[b]) for a, b in stage_pairs(len(stages) - 1)]
+        self.n_features_in_ = sum(len(side.numeric_names) + len(side.variables) for side in sides)
+        order = np.argsort(rows[0], kind="stable")  # what `recommend` leaves out, user by user
+        self._seen = tuple(one[order] for one in rows)
+
+    def _told(self, user: Any, stage: int, candidates: NDArray[np.object_]) -> NDArray[np.bool_]:
+        place = self.users_.places(np.array([user], dtype=object))[0]
+        found = np.zeros(len(candidates), dtype=np.bool_)
+        if place >= 0:
+            users, items, outcomes = self._seen
+            mine = slice(*np.searchsorted(users, (place, place + 1)))
+            found[items[mine][outcomes[mine, stage] != 0]] = True
+        return found
+
+    def _coded(
+        self, side: Side, effects: Any, column: NDArray[np.object_], features: pd.DataFrame | None
+    ) -> tuple[Values, NDArray[np.int64]]:
+        import pandas as pd
+
+        places, names = pd.factorize(column)
+        return embedded(effects, side.code(np.asarray(names, dtype=object), features)), places
+
+
+def _nobody(step: Step) -> None:
+    """Tell nobody."""

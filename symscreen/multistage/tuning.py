@@ -1,0 +1,109 @@
+"""K and λ chosen on rows that were set aside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from symscreen.multistage.recommender import MonotoneChainRecommender
+
+__all__ = ["Tuned", "tune"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """What `tune` found.
+
+    Parameters
+    ----------
+    model : MonotoneChainRecommender
+        The best one, fitted to the training rows.
+    table : data frame
+        One row for each setting, in the order tried: the parameters, and `error` on the validation rows.
+    """
+
+    model: MonotoneChainRecommender
+    table: pd.DataFrame
+
+
+def tune(
+    model: MonotoneChainRecommender,
+    training: pd.DataFrame,
+    validation: pd.DataFrame,
+    *,
+    n_factors: Sequence[int] | None = None,
+    lambdas: Sequence[float] = (0.001, 0.005, 0.01),
+    user_features: pd.DataFrame | None = None,
+    item_features: pd.DataFrame | None = None,
+    n_jobs: int | None = None,
+) -> Tuned:
+    """Fit a recommender with every setting of K, λ_1, λ_2 and λ_3, and keep the one that errs least.
+
+    Parameters
+    ----------
+    model : MonotoneChainRecommender
+        Says all else; left as it is. With balanced classes, so is the error.
+    training, validation : data frame
+        Long tables, as for `fit`.
+    n_factors : sequence of int, optional
+        Values of K; else the model's own.
+    lambdas : sequence of float
+        Values of each λ; λ_1 is not varied where there are no features of users and items.
+    user_features, item_features : data frame, optional
+        As for `fit`, of everybody in either table.
+    n_jobs : int, optional
+        Settings tried at a time.
+
+    Returns
+    -------
+    Tuned
+        Of several that are equally good, the one tried first: small K and small λ come first.
+
+    Raises
+    ------
+    OptionError
+        If there is nothing to try.
+
+    Examples
+    --------
+    >>> from symscreen.multistage import MonotoneChainRecommender, simulate_chains
+    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> model = MonotoneChainRecommender(made.stages, random_state=0)
+    >>> rows = made.taken("training"), made.taken("validation")
+    >>> found = tune(model, *rows, n_factors=[2, 5], lambdas=[0.01])
+    >>> list(found.table.columns), len(found.table)
+    (['n_factors', 'lambda_features', 'lambda_levels', 'lambda_stages', 'error'], 2)
+    """
+    import pandas as pd
+
+    matrices = lambdas
+    if user_features is None and item_features is None:
+        matrices = (model.lambda_features,)
+    factors = (model.n_factors,) if n_factors is None else n_factors
+    names = ("n_factors", "lambda_features", "lambda_levels", "lambda_stages")
+    settings = [dict(zip(names, one, strict=True)) for one in product(factors, matrices, lambdas, lambdas)]
+    if not settings:
+        raise OptionError("n_factors or lambdas is empty: give one value at least to try")
+    given = {"user_features": user_features, "item_features": item_features}
+
+    def tried(setting: dict[str, Any]) -> tuple[float, MonotoneChainRecommender]:
+        one = clone(model).set_params(**setting, extra_features="ignore").fit(training, **given)
+        return 1.0 - one.score(validation, **given), one
+
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tried)(setting) for setting in settings)
+    errors = [error for error, _ in found]
+    table = pd.DataFrame(
+        [setting | {"error": error} for setting, error in zip(settings, errors, strict=True)]
+    )
+    return Tuned(found[errors.index(min(errors))][1], table)
