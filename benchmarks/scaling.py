@@ -102,12 +102,16 @@ def main() -> None:
             for shapes in SHAPES:
                 if SLOW not in shapes or (jobs > 1 and mode != "exact"):
                     found["points"] += series(mode, jobs, shapes, asked.limit)
-    # what one line of points left out another may have measured
+                    write(found, asked.results)
+
+
+def write(found: dict[str, Any], where: Path) -> None:
+    """Write what has been measured so far: what one line of points left out another may have measured."""
     found["points"].sort(key=lambda one: "seconds" in one)
     unique = {(one["mode"], one["jobs"], one["rows"], one["about"]): one for one in found["points"]}
     found["points"] = [unique[key] for key in sorted(unique)]
     head = ("search", "threads", "rows", "features", "seconds", "µs each", "peak MB")
-    save("scaling", found, markdown(head, lines(found["points"])), asked.results)
+    save("scaling", found, markdown(head, lines(found["points"])), where)
 
 
 if __name__ == "__main__":
