@@ -9,6 +9,7 @@ Run with ``python benchmarks/scaling.py``; ``scaling_picture.py`` draws what it 
 from __future__ import annotations
 
 import argparse
+import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,10 +95,14 @@ def main() -> None:
     )
     parser.add_argument("--limit", type=float, default=120.0, help="seconds a point may be foretold to take")
     parser.add_argument("--jobs", default="1,2", help="with a comma between them")
+    parser.add_argument("--modes", default=",".join(MODES), help="with commas between them")
+    parser.add_argument("--add", action="store_true", help="to the points of an earlier run on this machine")
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     found: dict[str, Any] = {"machine": machine(), "points": []}
-    for mode in MODES:
+    if asked.add:
+        found["points"] = json.loads((asked.results / "scaling.json").read_text())["points"]
+    for mode in asked.modes.split(","):
         for jobs in map(int, asked.jobs.split(",")):
             for shapes in SHAPES:
                 if SLOW not in shapes or (jobs > 1 and mode != "exact"):
