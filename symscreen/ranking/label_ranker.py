@@ -97,6 +97,9 @@ class LabelRanker(Ranker):
             _refuse_ties(ranks, type(self).__name__)
         self.n_labels_ = ranks.shape[1]
         weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        if (weights < 0).any():
+            row = int(np.flatnonzero(weights < 0)[0])
+            raise TableError(f"the weight of row {row} is {weights[row]:g}: weights must be at least 0")
         order = np.lexsort((weights, *ranks.T[::-1], *rows.T[::-1]))  # so that no draw depends on row order
         return Learned(rows[order], ranks[order], weights[order])
 

@@ -146,7 +146,7 @@ def ends_at(nodes: Nodes, path: Path, penalty: float) -> Flags:
     """
     # the minimiser of γ̂_T + λ·#T on the path                                                            (52)
     penalised = path.dispersion + penalty * path.leaves
-    stage = int(np.flatnonzero(penalised <= penalised.min() + _ALIKE * path.dispersion[-1])[-1])
+    stage = int(np.flatnonzero(penalised <= penalised.min() + _ALIKE * abs(path.dispersion[-1]))[-1])
     closed = nodes.feature < 0
     closed[path.merged[:stage]] = True
     parents = parents_of(nodes)

@@ -140,3 +140,8 @@ def test_options_without_meaning_are_refused(groups):
         PairwiseRanker(voting="sotf").fit(rows, ranks)
     with pytest.raises(OptionError, match="LinearSVC has no predict_proba"):
         PairwiseRanker(LinearSVC(), voting="soft").fit(rows, ranks)
+
+
+def test_a_negative_weight_is_refused():
+    with pytest.raises(TableError, match=r"the weight of row 1 is -1: weights must be at least 0"):
+        PairwiseRanker().fit([[0.0], [1.0]], [[1, 2], [2, 1]], sample_weight=[1.0, -1.0])
