@@ -6,8 +6,8 @@ import pytest
 import symscreen
 from symscreen.label_ranking import Rankings, pair_signs
 from symscreen.ranking_response import RankingResponse
+from symscreen.statistics.binary_t0 import binary_metric, mean_gini_difference
 from symscreen.statistics.order import order_features
-from symscreen.statistics.pair_t0 import mean_gini_difference, pair_metric
 from symscreen.statistics.t0 import gini_mean_difference
 
 LABELS = "abcdefgh"
@@ -19,7 +19,9 @@ def _ranks(rng, n, k, *, missing=0.0, tied=False):
         ranks = np.round(ranks)
     lacks = rng.random((n, k)) < missing
     lacks[np.arange(n), rng.integers(k, size=n)] = False
-    return np.where(lacks, np.nan, ranks)
+    ranks = np.where(lacks, np.nan, ranks)
+    ranks[:2] = np.arange(k), np.arange(k)[::-1]  # every pair of labels is ordered both ways
+    return ranks
 
 
 def _response(ranks):
@@ -27,7 +29,7 @@ def _response(ranks):
 
 
 def _scores(values, response):
-    return mean_gini_difference(response) - pair_metric(order_features(values), response)
+    return mean_gini_difference(response.binary) - binary_metric(order_features(values), response.binary)
 
 
 def _by_definition(z, ranks):
@@ -55,8 +57,8 @@ def test_the_score_is_the_definition_pair_by_pair(rng, n, k, missing, tied):
     response = _response(ranks)
     expected = [_by_definition(z, response.ranks) for z in values]
     assert _scores(values, response) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
-    assert mean_gini_difference(response) == pytest.approx(expected[0][1], abs=1e-12)
-    assert gini_mean_difference(response) == mean_gini_difference(response)
+    assert mean_gini_difference(response.binary) == pytest.approx(expected[0][1], abs=1e-12)
+    assert gini_mean_difference(response) == mean_gini_difference(response.binary)
 
 
 def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):
@@ -93,7 +95,7 @@ def test_a_pair_that_all_rows_order_one_way_changes_nothing(rng):
     beside = np.column_stack([ranks, np.full(50, 100.0), np.full(50, 101.0)])
     values = rng.normal(size=(5, 50))
     alone, more = _response(ranks), _response(beside)
-    assert len(more.pairs.counted) == len(alone.pairs.counted) == 3
+    assert len(more.binary.counted) == len(alone.binary.counted) == 3
     assert _scores(values, more).tobytes() == _scores(values, alone).tobytes()
 
 
