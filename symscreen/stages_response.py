@@ -66,9 +66,10 @@ class StagesResponse:
             )
 
     def _met(self, later: int) -> tuple[int, int]:
-        """Count the rows at an earlier stage that reach this one, and those in which it is observed."""
+        """Count the rows at a stage that is asked to lead here: those that get here, and those observed."""
         own = self.outcomes[:, later]
-        before = (self.outcomes[:, :later] == 1).any(axis=1)
+        asked = [present for present, stage in self.asked if stage == later]
+        before = (self.outcomes[:, asked] == 1).any(axis=1)
         return int((before & (own == 1)).sum()), int((before & (own != 0)).sum())
 
     @property

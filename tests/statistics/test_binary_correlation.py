@@ -29,4 +29,6 @@ def test_it_depends_neither_on_the_order_of_labels_nor_on_other_features(rng):
     turned = binary_correlations(values, RankingResponse(Rankings(-ranks[:, ::-1], tuple("abcde"))).binary)
     assert turned.tobytes() == found.tobytes()
     response = RankingResponse(Rankings(ranks, tuple("abcde")))
-    assert b"".join(binary_correlations(z[None], response.binary).tobytes() for z in values) == found.tobytes()
+    assert (
+        b"".join(binary_correlations(z[None], response.binary).tobytes() for z in values) == found.tobytes()
+    )

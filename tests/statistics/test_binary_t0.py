@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import symscreen
+from symscreen.binary_responses import binary_responses
 from symscreen.label_ranking import Rankings, pair_signs
 from symscreen.ranking_response import RankingResponse
-from symscreen.statistics.binary_t0 import binary_metric, mean_gini_difference
+from symscreen.statistics.binary_t0 import agreed_direction, binary_metric, mean_gini_difference
 from symscreen.statistics.order import order_features
 from symscreen.statistics.t0 import gini_mean_difference
 
@@ -108,3 +109,43 @@ def test_whole_numbers_do_not_overflow_in_long_tables(rng, missing):
     values = np.array([z, rng.normal(size=n), np.floor(z)])
     expected = [_by_definition(feature, ranks)[0] for feature in values]
     assert _scores(values, _response(ranks)) == pytest.approx(expected, abs=1e-12)
+
+
+def _signs(rng, responses, n):
+    signs = rng.integers(-1, 2, (responses, n)).astype(np.int8)
+    signs[0] = np.where(rng.random(n) < 0.4, 1, -1)  # of all rows
+    return signs
+
+
+@pytest.mark.parametrize("n", [7, 90])
+def test_weights_count_as_written(rng, n):
+    responses = binary_responses(_signs(rng, 4, n), np.array([0.2, 3.0, 1.0, 0.7]))
+    values = np.round(rng.normal(size=(9, n)), 1)
+    total = delta = mass = 0.0
+    for signs, weight in zip(responses.signs, responses.weights, strict=True):
+        counts = signs != 0
+        own = signs[counts].astype(float)
+        gini = symscreen.t0(-own, own) / 2
+        t0 = np.array([symscreen.t0(z[counts], own) for z in values])
+        total = total + weight * counts.sum() * np.minimum(t0, 2 * gini - t0)
+        delta, mass = delta + weight * counts.sum() * gini, mass + weight * counts.sum()
+    found = mean_gini_difference(responses) - binary_metric(order_features(values), responses)
+    assert found == pytest.approx(total / mass, abs=1e-12)
+    assert mean_gini_difference(responses) == pytest.approx(delta / mass, abs=1e-12)
+
+
+def test_the_direction_is_that_of_every_response(rng):
+    responses = binary_responses(_signs(rng, 3, 12))
+    values = np.concatenate([rng.normal(size=(200, 12)), np.floor(rng.normal(size=(50, 12)))])
+    values[0] = 1.0
+    expected = []
+    for z in values:
+        sums = [
+            sum(np.sign(z[i] - z[j]) for i in np.flatnonzero(own > 0) for j in np.flatnonzero(own < 0))
+            for own in responses.signs
+        ]
+        expected.append(int(max(sums) > 0) - int(min(sums) < 0))
+    ordered, turned = order_features(values), order_features(-values)
+    assert agreed_direction(ordered, responses).tolist() == expected
+    assert (agreed_direction(turned, responses) == -agreed_direction(ordered, responses)).all()
+    assert set(expected) == {-1, 0, 1}
