@@ -36,7 +36,7 @@ def test_a_pair_that_all_rows_go_is_left_out_while_others_lead_to_the_stage():
         (
             [[1, 1, 1], [1, 1, 1], [1, -1, -1]],
             (1, 0, 1),
-            "all of the 2 rows that are at a stage before 'foll",
+            "all of the 2 rows that are at a stage before 'f",
         ),
     ],
 )
