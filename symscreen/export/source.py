@@ -209,16 +209,19 @@ def _spelling(applied: Apply, language: Language) -> Spelling:
 
 
 def _may_be_infinite(expression: Expression, language: Language) -> bool:
+    if isinstance(expression, Column):
+        return not language.finite_inputs
+    return not _small(expression, language)
+
+
+def _small(expression: Expression, language: Language) -> bool:
     match expression:
-        case Column():
-            return not language.finite_inputs
         case Constant(value):
-            return abs(value) > _SMALL
-        case Apply(operator, arguments):
+            return abs(value) < _SMALL
+        case Apply(operator, arguments) if language.nan_lasts:
             row = SPELLINGS[operator.name]
-            if row.keeps_bounds and language.nan_lasts:
-                return any(_may_be_infinite(argument, language) for argument in arguments)
-            return not (row.bounded and language.nan_lasts)
+            return row.bounded or (row.keeps_bounds and all(_small(each, language) for each in arguments))
+    return False
 
 
 def _limited(text: str, language: Language) -> str:

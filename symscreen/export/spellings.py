@@ -52,9 +52,9 @@ class Row:
     forgets : tuple of bool
         For each argument, whether an infinity or NaN there can come out as a number.
     bounded : bool
-        Whether it gives no infinity, its arguments guarded where it forgets.
+        Whether it gives small numbers only, its arguments guarded where it forgets.
     keeps_bounds : bool
-        Whether it gives no infinity where its arguments hold none and are of a size that people write.
+        Whether it gives small numbers where its arguments are such.
     """
 
     spellings: Mapping[str, Spelling]
@@ -237,7 +237,6 @@ SPELLINGS: dict[str, Row] = {
             "sql": Spelling(_LESS, ANY, _COMPARED),
         },
         forgets=_BOTH,
-        bounded=True,
     ),
     "max": Row(
         {
@@ -251,6 +250,5 @@ SPELLINGS: dict[str, Row] = {
             "sql": Spelling(_MORE, ANY, _COMPARED),
         },
         forgets=_BOTH,
-        bounded=True,
     ),
 }  # fmt: skip
