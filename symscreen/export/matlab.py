@@ -21,7 +21,7 @@ _TAKEN = (
     "end_unwind_protect for function global if otherwise parfor persistent return spmd switch try until "
     "unwind_protect while values columns a b "
     "abs sqrt nthroot exp log sin cos tan sinh cosh tanh asin acos atan asinh erf sign floor isfinite isnan "
-    "min max real zeros size nan "
+    "min max rem zeros size nan "
     "real_sqrt real_log real_asin real_acos real_power smaller larger finite_or_nan"
 )
 _FINITE = """\
@@ -43,7 +43,9 @@ _NEEDED = {
     },
     "pow": """\
 function c = real_power(a, b)
-    c = real(a.^b);
+    c = abs(a).^b;
+    odd = a < 0 & abs(rem(b, 2)) == 1;
+    c(odd) = -c(odd);
     c(isnan(a + b) | (a < 0 & b ~= floor(b))) = NaN;
 end
 """,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Formulas = Expression | Formula | Sequence[Expression]
 
-__all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "task_of", "whole", "written"]
+__all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "task_of", "whole"]
 
 _MOST_LETTERS = 1_000_000
 _SMALL = 1e300  # so many of them add up to a finite number
@@ -152,47 +152,56 @@ def whole(expression: Expression, language: Language, inputs: Mapping[str, str])
     OutputError
         If the language has no form for an operator or a number, or the text becomes too long.
     """
-    text, _ = written(expression, language, inputs)
-    if not language.guard or not _may_be_infinite(expression, language):
-        return text
-    return _limited(language.guard.format(text), language)
-
-
-def written(expression: Expression, language: Language, inputs: Mapping[str, str]) -> tuple[str, int]:
-    """Write a formula and say how tightly the text binds; parameters and errors are those of `whole`."""
-    done: list[tuple[str, int]] = []
+    done: list[_Text] = []
     for part in inside_out(expression):
         match part:
             case Column(name):
-                done.append((inputs[name], ATOM))
+                done.append(_Text(inputs[name], ATOM, finite=language.finite_inputs))
             case Constant(value):
                 done.append(_number(value, language))
             case Apply(_, arguments):
                 texts = done[-len(arguments) :]
                 del done[-len(arguments) :]
                 done.append(_applied(part, texts, language))
-    return done[0]
+    return done[0].guarded(language)
 
 
-def _number(value: float, language: Language) -> tuple[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What is written so far: how tightly it binds, whether it is surely finite, and even small."""
+
+    text: str
+    binds: int
+    finite: bool = False
+    small: bool = False
+
+    def guarded(self, language: Language) -> str:
+        if self.finite or self.small or not language.guard:
+            return self.text
+        return _limited(language.guard.format(self.text), language)
+
+
+def _number(value: float, language: Language) -> _Text:
     try:
-        return language.number(float(value)), SIGN if str(value).startswith("-") else ATOM
+        text = language.number(float(value))
     except ValueError as error:
         raise OutputError(f"the number {value!r} cannot be written in {language.title}: {error}") from None
+    return _Text(text, SIGN if text.startswith("-") else ATOM, finite=True, small=abs(value) < _SMALL)
 
 
-def _applied(applied: Apply, texts: Sequence[tuple[str, int]], language: Language) -> tuple[str, int]:
+def _applied(applied: Apply, texts: Sequence[_Text], language: Language) -> _Text:
     spelling = _spelling(applied, language)
-    forgets = SPELLINGS[applied.operator.name].forgets
+    row = SPELLINGS[applied.operator.name]
     parts = []
-    for place, (text, binds) in enumerate(texts):
-        if language.guard and forgets[place] and _may_be_infinite(applied.arguments[place], language):
-            parts.append(language.guard.format(text))
-            continue
-        parts.append(f"({text})" if binds < spelling.needs[place] else text)
+    for each, need, forgets in zip(texts, spelling.needs, row.forgets, strict=False):
+        own = each.guarded(language) if forgets else each.text
+        loose = own == each.text and each.binds < need
+        parts.append(f"({own})" if loose else own)
     text = spelling.template.format(*parts)
     # what is no call, such as CASE … END, stands in parentheses of its own
-    return _limited(f"({text})" if spelling.binds == ANY else text, language), spelling.binds or ATOM
+    text = _limited(f"({text})" if spelling.binds == ANY else text, language)
+    small = row.bounded or (row.keeps_bounds and all(each.small for each in texts))
+    return _Text(text, spelling.binds or ATOM, small=small and language.nan_lasts)
 
 
 def _spelling(applied: Apply, language: Language) -> Spelling:
@@ -206,22 +215,6 @@ def _spelling(applied: Apply, language: Language) -> Spelling:
         f"{shown(applied)} cannot be written in {language.title}, which has no {name}; take "
         "another target, or keep the operator out of the grammar"
     )
-
-
-def _may_be_infinite(expression: Expression, language: Language) -> bool:
-    if isinstance(expression, Column):
-        return not language.finite_inputs
-    return not _small(expression, language)
-
-
-def _small(expression: Expression, language: Language) -> bool:
-    match expression:
-        case Constant(value):
-            return abs(value) < _SMALL
-        case Apply(operator, arguments) if language.nan_lasts:
-            row = SPELLINGS[operator.name]
-            return row.bounded or (row.keeps_bounds and all(_small(each, language) for each in arguments))
-    return False
 
 
 def _limited(text: str, language: Language) -> str:

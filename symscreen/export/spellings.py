@@ -92,7 +92,7 @@ _POWER_SQL = (
     "THEN POWER({0}, {1}) END"
 )
 # Excel calls 0^0 an error, and may take an odd root of a negative number
-_POWER_EXCEL = "IF({1}=0,1+0*{0},IF(AND({0}<0,{1}<>INT({1})),NA(),{0}^{1}))"
+_POWER_EXCEL = "IF({1}=0,1+0*{0},IF(({0}<0)*({1}<>INT({1})),NA(),{0}^{1}))"
 
 SPELLINGS: dict[str, Row] = {
     "add": Row(_infix(" + ", " + ", SUM, PRODUCT), keeps_bounds=True),

@@ -39,7 +39,7 @@ _DUCKDB = Language(
     "DuckDB",
     ("duckdb", "sql"),
     _number,
-    "NULLIF(NULLIF(NULLIF({0}, CAST('inf' AS DOUBLE)), CAST('-inf' AS DOUBLE)), CAST('nan' AS DOUBLE))",
+    "CASE WHEN isfinite({0}) THEN {0} END",
     finite_inputs=False,
     nan_lasts=False,
 )
@@ -119,8 +119,7 @@ def to_duckdb(
     --------
     >>> from symscreen.expression import parse
     >>> print(to_duckdb([parse("sin(`a b`)")]).partition(' AS "')[0])
-    NULLIF(NULLIF(NULLIF(SIN(CAST("a b" AS DOUBLE)), CAST('inf' AS DOUBLE)), CAST('-inf' AS DOUBLE)),
-    CAST('nan' AS DOUBLE))
+    CASE WHEN isfinite(SIN(CAST("a b" AS DOUBLE))) THEN SIN(CAST("a b" AS DOUBLE)) END
     """
     return _sql(formulas, names, operators, _DUCKDB)
 
