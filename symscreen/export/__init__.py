@@ -1,7 +1,7 @@
 """Fitted formulas and how they leave symscreen: text, other languages, bundles to apply to new data."""
 
 from symscreen.export.applied import apply_bundle
-from symscreen.export.bundle import bundle_as_json, load_bundle, save_bundle
+from symscreen.export.bundle import bundle_as_json, load_bundle, read_bundle, save_bundle
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
@@ -22,6 +22,7 @@ __all__ = [
     "exported",
     "load_bundle",
     "operators_of_record",
+    "read_bundle",
     "save_bundle",
     "to_c",
     "to_duckdb",
