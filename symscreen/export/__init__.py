@@ -5,6 +5,7 @@ from symscreen.export.bundle import bundle_as_json, load_bundle, read_bundle, sa
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
+from symscreen.export.handoff import HandOff, for_gplearn, for_pysr, kept_as_columns
 from symscreen.export.latex import to_latex
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
@@ -15,11 +16,15 @@ from symscreen.export.written import check_free, write_whole
 __all__ = [
     "TARGETS",
     "Formula",
+    "HandOff",
     "Target",
     "apply_bundle",
     "bundle_as_json",
     "check_free",
     "exported",
+    "for_gplearn",
+    "for_pysr",
+    "kept_as_columns",
     "load_bundle",
     "operators_of_record",
     "read_bundle",
