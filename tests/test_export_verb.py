@@ -13,16 +13,27 @@ import symscreen
 from symscreen import cli
 from symscreen.export.parts import inputs_of
 
+SCREEN = [
+    "screen",
+    "data.csv",
+    "--layers",
+    "ub",
+    "--unary",
+    "square,log",
+    "--binary",
+    "sub,div",
+    "--top",
+    "5",
+    "--quiet",
+]
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)
     frame.to_csv("other.csv", index=False)
-    arguments = ["screen", "data.csv", "--layers", "ub", "--unary", "square,log", "--binary", "sub,div"]
-    arguments += ["--top", "5", "--quiet", "--bundle", "features.json"]
-    for out in ("ranking.csv", "ranking.json", "ranking.parquet"):
-        assert cli._run([*arguments, "--out", out, "--force"]) == 0
+    assert cli._run([*SCREEN, "--bundle", "features.json", "--out", "ranking.csv"]) == 0
     return tmp_path
 
 
@@ -48,6 +59,8 @@ def test_a_screens_bundle_is_applied_to_new_data(folder, frame, capsys):
 
 @pytest.mark.usefixtures("folder")
 def test_rankings_and_bundles_of_every_kind_give_the_same_export(frame, capsys):
+    for out in ("ranking.json", "ranking.parquet"):
+        assert cli._run([*SCREEN, "--out", out]) == 0
     texts = {
         name: run(capsys, "export", name, "--to", "sqlite")
         for name in ("ranking.csv", "ranking.json", "ranking.parquet", "features.json")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from symscreen import cli
 from symscreen.export import TARGETS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
@@ -30,14 +31,14 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
         assert line in done.stdout.splitlines()
 
 
-def test_the_commands_run(tmp_path, frame):
+def test_the_commands_run(tmp_path, monkeypatch, frame):
+    monkeypatch.chdir(tmp_path)
     frame.to_csv(tmp_path / "data.csv", index=False)
     (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     lines = block.splitlines()
     assert len(lines) == 6
     for line in lines:
-        command = [sys.executable, "-m", "symscreen", *shlex.split(line)[1:]]
-        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+        assert cli._run(shlex.split(line)[1:]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert {"ranking.csv", "features.json", "columns.csv", "features.py", "model.json"} <= names
 
