@@ -9,8 +9,10 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from symscreen import datasets, evaluation, trees
+    from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
+    from symscreen.export.applied import apply_bundle
+    from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
@@ -27,31 +29,38 @@ __all__ = [
     "SymbolicRegressor",
     "SymscreenError",
     "__version__",
+    "apply_bundle",
     "check_screener",
     "datasets",
     "evaluation",
+    "export",
     "fit",
+    "load_bundle",
     "load_grammar",
     "plan",
     "read_ranking",
+    "save_bundle",
     "screen",
     "t0",
     "trees",
     "xi",
 ]
 
-_MODULES = ("datasets", "evaluation", "trees")
+_MODULES = ("datasets", "evaluation", "export", "trees")
 
 _HOMES = {
     "SymbolicRegressor": "symscreen.sklearn_api",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
+    "apply_bundle": "symscreen.export.applied",
     "check_screener": "symscreen.screeners.checks",
     "fit": "symscreen.pipeline_fit",
+    "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
     "read_ranking": "symscreen.report.stored",
+    "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
     "xi": "symscreen.statistics.columns",

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
     fit_options,
@@ -128,12 +129,13 @@ def command() -> None:
     metavar="FILE",
     help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
 )
+@bundle_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option(
     "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
 )
-def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip
+def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip  # noqa: E501
     """Expand, score, rank and print.
 
     \b
@@ -146,15 +148,18 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
+    from symscreen.cli_export import check_bundle, write_bundle
     from symscreen.report.files import check_output, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
     if out is not None:
         check_output(out, force=force)
+    check_bundle(bundle, out, force=force)
     with progress_bar(quiet=quiet) as progress:
         result = pipeline.screen(data, progress=progress, **options)
     notify(result.notices, quiet=quiet)
+    write_bundle(result, bundle, force=force, quiet=quiet)
     if out == "-":
         click.echo(ranking_as_csv(result), nl=False)
         return
@@ -245,6 +250,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(export)
 command.add_command(evaluate)
 command.add_command(reproduce)
 
