@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
+    from symscreen.whereabouts import Why, why
 
 __all__ = [
     "FitResult",
     "ScreenResult",
     "SymbolicRegressor",
     "SymscreenError",
+    "Why",
     "__version__",
     "check_screener",
     "datasets",
@@ -37,6 +39,7 @@ __all__ = [
     "screen",
     "t0",
     "trees",
+    "why",
     "xi",
 ]
 
@@ -47,6 +50,7 @@ _HOMES = {
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
+    "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
     "fit": "symscreen.pipeline_fit",
     "load_grammar": "symscreen.grammar.load",
@@ -54,6 +58,7 @@ _HOMES = {
     "read_ranking": "symscreen.report.stored",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
+    "why": "symscreen.whereabouts",
     "xi": "symscreen.statistics.columns",
 }
 

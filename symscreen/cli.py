@@ -21,6 +21,7 @@ from symscreen.cli_options import (
     space_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
 __all__ = ["main"]
@@ -243,6 +244,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
 
 command.add_command(evaluate)
 command.add_command(reproduce)
+command.add_command(why)
 
 
 @command.command()
