@@ -66,7 +66,7 @@ def _traced(form: Expression, grown: Grown, formula: str) -> Expression | Why:
     """Build a formula again of what the pool has in the place of its parts, or say what is in the way."""
     if isinstance(form, Constant):
         return form
-    made = form
+    made: Expression = form
     if isinstance(form, Apply):
         arguments = []
         for each in form.arguments:
@@ -124,9 +124,9 @@ def _cut(part: Expression, lost: Lost, grown: Grown, formula: str) -> Why:
             lost.space,
             lost.number,
             grown.table.response,
-            request,
-            Keep(place, "affine", mirrored=True, limit=None),
-            columns,
+            request=request,
+            keep=Keep(place, "affine", mirrored=True, limit=None),
+            screeners=columns,
         )
         for place in range(len(columns))
     ]

@@ -56,7 +56,8 @@ class _Keys:
         pool, operator = self.space.pool, self.space.pool.structure.operators[segment.code]
         places = segment.decode(numbers)[: operator.arity]
         keys = operator.key(*(pool.nodes.keys.take(place, axis=0) for place in places))
-        return self.space.at_hand + numbers[(keys == self.own).all(axis=1)]
+        found: Numbers = self.space.at_hand + numbers[(keys == self.own).all(axis=1)]
+        return found
 
 
 def by_key(space: Space, own: tuple[int, int], backend: Backend) -> ByKey:

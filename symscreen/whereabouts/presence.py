@@ -60,7 +60,7 @@ def _among_all(number: int, space: Space, grown: Grown, request: Request) -> dic
     first = request.columns[0]
     keep = Keep(0, first.blind_to, mirrored=request.sign == "free", limit=None)
     response = grown.table.response
-    found = standing_of(space, number, response, request, keep, request.columns)
+    found = standing_of(space, number, response, request=request, keep=keep, screeners=request.columns)
     facts: dict[str, Any] = {
         "answer": "ranked",
         "rank": found.place if request.limit is None else found.rank,

@@ -1,4 +1,4 @@
-"""Where does a formula stand, or why is it not there: the one question, asked of a screen's data and options."""
+"""The one question, asked of a screen's data and options: where is this formula?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import FormulaError, SymscreenError, printable
-from symscreen.expansion import Fate
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
 from symscreen.preparation import options_of, prepared
 from symscreen.table.source import read_frame
@@ -21,12 +20,11 @@ from symscreen.whereabouts.presence import presence_of
 from symscreen.whereabouts.wording import worded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from symscreen.expression import Expression
     from symscreen.preparation import Prepared, ScreenOptions
+    from symscreen.whereabouts.answer import Match
     from symscreen.whereabouts.grown import Grown
 
 __all__ = ["why"]
@@ -98,7 +96,7 @@ def _read(
         return asked, tuple(sorted(lacking))
 
 
-def _others_in(source: Any, given: ScreenOptions) -> Collection[str]:
+def _others_in(source: Any, given: ScreenOptions) -> set[str]:
     """Return the columns that the data may have beside the inputs."""
     if isinstance(source, str) and source == "-":  # has been read
         return set(given.exclude)
@@ -130,9 +128,7 @@ def _answered(asked: Expression, ready: Prepared) -> Why:
     return absent
 
 
-def _useful(
-    numbers: np.ndarray[Any, np.dtype[np.int64]], grown: Grown
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _useful(numbers: NDArray[np.int64], grown: Grown) -> NDArray[np.int64]:
     """Leave out the candidates that turn out undefined or constant by their values."""
     found = [numbers[:0], *(block.numbers for block in grown.space.blocks_at(np.sort(numbers)))]
     return np.concatenate(found)
@@ -144,5 +140,5 @@ def _present(asked: Expression, number: int, grown: Grown, *, by_algebra: bool) 
     facts, formula = presence_of(number, grown), to_text(asked)
     if not by_algebra and facts["answer"] == "ranked":
         facts["answer"] = "duplicate"
-    match = "values" if not by_algebra else "same" if found_as == formula else "algebra"
+    match: Match = "values" if not by_algebra else "same" if found_as == formula else "algebra"
     return Why(formula=formula, found_as=found_as, match=match, **facts)

@@ -69,8 +69,10 @@ def pools_with(
     >>> from symscreen.expression import parse
     >>> from symscreen.grammar import load_grammar
     >>> layers = load_grammar("basic").parsed_layers("ubb")
-    >>> pools_with(parse("x + sin(y)"), layers, (), "cumulative"), pools_with(parse("x"), layers, (), "strict")
-    ({2, 3}, {0})
+    >>> pools_with(parse("x + sin(y)"), layers, (), "cumulative")
+    {2, 3}
+    >>> pools_with(parse("x"), layers, (), "strict")
+    {0}
     """
     count = len(layers)
     if isinstance(expression, Constant):
@@ -147,7 +149,7 @@ def _shortest(
     expression: Expression, operators: Sequence[Operator], pool_kind: PoolKind, written: str
 ) -> str:
     """Return the shortest layers that reach a formula; of several, those that begin as the user's do."""
-    by_kind = {
+    by_kind: dict[str, Layer] = {
         kind: Layer(kind, tuple(one for one in operators if one.arity == arity))
         for kind, arity in _ARITY.items()
     }

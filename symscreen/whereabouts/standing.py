@@ -87,6 +87,7 @@ def standing_of(
     space: Space,
     number: int,
     response: AnyResponse,
+    *,
     request: Request,
     keep: Keep,
     screeners: Sequence[Screener],
