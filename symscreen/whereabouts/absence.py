@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
     from symscreen.whereabouts.grown import Grown, Lost
 
-__all__ = ["absence_of"]
+__all__ = ["absence_of", "barred"]
 
 _LONGER_THAN_ANY = 99
 
@@ -55,11 +55,10 @@ def absence_of(asked: Expression, grown: Grown) -> Why:
             lost = grown.lost_to_a_cut(found)
             if lost is not None:
                 return _cut(found, lost, grown, to_text(asked))
-    barred = [_barred(form, grown, to_text(asked)) for form in forms]
+    allowed = [form for form in forms if barred(form, grown) is None]
     # what no layers would mend comes before what some would
-    if all(barred) and barred[0] is not None:
-        return barred[0]
-    return _not_generated(asked, [form for form, bar in zip(forms, barred, strict=True) if not bar], grown)
+    lasting = None if allowed else barred(asked, grown)
+    return _not_generated(asked, allowed, grown) if lasting is None else lasting
 
 
 def _traced(form: Expression, grown: Grown, formula: str) -> Expression | Why:
@@ -77,9 +76,9 @@ def _traced(form: Expression, grown: Grown, formula: str) -> Expression | Why:
                 return found
             arguments.append(found)
         made = apply(form.operator, *arguments)
-    barred = _barred_itself(made, grown.job.grammar, formula)
-    if barred is not None:
-        return barred
+    bar = _barred_itself(made, grown.job.grammar, formula)
+    if bar is not None:
+        return bar
     outside = outside_of(made, grown.columns, grown.table.rows)
     if outside:
         return Why(answer="undefined", formula=formula, **outside)
@@ -88,9 +87,9 @@ def _traced(form: Expression, grown: Grown, formula: str) -> Expression | Why:
     return made
 
 
-def _barred(form: Expression, grown: Grown, formula: str) -> Why | None:
-    """Say what bars a formula, as it is written, whatever the layers."""
-    found = (_barred_itself(part, grown.job.grammar, formula) for part in parts_of(form))
+def barred(form: Expression, grown: Grown) -> Why | None:
+    """Say which rule, or the cap, bars a formula as it is written; None where nothing does."""
+    found = (_barred_itself(part, grown.job.grammar, to_text(form)) for part in parts_of(form))
     return next((each for each in found if each is not None), None)
 
 

@@ -71,7 +71,7 @@ class Why:
         In how many rows that part is undefined.
     row : int or None
         One of these, counted from 1 in the source.
-    values : mapping of str to float
+    arguments : mapping of str to float
         What goes into the part in that row.
     rule : str
         The rule that bars it.
@@ -106,7 +106,7 @@ class Why:
     part: str = ""
     rows: int = 0
     row: int | None = None
-    values: Mapping[str, float] = field(default_factory=dict)
+    arguments: Mapping[str, float] = field(default_factory=dict)
     rule: str = ""
     complexity: int | None = None
     cap: int | None = None

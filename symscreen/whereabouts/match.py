@@ -158,7 +158,8 @@ def by_values(
         The numbers of the features that are equal to them up to rounding, and of those that differ by a
         factor and an offset.
     """
-    found = list(backend.map(_Twins(space, values), space.chunks(chunk_size)))
+    none = np.zeros(0, dtype=np.int64)
+    found = [(none, none), *backend.map(_Twins(space, values), space.chunks(chunk_size))]
     equal, copies = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return equal, copies
 

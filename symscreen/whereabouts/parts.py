@@ -153,5 +153,5 @@ def outside_of(expression: Expression, columns: Columns, rows: NDArray[np.int64]
         "part": to_text(found.part),
         "rows": found.rows,
         "row": int(rows[found.row]) + 1,
-        "values": found.values | used,
+        "arguments": found.values | used,
     }

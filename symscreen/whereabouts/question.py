@@ -1,4 +1,4 @@
-"""The one question, asked of a screen's data and options: where is this formula?"""
+"""The one question: where a formula stands among what a screen would score, or why it is not there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symscreen.errors import FormulaError, SymscreenError, printable
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
 from symscreen.preparation import options_of, prepared
 from symscreen.table.source import read_frame
-from symscreen.whereabouts.absence import absence_of
+from symscreen.whereabouts.absence import absence_of, barred
 from symscreen.whereabouts.answer import Why
 from symscreen.whereabouts.grown import grown_with_cuts
 from symscreen.whereabouts.match import by_key, by_values, simplest_in
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.whereabouts.answer import Match
     from symscreen.whereabouts.grown import Grown
 
-__all__ = ["why"]
+__all__ = ["answered", "why"]
 
 
 def why(
@@ -71,7 +71,7 @@ def why(
     if lacking:
         found = Why(answer="not generated", formula=to_text(asked), missing_inputs=lacking)
     else:
-        found = _answered(asked, ready)
+        found = answered(asked, grown_with_cuts(ready.table, ready.job))
     notices = ready.table.notices
     if ready.rounds > 1:
         notices = (*notices, f"of {ready.rounds} rounds the first is meant")
@@ -106,17 +106,32 @@ def _others_in(source: Any, given: ScreenOptions) -> set[str]:
         return set()
 
 
-def _answered(asked: Expression, ready: Prepared) -> Why:
-    grown = grown_with_cuts(ready.table, ready.job)
-    request, formula = ready.job.request, to_text(asked)
+def answered(asked: Expression, grown: Grown) -> Why:
+    """Find the one answer for a formula of a space's inputs.
+
+    Parameters
+    ----------
+    asked : Expression
+        The formula.
+    grown : Grown
+        The space.
+
+    Returns
+    -------
+    Why
+        Without text.
+    """
+    request, formula = grown.job.request, to_text(asked)
     equal = _useful(by_key(grown.space, key(asked), request.backend).kept, grown)
     if len(equal):
         return _present(asked, simplest_in(grown.space, equal), grown, by_algebra=True)
     outside = outside_of(asked, grown.columns, grown.table.rows)
-    if outside:
-        return Why(answer="undefined", formula=formula, **outside)
+    if outside:  # a rule and the cap have their say before the values, as in the space's own counts
+        return barred(asked, grown) or Why(answer="undefined", formula=formula, **outside)
     if constant_on(asked, grown.columns):
-        return Why(answer="constant", formula=formula, part=constant_part(asked, grown.columns))
+        return barred(asked, grown) or Why(
+            answer="constant", formula=formula, part=constant_part(asked, grown.columns)
+        )
     values = evaluate(asked, grown.columns)
     same, copies = by_values(grown.space, values, request.backend, request.chunk_size)
     if len(same):

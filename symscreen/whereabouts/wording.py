@@ -98,7 +98,7 @@ def _undefined(found: Why, ready: Prepared) -> Lines:
     part = "" if found.part == found.formula else f": {found.part} is"
     rows = ready.table.response.n
     lines = [f"{found.formula} is undefined in {found.rows:,} of {_count(rows, 'row')}{part}."]
-    values = ", ".join(f"{name} = {value:.6g}" for name, value in found.values.items())
+    values = ", ".join(f"{name} = {value:.6g}" for name, value in found.arguments.items())
     return [*lines, f"row {found.row}: {values}."] if values else lines
 
 
