@@ -1,15 +1,17 @@
-"""Other ways to write a formula, by sympy: for a space may hold one of them, or reach it in fewer layers.
+"""Other ways to write a formula, by sympy: for a space may reach one of them in fewer layers.
 
-The sympy form is built from our own tree and walked back into one; no text is read. What sympy might take
-long over is not given to it.
+The sympy form is built from our own tree and walked back into one; no text is read. sympy sees polynomials of
+low degree and their quotients only: functions stand for themselves as symbols, and what it might take long
+over is not given to it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symscreen.errors import FormulaError
-from symscreen.expression import Apply, Constant, columns_of, complexity, key, to_sympy
+from symscreen.evaluation.from_sympy import from_sympy
+from symscreen.expression import Apply, Column, Constant, apply, complexity, key, to_sympy
 
 if TYPE_CHECKING:
     from symscreen.expression import Expression
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["other_forms"]
 
 _LARGEST = 40
-_HIGHEST_DEGREE = 8
-_MOST_COLUMNS = 6
+_HIGHEST_DEGREE = 12
+_MOST_SYMBOLS = 6
+_RATIONAL = frozenset({"neg", "square", "cube", "inv", "add", "sub", "mul", "div"})
 _DEGREES = {"square": 2, "cube": 3}
 
 
@@ -38,49 +41,44 @@ def other_forms(expression: Expression) -> list[Expression]:
     Examples
     --------
     >>> from symscreen.expression import parse
-    >>> [str(form) for form in other_forms(parse("a*b + a*c"))]
-    ['a*(b + c)']
+    >>> [str(form) for form in other_forms(parse("a*b + a*log(c)"))]
+    ['a*(b + log(c))']
     >>> other_forms(parse("9**9**9*a"))
     []
     """
-    if complexity(expression) > _LARGEST or len(columns_of(expression)) > _MOST_COLUMNS:
-        return []
-    if _degree(expression) > _HIGHEST_DEGREE:
+    symbols: dict[Expression, Column] = {}
+    rational = _with_symbols(expression, symbols)
+    few = complexity(rational) <= _LARGEST and len(symbols) <= _MOST_SYMBOLS
+    if not few or not isinstance(rational, Apply) or _degree(rational) > _HIGHEST_DEGREE:
         return []
     import sympy
 
-    form = to_sympy(expression)
+    form = to_sympy(rational)
+    meant = {sympy.Symbol(symbol.name): part for part, symbol in symbols.items()}
     own, found = key(expression), {expression: None}
     for rewrite in (sympy.factor, sympy.expand, sympy.together):
-        other = _written(rewrite, form, expression)
-        if other is not None and key(other) == own:
+        try:
+            other = from_sympy(rewrite(form), meant)
+        except (FormulaError, sympy.PolynomialError):
+            continue
+        if key(other) == own:
             found.setdefault(other)
     return list(found)[1:]
 
 
-def _written(rewrite: Any, form: Any, expression: Expression) -> Expression | None:
-    import sympy
-
-    from symscreen.evaluation.from_sympy import from_sympy
-    from symscreen.expression import Column
-
-    columns = {sympy.Symbol(name): Column(name) for name in columns_of(expression)}
-    try:
-        return from_sympy(rewrite(form), columns)
-    except (FormulaError, sympy.PolynomialError):
-        return None
+def _with_symbols(expression: Expression, symbols: dict[Expression, Column]) -> Expression:
+    """Put a symbol in the place of whatever is no sum, product, quotient or power of others."""
+    if isinstance(expression, Constant):
+        return expression
+    if isinstance(expression, Apply) and expression.operator.name in _RATIONAL:
+        return apply(expression.operator, *(_with_symbols(each, symbols) for each in expression.arguments))
+    return symbols.setdefault(expression, Column(f"part {len(symbols)}"))
 
 
-def _degree(expression: Expression) -> float:
-    """Bound the degree of a formula as a polynomial of its leaves and functions; infinite where unknown."""
+def _degree(expression: Expression) -> int:
+    """Bound the degree of a rational formula, above and below the line together."""
     if not isinstance(expression, Apply):
-        return 1.0
+        return 1
     name, inner = expression.operator.name, [_degree(each) for each in expression.arguments]
-    if name == "pow":
-        exponent = expression.arguments[1]
-        if not isinstance(exponent, Constant) or not float(exponent.value).is_integer():
-            return float("inf")
-        return inner[0] * abs(exponent.value)
-    if name in {"mul", "div"}:
-        return sum(inner)
-    return max(inner) * _DEGREES.get(name, 1)
+    # a sum of quotients has the product of their denominators below the line
+    return sum(inner) if len(inner) == 2 else inner[0] * _DEGREES.get(name, 1)

@@ -18,7 +18,15 @@ def test_other_forms_are_equal_and_written_otherwise(formula):
 
 
 @pytest.mark.parametrize(
-    "text", ["9**9**9*x", "(x + y)**99", "x**(y)", "((x**3)**3)**3", " + ".join(f"x{i}" for i in range(30))]
+    "text",
+    [
+        "9**9**9*x",
+        "(x + y)**99",
+        "x**(y)",
+        "exp(1e9*x)",
+        "((x**3)**3)**3",
+        " + ".join(f"x{i}" for i in range(30)),
+    ],
 )
 def test_what_could_take_long_is_left_alone(text):
     assert other_forms(parse(text)) == []
