@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
+    from symscreen.whereabouts import Why, why
 
 __all__ = [
     "FitResult",
     "ScreenResult",
     "SymbolicRegressor",
     "SymscreenError",
+    "Why",
     "__version__",
     "apply_bundle",
     "check_screener",
@@ -43,6 +45,7 @@ __all__ = [
     "screen",
     "t0",
     "trees",
+    "why",
     "xi",
 ]
 
@@ -54,6 +57,7 @@ _HOMES = {
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.applied",
+    "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
     "fit": "symscreen.pipeline_fit",
     "load_bundle": "symscreen.export.bundle",
@@ -63,6 +67,7 @@ _HOMES = {
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
+    "why": "symscreen.whereabouts",
     "xi": "symscreen.statistics.columns",
 }
 

@@ -23,6 +23,7 @@ from symscreen.cli_options import (
     stages_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
 __all__ = ["main"]
@@ -253,6 +254,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
 command.add_command(export)
 command.add_command(evaluate)
 command.add_command(reproduce)
+command.add_command(why)
 
 
 @command.command()

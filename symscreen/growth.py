@@ -11,7 +11,7 @@ from symscreen.result import cut_of, uncut
 from symscreen.table import with_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symscreen.expansion import Cut, PoolKind, Space
     from symscreen.expansion.duplicates import Spread
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Request
     from symscreen.table import Table
+
+    Watch = Callable[[Space, Cut], None]
 
 __all__ = ["Growth", "grown", "holds_no_pool", "with_best_inputs"]
 
@@ -52,6 +54,8 @@ class Growth:
     searched : bool
         Whether few features will be computed over all rows, so that a pool that is large beside the memory
         allowed need not hold its values.
+    watch : callable, optional
+        Called with each space that is cut and with what stays of it.
     """
 
     grammar: Grammar
@@ -63,6 +67,7 @@ class Growth:
     spread: Spread = map
     beside: int = 0
     searched: bool = False
+    watch: Watch | None = None
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -97,6 +102,8 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         keep = None if growth.keeps is None else growth.keeps[kind]
         chosen = cut_of(space, table.response, request, keep)
         told.append(chosen.record)
+        if growth.watch is not None:
+            growth.watch(space, chosen.cut)
         return chosen.cut
 
     space = expand(

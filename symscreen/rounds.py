@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
+    from symscreen.growth import Watch
     from symscreen.result import Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
 
-__all__ = ["Job", "Round", "growth_of", "record_of", "rounds_of"]
+__all__ = ["Job", "Round", "growth_of", "record_of", "rounds_of", "space_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +218,37 @@ def growth_of(table: Table, job: Job) -> Growth:
     )
 
 
-def _one_round(table: Table, job: Job) -> Round:
-    space, cuts = grown(table, growth_of(table, job), job.layers)
+def space_of(table: Table, job: Job, watch: Watch | None = None) -> tuple[Space, tuple[dict[str, Any], ...]]:
+    """Grow the space that a round scores.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    job : Job
+        What to do.
+    watch : callable, optional
+        As of `Growth`.
+
+    Returns
+    -------
+    Space
+        Ready to be scored.
+    tuple of dict
+        What the run's record tells of each cut.
+
+    Raises
+    ------
+    SpaceError
+        If scoring it would take more memory than is allowed.
+    """
+    space, cuts = grown(table, replace(growth_of(table, job), watch=watch), job.layers)
     _require_room(space, job)
-    space = _with_orders(space, job)
+    return _with_orders(space, job), cuts
+
+
+def _one_round(table: Table, job: Job) -> Round:
+    space, cuts = space_of(table, job)
     found = screened(space, table.response, job.request)
     return Round(space, found, cuts, np.arange(len(found.kept)))
 
