@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import Space
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.result import Request
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import Keep, Scored
