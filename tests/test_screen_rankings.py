@@ -251,3 +251,16 @@ def test_unusual_labels_are_quoted_and_controls_escaped_once(tmp_path, rng):
 def test_names_between_two_commas_are_asked_for(names):
     done = CliRunner().invoke(command, ["screen", "t.csv", "--ranking", names])
     assert f"--ranking is {names!r}, which names nothing between two commas" in str(done.exception)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_forests_do_not_depend_on_names_where_inputs_are_equal(rng, missing):
+    x, ranks = _planted(rng, 60, missing)
+    frame = _framed(x[["x1", "x3"]].round(0), ranks)  # nine different rows at most
+    options = {"screener": "t0,forest[trees=10,rounds=5]", "prescreen": 10}
+    expected = _bytes(frame, ranking=LABELS, **options)
+    for names in ("srqp", "qpsr"):
+        renamed = frame.rename(columns=dict(zip(LABELS, names, strict=True)))
+        assert _bytes(renamed, ranking=list(names), **options) == expected
+    scores = frame.assign(**{label: -frame[label] for label in LABELS})
+    assert _bytes(scores.sample(frac=1, random_state=1), ranking=LABELS, **options) == expected

@@ -76,7 +76,8 @@ def text_of(ranks: ArrayLike, labels: Sequence[str]) -> str:
     >>> text_of([1, 2], ["sugar = 0", "milk"])
     '`sugar = 0`>milk'
     """
-    row = as_rankings([ranks])
+    one: Any = [ranks]
+    row = as_rankings(one)
     if row.shape[1] != len(labels):
         raise TableError(
             f"{row.shape[1]} ranks were given with {len(labels)} names: give one name for each rank"
