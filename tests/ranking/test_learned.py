@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import as_rankings
@@ -31,6 +32,12 @@ READ_GAPS = [
 COMPLETE = [BreimanTree(), HonestForest(n_estimators=2), LabelwiseRegressor(), LevelSplitsTree()]
 WEIGHTED = [learner for learner in READ_GAPS if not isinstance(learner, KemenyNeighbors)]
 by_name = {"ids": lambda learner: type(learner).__name__}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with threadpool_limits(1):  # BLAS's threads wait for each other where the cores are busy
+        yield
 
 
 @pytest.fixture
