@@ -27,7 +27,7 @@ READ_GAPS = [
     ConsensusRankingTree(),
     KemenyNeighbors(3),
     PairwiseRanker(),
-    RankingEnsemble(n_estimators=2),
+    RankingEnsemble(n_estimators=2, inner_folds=2),
 ]
 COMPLETE = [BreimanTree(), HonestForest(n_estimators=2), LabelwiseRegressor(), LevelSplitsTree()]
 WEIGHTED = [learner for learner in READ_GAPS if not isinstance(learner, KemenyNeighbors)]
