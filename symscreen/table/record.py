@@ -161,7 +161,8 @@ def arranged_rankings(
     by_inputs = _canonical_order(columns[1:], columns[0])
     new = np.zeros(rows.size - 1, dtype=np.bool_)  # one column at a time: there may be 100,000 of them
     for column in columns:
-        new |= np.diff(column[by_inputs]) != 0
+        own = column[by_inputs]
+        new |= own[1:] != own[:-1]
     groups = np.empty(rows.size, dtype=np.int64)
     groups[by_inputs] = np.concatenate([[0], np.cumsum(new)])
     order = rows_by_content(groups, known.ranks)
