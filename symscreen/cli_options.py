@@ -41,6 +41,9 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
             where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
             raise OptionError(f"{where}; write a,b or `a,b`,c")
         quoted, bare = match.groups()
+        if quoted is None and not bare.strip():
+            where = f"--{parameter.name} is {text!r}, which names nothing between two commas"
+            raise OptionError(f"{where}; write a,b, and a column without a name as ``")
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
         place = match.end()
     return tuple(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.any_response import labels_of
 from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
@@ -172,7 +173,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     size = request.chunk_size or chunk_size_for(table.response.n)
     request = replace(request, chunk_size=size)
     if options.prescreen is not None:
-        check_capacity((*asked, *cutters), request.prescreen, table.response.n)
+        check_capacity((*asked, *cutters), request.prescreen, table.response.n, labels_of(table.response))
     grammar, parsed = read_grammar(
         options.operators, options.layers, options.unary, options.binary, options.max_complexity
     )

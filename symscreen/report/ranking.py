@@ -10,6 +10,7 @@ from rich.text import Text
 
 from symscreen.errors import printable
 from symscreen.expansion import REASONS
+from symscreen.label_ranking import quote_label
 from symscreen.report.terminal import add_row, table_of
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
 
 def _ranked(told: Mapping[str, Any], delta: float | None) -> list[str]:
     """Tell of a response that is a ranking."""
-    labels, few = [printable(label) for label in told["labels"]], 8
+    labels, few = [printable(quote_label(label)) for label in told["labels"]], 8
     shown = ", ".join(labels[:few]) + (f" and {len(labels) - few} more" if len(labels) > few else "")
     rows = ", ".join(f"{told[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
     fewest, most = told["rows_a_pair"]

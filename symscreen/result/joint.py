@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.any_response import labels_of
 from symscreen.result.kept import best_classes, united
 from symscreen.result.scoring import signatures_of
 from symscreen.result.stream import with_margin
@@ -209,7 +210,7 @@ def judged(
     """
     from threadpoolctl import threadpool_limits
 
-    showing = showing.first(screener.most_features(response.n))
+    showing = showing.first(screener.most_features(response.n, labels_of(response)))
     values = showing.values.copy()
     values.flags.writeable = False
     # the order of BLAS's sums depends on its threads, and with it the last bits of a verdict
