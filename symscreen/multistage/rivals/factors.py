@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StagePairFactors"]
 
+_NOTHING = 1e-9  # of a rating
+
 
 class _Fitted(NamedTuple):
     """μ, c (n,), d (m,), and M = left @ right, (n, K) and (K, m)."""
@@ -153,6 +155,8 @@ def _fitted(
         if rank < 1:
             continue
         rest = ratings - found.ratings(user, item)
+        if np.abs(rest).max() < _NOTHING and not found.right.any():
+            break  # all ratings are alike; ARPACK takes no matrix of zeros
         left, right = _thresholded(found, cells, rest, rank, strength)
         change = _distance((left, right), (found.left, found.right))
         found = found._replace(left=left, right=right)
