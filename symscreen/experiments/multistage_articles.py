@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 
 from symscreen.experiments.base import Experiment, Outcome, Settings
 from symscreen.experiments.multistage_figures import improvements, means, order_of
-from symscreen.experiments.multistage_methods import COMMON, OURS, Case, Plan, judged, methods
+from symscreen.experiments.multistage_methods import COMMON, OURS, Case, Plan, judged, methods, shortened
 from symscreen.multistage.article_sharing import STAGES, article_chains, read_article_sharing
 from symscreen.multistage.generated_articles import generate_article_sharing
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT", "article_runs", "run"]
 
 _FACTORS, _OUTER, _INNER = 7, 5, 3
-_QUICK_SHARE = 0.015
+_QUICK_SHARE = 0.006
 _SHOWN = ["method", "balanced", "se_balanced", "b01", "b02", "b12", "overall", "inconsistent"]
 
 
@@ -52,7 +53,7 @@ def run(settings: Settings) -> Outcome:
         chains = article_chains(*generate_article_sharing(share=share, random_state=settings.seed))
     plan = Plan(_FACTORS, balanced=True, features="free", epochs=20)
     if settings.quick:
-        plan = Plan(_FACTORS, balanced=True, features="tied", depths="few", epochs=10, thin=4)
+        plan = shortened(replace(plan, features="tied"))
     folds = (2, 2) if settings.quick else (_OUTER, _INNER)
     runs = article_runs(chains, plan, folds, settings.seed, settings.step)
     found = means(runs).sort_values("balanced", kind="stable", ignore_index=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from symscreen.multistage.estimator import ChainEstimator
 
-__all__ = ["COMMON", "LAMBDAS", "OURS", "Case", "Method", "Plan", "judged", "methods"]
+__all__ = ["COMMON", "LAMBDAS", "OURS", "Case", "Method", "Plan", "judged", "methods", "shortened"]
 
 LAMBDAS = (0.001, 0.005, 0.01)
 OURS, COMMON, _GRID = "ours", "ours, common level", "ours, sum over n·m"
@@ -44,7 +44,9 @@ class Plan:
     epochs : int
         Of networks.
     thin : int
-        Of grids with a dozen strengths every which is tried.
+        Of the rivals' grids every which value is tried.
+    lambdas : tuple of float
+        Values of each λ of ours.
     """
 
     factors: int = 20
@@ -53,6 +55,23 @@ class Plan:
     depths: str = "all"
     epochs: int = 200
     thin: int = 1
+    lambdas: tuple[float, ...] = LAMBDAS
+
+
+def shortened(plan: Plan) -> Plan:
+    """Leave of a plan what shows that it runs.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of the full size.
+
+    Returns
+    -------
+    Plan
+        With small grids, and few epochs.
+    """
+    return replace(plan, depths="few", epochs=10, thin=6, lambdas=LAMBDAS[:2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +133,7 @@ def methods(stages: Sequence[str], plan: Plan, seed: int) -> dict[str, Method]:
         model = MonotoneChainRecommender(stages, n_factors=plan.factors, normalization=over, **more)
         found[name] = Method(model, settings, common=name == COMMON)
     for name, rival in RIVALS.items():
-        values: Any = rival.grid[:: plan.thin] if len(rival.grid) > 7 else rival.grid
+        values: Any = rival.grid[:: plan.thin]
         model = rival.make(stages, **more)
         if name == "DeepNN":
             values = [(32,) * depth for depth in _DEPTHS[plan.depths]]
@@ -126,9 +145,9 @@ def methods(stages: Sequence[str], plan: Plan, seed: int) -> dict[str, Method]:
 def _ours(plan: Plan) -> list[dict[str, Any]]:
     names = ("lambda_features", "lambda_levels", "lambda_stages")
     if plan.features == "free":
-        grid = list(product(LAMBDAS, repeat=3))
+        grid = list(product(plan.lambdas, repeat=3))
     else:
-        grid = [(two, two, three) for two, three in product(LAMBDAS, repeat=2)]
+        grid = [(two, two, three) for two, three in product(plan.lambdas, repeat=2)]
     return [dict(zip(names, one, strict=True)) for one in grid]
 
 

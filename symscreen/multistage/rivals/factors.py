@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["StagePairFactors"]
 
 _NOTHING = 1e-9  # of a rating
+_DIGITS = 9  # kept of a score: ARPACK's last ones depend on where its arrays lie in memory
 
 
 class _Fitted(NamedTuple):
@@ -129,7 +130,8 @@ class StagePairFactors(ChainRival):
             self.models_.append(_fitted(cells, ratings, shape, factors, strength, rounds, tolerance))
 
     def _scores(self, rows: Rows, pair: int) -> Values:
-        return self.models_[pair].ratings(rows.user, rows.item) - 0.5
+        ratings = self.models_[pair].ratings(rows.user, rows.item)
+        return np.asarray(np.round(ratings - 0.5, _DIGITS))
 
 
 def _fitted(
