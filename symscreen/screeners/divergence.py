@@ -10,6 +10,7 @@ from symscreen.ranking_response import RankingResponse
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.pair_t0 import pair_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
+from symscreen.statistics.t0_null import t0_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,4 +61,5 @@ T0 = Screener(
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
     accepts=("numeric", "ranking"),
+    null=t0_null,
 )

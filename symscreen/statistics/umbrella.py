@@ -1,0 +1,139 @@
+"""The tail of a null distribution, to any depth: walks under ever stronger tilts, joined into one density.
+
+At tilt t permutations come with a chance in proportion to exp(t · Z), so that a few thousand of them tell of
+tails that plain permutations would meet once in 10¹⁵. With H_j the counts on a grid of z at tilt t_j, N_j of
+them, and c_j the unknown constants, the density that makes all counts most likely is::
+
+    g(z) = Σ_j H_j(z) / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z g(z) exp(t_j z)
+
+(Ferrenberg and Swendsen 1989). Plain permutations are the counts at tilt 0 and decide where they are many.
+Z is symmetric, so |z| is counted, and exp(t z) stands for 2 cosh(t z).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.statistics.chance import started
+from symscreen.statistics.linear_rank import climb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.statistics.linear_rank import LinearRank
+
+    Values = NDArray[np.float64]
+
+__all__ = ["Tilted", "joined", "tilted"]
+
+_DEEPEST = -38.0  # log of the tail where the tilts end: about 3e-17
+_MOST_TILTS = 40
+_APART = 1.0  # neighbouring tilts move the mean by about so many standard deviations
+_ITERATIONS = 60
+_SETTLE = 0.15  # of a walk, which is not counted
+
+
+@dataclass(frozen=True, eq=False)
+class Tilted:
+    """Counts of |Z| under one tilt.
+
+    Parameters
+    ----------
+    tilt : float
+        t ≥ 0.
+    constant : float
+        log E exp(t Z), as far as known.
+    counts : float64 array, shape (steps,)
+        On the grid of |z|.
+    """
+
+    tilt: float
+    constant: float
+    counts: NDArray[np.float64]
+
+
+def tilted(law: LinearRank, moves: int, steps: int, width: float, key: tuple[int, ...]) -> list[Tilted]:
+    """Walk under ever stronger tilts.
+
+    Parameters
+    ----------
+    law : LinearRank
+        Of the statistic.
+    moves : int
+        Of each walk.
+    steps, width : int, float
+        Of the grid.
+    key : tuple of int
+        The seed.
+
+    Returns
+    -------
+    list of Tilted
+        By ascending tilt, until the tail is below 3e-17 or the largest Z is reached.
+    """
+    state = started(*key)
+    k = len(law.heavy)
+    ranks = np.linspace(1, law.n, max(k, 1)).astype(np.int32)[:k]
+    ranks = ranks[np.argsort(np.argsort(law.heavy, kind="stable"), kind="stable")]
+    owner = np.full(law.n + 1, -1, dtype=np.int32)
+    owner[ranks] = np.arange(k, dtype=np.int32)
+    every = max(k // 4, 1)
+    found: list[Tilted] = []
+    tilt, constant, before, mean_before = 0.8, 0.0, 0.0, 0.0
+    while len(found) < _MOST_TILTS:
+        z = np.empty(moves // every)
+        climb(law.heavy, law.n, law.squares, law.excess, tilt, moves, every, ranks, owner, state, z)
+        z = z[int(_SETTLE * len(z)) :]
+        mean, spread = float(z.mean()), float(z.std())
+        constant += 0.5 * (tilt - before) * (mean + mean_before)
+        counts = np.bincount(np.minimum((np.abs(z) / width).astype(np.int64), steps - 1), minlength=steps)
+        found.append(Tilted(tilt, constant, counts.astype(np.float64)))
+        depth = constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
+        if depth < _DEEPEST or spread < 2.0 * width:
+            break
+        before, mean_before = tilt, mean
+        tilt += _APART / spread
+    return found
+
+
+def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDArray[np.float64]:
+    """Put counts of plain permutations and of tilted walks together.
+
+    Parameters
+    ----------
+    plain : float64 array, shape (steps,)
+        Counts without a tilt.
+    walks : list of Tilted
+        On the same grid.
+    width : float
+        Of a step.
+
+    Returns
+    -------
+    float64 array, shape (steps,)
+        The mass of each step, of sum 1.
+    """
+    seen = plain + sum(walk.counts for walk in walks)
+    places = np.flatnonzero(seen)
+    z = width * (places + 0.5)
+    tilts = np.array([0.0, *(walk.tilt for walk in walks)])
+    totals = np.array([plain.sum(), *(walk.counts.sum() for walk in walks)])
+    constants = np.array([0.0, *(walk.constant for walk in walks)])
+    # log cosh, which does not overflow
+    bias = tilts[:, None] * z + np.log1p(np.exp(-2.0 * tilts[:, None] * z)) - math.log(2.0)
+    hits = np.log(seen[places])
+    for _ in range(_ITERATIONS):
+        each = bias + (np.log(totals) - constants)[:, None]
+        top = each.max(axis=0)
+        density = hits - top - np.log(np.exp(each - top).sum(axis=0))
+        weighed = bias + density
+        top = weighed.max(axis=1)
+        constants = top + np.log(np.exp(weighed - top[:, None]).sum(axis=1))
+        constants -= constants[0]
+    mass = np.zeros(len(plain))
+    mass[places] = np.exp(density - density.max())
+    return np.asarray(mass / mass.sum())
