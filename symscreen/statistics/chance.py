@@ -53,9 +53,10 @@ def bits(state: State) -> np.uint64:
 
 
 @kernel
-def below(state: State, count: int) -> int:
+def below(state: State, count: int) -> np.int64:
     """Draw a whole number in [0, count), count < 2³¹; the bias is below count · 2⁻³²."""
-    return int(((bits(state) >> _32) * np.uint64(count)) >> _32)
+    # not int, which numba leaves unsigned: differences of the two kinds are floats
+    return np.int64(((bits(state) >> _32) * np.uint64(count)) >> _32)
 
 
 @kernel

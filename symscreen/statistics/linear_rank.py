@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearRank", "climb", "draw", "enumerate_all", "linear_rank"]
 
+_FEWEST = 8  # heavy rows
 _HEAVY_TRIED = 8  # half of the moves are of one of so many of the heaviest rows
 
 
@@ -78,7 +79,7 @@ def linear_rank(scores: NDArray[np.float64], *, light: float, most: int) -> Line
     a = a[np.argsort(-np.abs(a), kind="stable")]
     squares = np.cumsum((a * a)[::-1])[::-1]
     enough = np.flatnonzero(a * a <= light * squares)
-    k = min(int(enough[0]) if len(enough) else n, most)
+    k = min(max(int(enough[0]) if len(enough) else n, _FEWEST), most)
     k = n if n - k < 3 or (n <= most and light == 0) else k
     if k == n:
         return LinearRank(a, n, 0.0, 0.0, largest)
@@ -234,12 +235,14 @@ def climb(
     light = k < n
     variance = squares * _spread(n, k, sum_1, sum_2) if light else 0.0
     first = min(k, _HEAVY_TRIED)
-    magnitudes = math.log(float(n))
+    magnitudes = 1
+    while 1 << magnitudes < n:
+        magnitudes += 1
     noted = 0
     for move in range(moves):
         i = below(state, 2 * k)
         i = i - k if i >= k else i % first
-        reach = np.int64(math.exp(uniform(state) * magnitudes))
+        reach = 1 + below(state, 1 << min(below(state, 2 * magnitudes), magnitudes))
         old = np.int64(ranks[i])
         new = old + reach if below(state, 2) else old - reach
         if 1 <= new <= n:

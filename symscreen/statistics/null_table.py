@@ -45,7 +45,7 @@ class NullTable:
     Examples
     --------
     >>> table = table_of_mass(np.array([0.5, 0.25, 0.25]), 1.0, slope=0.0, least=1e-9, ends=True)
-    >>> table.tail(np.array([-1.5, 0.0, 2.0, 7.0])).tolist()
+    >>> table.tail(np.array([-1.5, 0.0, 2.5, 7.0])).tolist()
     [0.5, 1.0, 0.25, 0.25]
     """
 

@@ -24,9 +24,9 @@ __all__ = ["T0Null", "t0_null", "table_of_scores"]
 
 _EXACT = 9  # rows up to which all permutations are enumerated
 _DIRECT = 64  # rows up to which whole permutations are drawn
-_WHOLE = 600  # rows up to which whole permutations are walked
-_PERMUTATIONS, _DRAWN = 1_000_000, 64_000_000
-_MOVES = 500_000
+_WHOLE = 300  # rows up to which whole permutations are walked
+_PERMUTATIONS, _DRAWN = 1_000_000, 32_000_000
+_MOVES = 400_000
 _FARTHEST = 9.0
 _PLAIN, _TILTED = 1, 2  # streams of random numbers
 
@@ -105,8 +105,8 @@ def table_of_scores(scores: NDArray[np.float64], seed: int) -> NullTable:
         return table_of_mass(counts.astype(np.float64), width, slope=0.0, least=least, ends=True)
     whole = linear_rank(scores, light=0.0, most=n)
     width = min(whole.largest, _FARTHEST) * (1.0 + 1e-9) / BINS
-    law = whole if n <= _DIRECT else linear_rank(scores, light=0.02, most=64)
-    count = min(_PERMUTATIONS, _DRAWN // (len(law.heavy) + 16))
+    law = whole if n <= _DIRECT else linear_rank(scores, light=0.02, most=32)
+    count = _PERMUTATIONS if n <= _DIRECT else min(_PERMUTATIONS, _DRAWN // (len(law.heavy) + 16))
     plain = draw(law, count, BINS, width, (seed, _PLAIN))
     law = whole if n <= _WHOLE else linear_rank(scores, light=0.005, most=256)
     walks = tilted(law, _MOVES, BINS, width, (seed, _TILTED))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.compiled import kernel
 from symscreen.statistics.chance import started
 from symscreen.statistics.linear_rank import climb
 
@@ -33,7 +34,9 @@ __all__ = ["Tilted", "joined", "tilted"]
 _DEEPEST = -38.0  # log of the tail where the tilts end: about 3e-17
 _MOST_TILTS = 40
 _APART = 1.0  # neighbouring tilts move the mean by about so many standard deviations
-_ITERATIONS = 60
+_TOGETHER = 16  # steps of the grid that make one of the coarser
+_ROUNDS, _SETTLED = 3000, 2e-6
+_ALIKE = 5  # moves a heavy row until a walk has forgotten where it was; notes are counted as so much fewer
 _SETTLE = 0.15  # of a walk, which is not counted
 
 
@@ -91,7 +94,7 @@ def tilted(law: LinearRank, moves: int, steps: int, width: float, key: tuple[int
         mean, spread = float(z.mean()), float(z.std())
         constant += 0.5 * (tilt - before) * (mean + mean_before)
         counts = np.bincount(np.minimum((np.abs(z) / width).astype(np.int64), steps - 1), minlength=steps)
-        found.append(Tilted(tilt, constant, counts.astype(np.float64)))
+        found.append(Tilted(tilt, constant, counts * (every / (_ALIKE * max(k, 1)))))
         depth = constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
         if depth < _DEEPEST or spread < 2.0 * width:
             break
@@ -118,22 +121,55 @@ def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDA
         The mass of each step, of sum 1.
     """
     seen = plain + sum(walk.counts for walk in walks)
-    places = np.flatnonzero(seen)
-    z = width * (places + 0.5)
     tilts = np.array([0.0, *(walk.tilt for walk in walks)])
     totals = np.array([plain.sum(), *(walk.counts.sum() for walk in walks)])
     constants = np.array([0.0, *(walk.constant for walk in walks)])
-    # log cosh, which does not overflow
-    bias = tilts[:, None] * z + np.log1p(np.exp(-2.0 * tilts[:, None] * z)) - math.log(2.0)
-    hits = np.log(seen[places])
-    for _ in range(_ITERATIONS):
-        each = bias + (np.log(totals) - constants)[:, None]
-        top = each.max(axis=0)
-        density = hits - top - np.log(np.exp(each - top).sum(axis=0))
-        weighed = bias + density
-        top = weighed.max(axis=1)
-        constants = top + np.log(np.exp(weighed - top[:, None]).sum(axis=1))
-        constants -= constants[0]
+    at = width * (np.arange(len(seen)) + 0.5)
+    coarse, moments = (part.reshape(-1, _TOGETHER).sum(axis=1) for part in (seen, seen * at))
+    filled = np.flatnonzero(coarse)
+    bias = _bias(tilts, moments[filled] / coarse[filled])
+    # the constants are found on a coarser grid, since it takes many rounds
+    peak = bias.max(axis=1, keepdims=True)
+    own = np.exp(bias - peak)
+    shifted = constants - peak[:, 0]
+    _solve(own, totals, coarse[filled], shifted)
+    constants = shifted + peak[:, 0]
+    places = np.flatnonzero(seen)
+    each = _bias(tilts, at[places]) + (np.log(totals) - constants)[:, None]
+    top = each.max(axis=0)
+    density = np.log(seen[places]) - top - np.log(np.exp(each - top).sum(axis=0))
     mass = np.zeros(len(plain))
     mass[places] = np.exp(density - density.max())
     return np.asarray(mass / mass.sum())
+
+
+def _bias(tilts: Values, z: Values) -> Values:
+    """Return log cosh(t z), which does not overflow."""
+    product = tilts[:, None] * z
+    return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0))
+
+
+@kernel
+def _solve(own: Values, totals: Values, hits: Values, constants: Values) -> None:
+    """Iterate the two equations until no constant moves; they are relative to the first."""
+    tilts, places = own.shape
+    density = np.empty(places)
+    for _ in range(_ROUNDS):
+        for z in range(places):
+            expected = 0.0
+            for j in range(tilts):
+                expected += totals[j] * own[j, z] * math.exp(-constants[j])
+            density[z] = hits[z] / expected
+        moved = 0.0
+        first = 0.0
+        for j in range(tilts):
+            total = 0.0
+            for z in range(places):
+                total += own[j, z] * density[z]
+            found = math.log(total)
+            if j == 0:
+                first = found - constants[0]
+            moved = max(moved, abs(found - first - constants[j]))
+            constants[j] = found - first
+        if moved < _SETTLED:
+            break
