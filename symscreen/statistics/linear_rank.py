@@ -17,6 +17,8 @@ from symscreen.compiled import kernel
 from symscreen.statistics.chance import below, normal, started, uniform
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     Rows = NDArray[np.int32]
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-__all__ = ["LinearRank", "climb", "draw", "enumerate_all", "linear_rank"]
+__all__ = ["LinearRank", "draw", "enumerate_all", "linear_rank", "walker"]
 
 _FEWEST = 8  # heavy rows
+_ALIKE = 5  # moves a heavy row until a walk has forgotten where it was
 _HEAVY_TRIED = 8  # half of the moves are of one of so many of the heaviest rows
 
 
@@ -130,6 +133,41 @@ def enumerate_all(law: LinearRank) -> NDArray[np.float64]:
     return np.sort(np.abs(z))
 
 
+def walker(law: LinearRank, moves: int, key: tuple[int, ...]) -> tuple[Callable[[float], Values], float]:
+    """Prepare walks among permutations under tilts, for `symscreen.statistics.umbrella.tilted`.
+
+    Parameters
+    ----------
+    law : LinearRank
+        Of the statistic.
+    moves : int
+        Of each walk.
+    key : tuple of int
+        The seed.
+
+    Returns
+    -------
+    walk : callable
+        A tilt to the Z noted on the way.
+    worth : float
+        How many independent Z a noted one is worth.
+    """
+    state = started(*key)
+    k = len(law.heavy)
+    ranks = np.linspace(1, law.n, k).astype(np.int32)
+    ranks = ranks[np.argsort(np.argsort(law.heavy, kind="stable"), kind="stable")]
+    owner = np.full(law.n + 1, -1, dtype=np.int32)
+    owner[ranks] = np.arange(k, dtype=np.int32)
+    every = max(k // 4, 1)
+
+    def walk(tilt: float) -> Values:
+        z = np.empty(moves // every)
+        _climb(law.heavy, law.n, law.squares, law.excess, tilt, moves, every, ranks, owner, state, z)
+        return z
+
+    return walk, min(every / (_ALIKE * k), 1.0)
+
+
 @kernel
 def _spread(n: int, k: int, sum_1: float, sum_2: float) -> float:
     """Return Σ (r − r̄)² over the ranks that are left, divided by m − 1; sums are of r − (n + 1)/2."""
@@ -205,7 +243,7 @@ def _sum(a: Values, ranks: Values) -> float:
 
 
 @kernel
-def climb(
+def _climb(
     heavy: Values,
     n: int,
     squares: float,

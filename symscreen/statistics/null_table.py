@@ -20,6 +20,8 @@ from symscreen.once import once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.screeners.base import Sign
+
     Values = NDArray[np.float64]
 
 __all__ = ["BINS", "NullTable", "table_of_mass"]
@@ -88,6 +90,34 @@ class NullTable:
         step = np.maximum(np.searchsorted(self.tail_means, magnitude, side="right") - 1, 0)
         far = np.maximum(magnitude - self.tail_means[-1], 0.0)
         return np.asarray(np.maximum(self.upper[step] * np.exp(-self.slope * far), _LEAST))
+
+    def p_values(self, z: NDArray[np.float64], tied: NDArray[np.bool_], sign: Sign) -> NDArray[np.float64]:
+        """Compute p-values of a statistic whose distribution is symmetric without ties.
+
+        Parameters
+        ----------
+        z : float64 array, shape (m,)
+            In the units of an untied feature.
+        tied : bool array, shape (m,)
+            Features with ties, which get upper bounds.
+        sign : {"free", "positive"}
+            Two-sided, or P(Z ≥ z).
+
+        Returns
+        -------
+        float64 array, shape (m,)
+            In (0, 1].
+        """
+        both = self.tail(z)
+        if tied.any():
+            both[tied] = self.bound(z[tied])
+        if sign == "free":
+            return both
+        # P(Z ≥ z) = 1 − P(Z > −z) where z ≤ 0; two steps further out is a lower bound of the latter
+        other = 1.0 - 0.5 * self.tail(np.abs(z) + 2.0 * self.width)
+        # for c ≥ 0 the bound of one side is half of that of both; below it says nothing
+        silent = tied & ((z <= 0) | (both >= 1.0))
+        return np.where(silent, 1.0, np.where(z > 0, 0.5 * both, other))
 
     @once
     def tail_means(self) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.statistics.linear_rank import draw, enumerate_all, linear_rank
+from symscreen.statistics.linear_rank import draw, enumerate_all, linear_rank, walker
 from symscreen.statistics.null_table import BINS, table_of_mass
 from symscreen.statistics.umbrella import joined, tilted
 
@@ -26,7 +26,7 @@ _EXACT = 9  # rows up to which all permutations are enumerated
 _DIRECT = 64  # rows up to which whole permutations are drawn
 _WHOLE = 300  # rows up to which whole permutations are walked
 _PERMUTATIONS, _DRAWN = 1_000_000, 32_000_000
-_MOVES = 400_000
+_MOVES, _FIRST_TILT = 400_000, 0.8
 _FARTHEST = 9.0
 _PLAIN, _TILTED = 1, 2  # streams of random numbers
 
@@ -48,15 +48,7 @@ class T0Null:
 
     def __call__(self, ordered: Ordered, statistics: NDArray[np.float64], sign: Sign) -> NDArray[np.float64]:
         """Compute the p-values of a block; of features with ties, upper bounds of them."""
-        z = statistics / self.scale
-        both = self.table.tail(z)
-        if ordered.tied.any():
-            both[ordered.tied] = self.table.bound(z[ordered.tied])
-        if sign == "free":
-            return both
-        # P(Z ≥ z) = 1 − P(Z > −z) where z ≤ 0; a step further out is a lower bound of the latter
-        other = 1.0 - 0.5 * self.table.tail(np.abs(z) + 2.0 * self.table.width)
-        return np.where(z > 0, 0.5 * both, np.where(ordered.tied, 1.0, other))
+        return self.table.p_values(statistics / self.scale, ordered.tied, sign)
 
 
 def t0_null(response: Response, seed: int) -> T0Null:
@@ -109,7 +101,8 @@ def table_of_scores(scores: NDArray[np.float64], seed: int) -> NullTable:
     count = _PERMUTATIONS if n <= _DIRECT else min(_PERMUTATIONS, _DRAWN // (len(law.heavy) + 16))
     plain = draw(law, count, BINS, width, (seed, _PLAIN))
     law = whole if n <= _WHOLE else linear_rank(scores, light=0.005, most=256)
-    walks = tilted(law, _MOVES, BINS, width, (seed, _TILTED))
-    mass = joined(plain, walks, width)
+    walk, worth = walker(law, _MOVES, (seed, _TILTED))
+    walks = tilted(walk, worth, BINS, width, first=_FIRST_TILT)
+    mass = joined(plain, walks, width, folded=True)
     ends = whole.largest < _FARTHEST
     return table_of_mass(mass, width, slope=walks[-1].tilt, least=least, ends=ends)

@@ -7,7 +7,7 @@ them, and c_j the unknown constants, the density that makes all counts most like
     g(z) = Σ_j H_j(z) / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z g(z) exp(t_j z)
 
 (Ferrenberg and Swendsen 1989). Plain permutations are the counts at tilt 0 and decide where they are many.
-Z is symmetric, so |z| is counted, and exp(t z) stands for 2 cosh(t z).
+Where Z is symmetric |z| is counted, and cosh(t z) stands for exp(t z).
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.compiled import kernel
-from symscreen.statistics.chance import started
-from symscreen.statistics.linear_rank import climb
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from symscreen.statistics.linear_rank import LinearRank
+    from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
 
@@ -36,7 +34,6 @@ _MOST_TILTS = 40
 _APART = 1.0  # neighbouring tilts move the mean by about so many standard deviations
 _TOGETHER = 16  # steps of the grid that make one of the coarser
 _ROUNDS, _SETTLED = 3000, 2e-6
-_ALIKE = 5  # moves a heavy row until a walk has forgotten where it was; notes are counted as so much fewer
 _SETTLE = 0.15  # of a walk, which is not counted
 
 
@@ -51,7 +48,7 @@ class Tilted:
     constant : float
         log E exp(t Z), as far as known.
     counts : float64 array, shape (steps,)
-        On the grid of |z|.
+        On the grid of |z|; of as many independent statistics.
     """
 
     tilt: float
@@ -59,42 +56,38 @@ class Tilted:
     counts: NDArray[np.float64]
 
 
-def tilted(law: LinearRank, moves: int, steps: int, width: float, key: tuple[int, ...]) -> list[Tilted]:
+def tilted(
+    walk: Callable[[float], Values], worth: float, steps: int, width: float, *, first: float
+) -> list[Tilted]:
     """Walk under ever stronger tilts.
 
     Parameters
     ----------
-    law : LinearRank
-        Of the statistic.
-    moves : int
-        Of each walk.
+    walk : callable
+        A tilt to the statistics noted on a walk under it, which goes on where the last one ended.
+    worth : float
+        How many independent statistics a noted one is worth, at most 1.
     steps, width : int, float
         Of the grid.
-    key : tuple of int
-        The seed.
+    first : float
+        The first tilt; the statistic has variance 1.
 
     Returns
     -------
     list of Tilted
-        By ascending tilt, until the tail is below 3e-17 or the largest Z is reached.
+        By ascending tilt, until the tail is below 3e-17 or the largest statistic is reached.
     """
-    state = started(*key)
-    k = len(law.heavy)
-    ranks = np.linspace(1, law.n, max(k, 1)).astype(np.int32)[:k]
-    ranks = ranks[np.argsort(np.argsort(law.heavy, kind="stable"), kind="stable")]
-    owner = np.full(law.n + 1, -1, dtype=np.int32)
-    owner[ranks] = np.arange(k, dtype=np.int32)
-    every = max(k // 4, 1)
     found: list[Tilted] = []
-    tilt, constant, before, mean_before = 0.8, 0.0, 0.0, 0.0
+    tilt, constant, before, mean_before = first, 0.0, 0.0, None
     while len(found) < _MOST_TILTS:
-        z = np.empty(moves // every)
-        climb(law.heavy, law.n, law.squares, law.excess, tilt, moves, every, ranks, owner, state, z)
+        z = walk(tilt)
         z = z[int(_SETTLE * len(z)) :]
         mean, spread = float(z.mean()), float(z.std())
+        if mean_before is None:
+            mean_before = mean - tilt
         constant += 0.5 * (tilt - before) * (mean + mean_before)
         counts = np.bincount(np.minimum((np.abs(z) / width).astype(np.int64), steps - 1), minlength=steps)
-        found.append(Tilted(tilt, constant, counts * (every / (_ALIKE * max(k, 1)))))
+        found.append(Tilted(tilt, constant, counts.astype(np.float64) * worth))
         depth = constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
         if depth < _DEEPEST or spread < 2.0 * width:
             break
@@ -103,7 +96,9 @@ def tilted(law: LinearRank, moves: int, steps: int, width: float, key: tuple[int
     return found
 
 
-def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDArray[np.float64]:
+def joined(
+    plain: NDArray[np.float64], walks: list[Tilted], width: float, *, folded: bool
+) -> NDArray[np.float64]:
     """Put counts of plain permutations and of tilted walks together.
 
     Parameters
@@ -114,20 +109,22 @@ def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDA
         On the same grid.
     width : float
         Of a step.
+    folded : bool
+        Whether the counts are of |Z| and Z is symmetric.
 
     Returns
     -------
     float64 array, shape (steps,)
         The mass of each step, of sum 1.
     """
-    seen = plain + sum(walk.counts for walk in walks)
+    seen: Values = plain + sum(walk.counts for walk in walks)
     tilts = np.array([0.0, *(walk.tilt for walk in walks)])
     totals = np.array([plain.sum(), *(walk.counts.sum() for walk in walks)])
     constants = np.array([0.0, *(walk.constant for walk in walks)])
-    at = width * (np.arange(len(seen)) + 0.5)
+    at = (np.arange(len(seen), dtype=np.float64) + 0.5) * np.float64(width)
     coarse, moments = (part.reshape(-1, _TOGETHER).sum(axis=1) for part in (seen, seen * at))
     filled = np.flatnonzero(coarse)
-    bias = _bias(tilts, moments[filled] / coarse[filled])
+    bias = _bias(tilts, moments[filled] / coarse[filled], folded=folded)
     # the constants are found on a coarser grid, since it takes many rounds
     peak = bias.max(axis=1, keepdims=True)
     own = np.exp(bias - peak)
@@ -135,7 +132,7 @@ def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDA
     _solve(own, totals, coarse[filled], shifted)
     constants = shifted + peak[:, 0]
     places = np.flatnonzero(seen)
-    each = _bias(tilts, at[places]) + (np.log(totals) - constants)[:, None]
+    each = _bias(tilts, at[places], folded=folded) + (np.log(totals) - constants)[:, None]
     top = each.max(axis=0)
     density = np.log(seen[places]) - top - np.log(np.exp(each - top).sum(axis=0))
     mass = np.zeros(len(plain))
@@ -143,10 +140,10 @@ def joined(plain: NDArray[np.float64], walks: list[Tilted], width: float) -> NDA
     return np.asarray(mass / mass.sum())
 
 
-def _bias(tilts: Values, z: Values) -> Values:
-    """Return log cosh(t z), which does not overflow."""
+def _bias(tilts: Values, z: Values, *, folded: bool) -> Values:
+    """Return t z, or log cosh(t z) so that it does not overflow."""
     product = tilts[:, None] * z
-    return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0))
+    return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0)) if folded else product
 
 
 @kernel
