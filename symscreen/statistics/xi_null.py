@@ -40,6 +40,7 @@ _DRAWN, _MOVES, _FIRST_TILT = 40_000_000, 300_000, 0.8
 _LOWEST, _FARTHEST = -5.0, 9.0  # of the grid of z, which is counted from its lower end
 _ALIKE = 4  # moves a row until a walk has forgotten where it was
 _EVERY = 25
+_MOSTLY_ONE = 0.9  # a response with so large a share in one value has a Q of few values, and p-values of 1
 _PLAIN, _TILTED = 3, 4  # streams of random numbers
 _TILTS = 400
 
@@ -91,7 +92,9 @@ def xi_null(response: Response, seed: int) -> XiNull:
     scale = n / (2.0 * float(np.sum(at_least * (n - at_least))))  # ξ = 1 − scale · Q
     mean, variance = moments(r)
     deviation = math.sqrt(variance) if variance > 0 else 1.0 / scale
-    if n <= _ROWS:
+    if n > _ROWS and response.group_sizes.max() > _MOSTLY_ONE * n:
+        table = NullTable((_FARTHEST - _LOWEST) / BINS, np.ones(BINS + 1), 0.0)
+    elif n <= _ROWS:
         table = _table(tuple(r.tolist()), seed)
     else:
         places = ((np.arange(_ROWS) + 0.5) * n / _ROWS).astype(np.int64)
