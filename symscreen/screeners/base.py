@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from symscreen.any_response import AnyResponse
     from symscreen.response import Kind
+    from symscreen.statistics.nulls import Null
     from symscreen.statistics.order import Ordered
 
     Scores = NDArray[np.float64]
@@ -69,6 +70,9 @@ class Screener:
         The kinds of responses that it scores against: what it is given is a `Response`, a `RankingResponse`
         or a `StagesResponse`. The sign is free but for numeric ones, and `direction` is not asked: a ranking
         has none, and of stages it is the one that all pairs of stages agree on.
+    null : callable, optional
+        (numeric response, seed) to the distribution of the statistic under independence, which gives
+        features their p-values: `symscreen.statistics.nulls.Null`. None where it is not known.
     """
 
     name: str
@@ -86,6 +90,7 @@ class Screener:
     loss_of_score: Callable[[Scores, float, Sign], Scores] = _of_coefficient
     by_pairs: bool = False
     accepts: tuple[Kind, ...] = ("numeric",)
+    null: Callable[[Any, int], Null] | None = None
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:

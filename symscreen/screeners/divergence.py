@@ -10,6 +10,7 @@ from symscreen.response import Response
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.binary_t0 import binary_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
+from symscreen.statistics.t0_null import t0_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,4 +61,5 @@ T0 = Screener(
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
     accepts=("numeric", "ranking", "stages"),
+    null=t0_null,
 )
