@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.backends import Threads, available_cores
-from symscreen.errors import OptionError
-from symscreen.expression import parse
-from symscreen.options import (
-    PRESCREEN,
-    at_least_1,
-    check_capacity,
-    check_ranking,
-    check_sign,
-    formula_texts,
-    idle_rules,
-    read_cutters,
-    read_grammar,
-    read_keep,
-    read_limit,
-    read_memory,
-    read_search,
-)
 from symscreen.planning import planned
-from symscreen.result import Request, ScreenResult, chunk_size_for, run_record
+from symscreen.preparation import ScreenOptions, prepared
+from symscreen.result import ScreenResult, run_record
 from symscreen.result import ranking as ranking_of
-from symscreen.rounds import Job, growth_of, record_of, rounds_of
-from symscreen.screeners import JointScreener, require_accepting, screeners_asked
+from symscreen.rounds import growth_of, record_of, rounds_of
 from symscreen.statistics.t0 import gini_mean_difference
-from symscreen.table import is_ranking, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.response import Kind
+    from symscreen.preparation import Prepared
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
@@ -47,9 +27,7 @@ if TYPE_CHECKING:
     Names = str | Sequence[str]
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen"]
-
-_MOST_ROUNDS = 5
+__all__ = ["plan", "screen", "screened_as"]
 
 
 def screen(
@@ -171,92 +149,71 @@ def screen(
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')
     """
-    shorthand = {"rule": rule, "engine": engine}
-    kind = _kind_of(y, ranking)
-    cutters, keeps = read_cutters(cut, keep, shorthand, kind), read_keep(keep)
-    asked = screeners_asked(screener, shorthand, beside=cutters)
-    require_accepting(asked, kind)
-    check_sign(sign)
-    if kind == "ranking":
-        check_ranking(sign, search, rounds)
-    if at_least_1("rounds", rounds) > _MOST_ROUNDS:
-        raise OptionError(f"rounds is {rounds}; give at most {_MOST_ROUNDS}")
-    if max_complexity is not None:
-        at_least_1("max_complexity", max_complexity)
-    backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
-    size = None if chunk_size is None else at_least_1("chunk_size", chunk_size)
-    request = Request(
-        screeners=asked,
+    options = ScreenOptions(
+        target=target,
+        ranking=ranking,
+        inputs=inputs,
+        exclude=exclude,
+        missing=missing,
+        layers=layers,
+        operators=operators,
+        unary=unary,
+        binary=binary,
+        pool=pool,
+        screener=screener,
+        prescreen=prescreen,
+        rule=rule,
+        engine=engine,
         sign=sign,
-        limit=read_limit(top),
-        prescreen=PRESCREEN if prescreen is None else at_least_1("prescreen", prescreen),
+        top=top,
+        max_complexity=max_complexity,
+        also=also,
+        keep=keep,
+        cut=cut,
+        rounds=rounds,
+        search=search,
+        risk=risk,
         seed=seed,
-        jobs=backend.jobs,
-        backend=backend,
-        chunk_size=size or 0,
+        max_ram=max_ram,
+        jobs=jobs,
+        chunk_size=chunk_size,
         progress=progress,
-        search=read_search(search, risk, asked, read_limit(top), rounds),
-        kind=kind,
     )
-    max_bytes = read_memory(max_ram)
-    table = read_table(
-        X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, ranking=ranking
-    )
-    request = replace(request, chunk_size=size or chunk_size_for(table.response.n))
-    if prescreen is not None:
-        check_capacity((*asked, *cutters), request.prescreen, table.response.n)
-    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
-    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
-    formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(also)]
-    job = Job(grammar, parsed, pool, formulas, request, cutters, keeps, max_bytes)
-    found = rounds_of(table, job, rounds)
-    options = {
-        "target": table.response.name,
-        "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
-        "inputs": None if inputs is None else list(inputs),
-        "exclude": list(exclude),
-        "missing": missing,
-        "layers": " ".join(map(str, parsed)),
-        "operators": str(operators),
-        "pool": pool,
-        "screener": [one.name for one in asked],
-        "settings": _settings(asked),
-        "prescreen": request.prescreen,
-        "sign": sign,
-        "top": "all" if request.limit is None else request.limit,
-        "max_complexity": max_complexity,
-        "also": list(formula_texts(also)),
-        "keep": keeps,
-        "cut": [one.name for one in cutters],
-        "cut_settings": _settings(cutters),
-        "rounds": int(rounds),
-        "search": request.search.mode,
-        "risk": request.search.risk if request.search.mode == "race" else None,
-        "seed": int(seed),
-        "jobs": None if jobs is None else int(jobs),
-        "chunk_size": size,
-    }
+    return screened_as(prepared(X, y, options))
+
+
+def screened_as(ready: Prepared) -> ScreenResult:
+    """Run a screen that is ready.
+
+    Parameters
+    ----------
+    ready : Prepared
+        What `symscreen.preparation.prepared` made of data and options.
+
+    Returns
+    -------
+    ScreenResult
+    """
+    table, job = ready.table, ready.job
+    found = rounds_of(table, job, ready.rounds)
     space, first = found[0].space, found[0].screened
     record = run_record(
-        table, space, grammar, options, scored=first.scored, lost=first.lost, further=record_of(found, job)
+        table,
+        space,
+        job.grammar,
+        ready.options,
+        scored=first.scored,
+        lost=first.lost,
+        further=record_of(found, job),
     )
     return ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
-        asked,
+        job.request.screeners,
         record,
         scale=gini_mean_difference(table.response),
         notices=(*table.notices, *found[-1].notices),
         places=found[-1].places,
     )
-
-
-def _settings(screeners: Sequence[AnyScreener]) -> dict[str, dict[str, Any]]:
-    """Return every setting of the joint screeners, given or not: defaults may change."""
-    return {one.name: dict(one.all_settings) for one in screeners if isinstance(one, JointScreener)}
-
-
-def _kind_of(y: Any, ranking: object) -> Kind:
-    return "numeric" if ranking is None and not is_ranking(y) else "ranking"
 
 
 def plan(
@@ -312,27 +269,27 @@ def plan(
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
     42
     """
-    kind, asked, limit = _kind_of(y, ranking), screeners_asked(screener), read_limit(top)
-    require_accepting(asked, kind)
-    check_sign(sign)
-    if kind == "ranking":
-        check_ranking(sign, search, 1)
-    backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
-    table = read_table(
-        X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, ranking=ranking
-    )
-    request = Request(
-        screeners=asked,
+    options = ScreenOptions(
+        target=target,
+        ranking=ranking,
+        inputs=inputs,
+        exclude=exclude,
+        missing=missing,
+        layers=layers,
+        operators=operators,
+        unary=unary,
+        binary=binary,
+        pool=pool,
+        screener=screener,
+        prescreen=prescreen,
         sign=sign,
-        limit=limit,
-        prescreen=PRESCREEN if prescreen is None else at_least_1("prescreen", prescreen),
-        seed=0,
-        jobs=backend.jobs,
-        backend=backend,
-        chunk_size=chunk_size_for(table.response.n),
-        search=read_search(search, risk, asked, limit, 1),
-        kind=kind,
+        top=top,
+        max_complexity=max_complexity,
+        search=search,
+        risk=risk,
+        max_ram=max_ram,
+        jobs=jobs,
     )
-    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
-    job = Job(grammar, parsed, pool, (), request, (), None, read_memory(max_ram))
-    return planned(table, growth_of(table, job), parsed, request)
+    ready = prepared(X, y, options)
+    growth = growth_of(ready.table, ready.job)
+    return planned(ready.table, growth, ready.job.layers, ready.job.request)

@@ -1,0 +1,257 @@
+"""What a screen is asked to do, read: options → table, grammar, job. Every verb that screens begins here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from symscreen.backends import Threads, available_cores
+from symscreen.errors import OptionError, nearest
+from symscreen.expression import parse
+from symscreen.options import (
+    PRESCREEN,
+    at_least_1,
+    check_capacity,
+    check_ranking,
+    check_sign,
+    formula_texts,
+    idle_rules,
+    read_cutters,
+    read_grammar,
+    read_keep,
+    read_limit,
+    read_memory,
+    read_search,
+)
+from symscreen.result import Request, chunk_size_for
+from symscreen.rounds import Job
+from symscreen.screeners import JointScreener, require_accepting, screeners_asked
+from symscreen.table import is_ranking, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from symscreen.expansion import PoolKind
+    from symscreen.response import Kind
+    from symscreen.screeners import AnyScreener, Sign
+    from symscreen.search import Mode
+    from symscreen.table import Table
+
+    Names = str | Sequence[str]
+    Progress = Callable[[int, int], None]
+    Screeners = str | Sequence[str | AnyScreener]
+
+__all__ = ["Prepared", "ScreenOptions", "options_of", "prepared"]
+
+_MOST_ROUNDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenOptions:
+    """The options of `symscreen.screen` as they were given, with its names and defaults."""
+
+    target: str | None = None
+    ranking: str | Sequence[str] | None = None
+    inputs: Sequence[str] | None = None
+    exclude: Sequence[str] = ()
+    missing: Literal["refuse", "drop"] = "refuse"
+    layers: str | None = None
+    operators: str | Path = "basic"
+    unary: Names | None = None
+    binary: Names | None = None
+    pool: PoolKind = "cumulative"
+    screener: Screeners = "t0"
+    prescreen: int | None = None
+    rule: str | None = None
+    engine: str | None = None
+    sign: Sign = "free"
+    top: int | Literal["all"] = 20
+    max_complexity: int | None = None
+    also: Names = ()
+    keep: int | str | Mapping[str, int] | None = None
+    cut: Screeners | None = None
+    rounds: int = 1
+    search: Mode = "exact"
+    risk: float | None = None
+    seed: int = 0
+    max_ram: str | int | None = None
+    jobs: int | None = None
+    chunk_size: int | None = None
+    progress: Progress | None = None
+
+
+def options_of(given: Mapping[str, Any], *, verb: str) -> ScreenOptions:
+    """Take the options of a screen from keywords.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        As of `symscreen.screen`.
+    verb : str
+        Who takes them, for the message.
+
+    Returns
+    -------
+    ScreenOptions
+
+    Raises
+    ------
+    OptionError
+        If a keyword is none of the options, with near matches.
+
+    Examples
+    --------
+    >>> options_of({"layers": "ub"}, verb="why").layers
+    'ub'
+    """
+    known = [field.name for field in fields(ScreenOptions)]
+    for name in given:
+        if name not in known:
+            raise OptionError(f"{verb} has no option {name!r}{nearest(name, known)}")
+    return ScreenOptions(**given)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A screen that is ready to run.
+
+    Parameters
+    ----------
+    table : Table
+        The data, with notices of what was left out.
+    job : Job
+        What is to be done.
+    rounds : int
+        How many rounds at most.
+    options : dict
+        For the record: the options, read.
+    """
+
+    table: Table
+    job: Job
+    rounds: int
+    options: dict[str, Any]
+
+
+def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
+    """Read the data and the options of a screen.
+
+    Parameters
+    ----------
+    X, y
+        As of `symscreen.screen`.
+    options : ScreenOptions
+        The options.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    InputError
+        If the data, the grammar, a formula or an option cannot be used; see its subclasses.
+    """
+    shorthand = {"rule": options.rule, "engine": options.engine}
+    kind = kind_of(y, options.ranking)
+    cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
+    asked = screeners_asked(options.screener, shorthand, beside=cutters)
+    if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
+        raise OptionError(f"rounds is {options.rounds}; give at most {_MOST_ROUNDS}")
+    if options.max_complexity is not None:
+        at_least_1("max_complexity", options.max_complexity)
+    request = request_of(options, asked, kind)
+    max_bytes = read_memory(options.max_ram)
+    table = table_of(X, y, options)
+    size = request.chunk_size or chunk_size_for(table.response.n)
+    request = replace(request, chunk_size=size)
+    if options.prescreen is not None:
+        check_capacity((*asked, *cutters), request.prescreen, table.response.n)
+    grammar, parsed = read_grammar(
+        options.operators, options.layers, options.unary, options.binary, options.max_complexity
+    )
+    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
+    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
+    return Prepared(table, job, options.rounds, _written(options, table, job))
+
+
+def kind_of(y: Any, ranking: object) -> Kind:
+    """Tell what a response is before it is read."""
+    return "numeric" if ranking is None and not is_ranking(y) else "ranking"
+
+
+def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # noqa: N803  # as in `screen`
+    """Read the data."""
+    return read_table(
+        X,
+        target=options.target,
+        inputs=options.inputs,
+        exclude=options.exclude,
+        missing=options.missing,
+        y=y,
+        ranking=options.ranking,
+    )
+
+
+def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kind) -> Request:
+    """Say what is asked of the space; a chunk size of 0 where none was given."""
+    require_accepting(asked, kind)
+    check_sign(options.sign)
+    if kind == "ranking":
+        check_ranking(options.sign, options.search, options.rounds)
+    limit = read_limit(options.top)
+    backend = Threads(available_cores() if options.jobs is None else at_least_1("jobs", options.jobs))
+    size, prescreen = options.chunk_size, options.prescreen
+    return Request(
+        screeners=asked,
+        sign=options.sign,
+        limit=limit,
+        prescreen=PRESCREEN if prescreen is None else at_least_1("prescreen", prescreen),
+        seed=options.seed,
+        jobs=backend.jobs,
+        backend=backend,
+        chunk_size=0 if size is None else at_least_1("chunk_size", size),
+        progress=options.progress,
+        search=read_search(options.search, options.risk, asked, limit, options.rounds),
+        kind=kind,
+    )
+
+
+def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
+    """Write the options for the record, defaults filled in."""
+    ranking, request = options.ranking, job.request
+    return {
+        "target": table.response.name,
+        "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
+        "inputs": None if options.inputs is None else list(options.inputs),
+        "exclude": list(options.exclude),
+        "missing": options.missing,
+        "layers": " ".join(map(str, job.layers)),
+        "operators": str(options.operators),
+        "pool": options.pool,
+        "screener": [one.name for one in request.screeners],
+        "settings": _settings(request.screeners),
+        "prescreen": request.prescreen,
+        "sign": options.sign,
+        "top": "all" if request.limit is None else request.limit,
+        "max_complexity": options.max_complexity,
+        "also": list(formula_texts(options.also)),
+        "keep": job.keeps,
+        "cut": [one.name for one in job.cutters],
+        "cut_settings": _settings(job.cutters),
+        "rounds": int(options.rounds),
+        "search": request.search.mode,
+        "risk": request.search.risk if request.search.mode == "race" else None,
+        "seed": int(options.seed),
+        "jobs": None if options.jobs is None else int(options.jobs),
+        "chunk_size": options.chunk_size,
+    }
+
+
+def _settings(screeners: Sequence[AnyScreener]) -> dict[str, dict[str, Any]]:
+    """Return every setting of the joint screeners, given or not: defaults may change."""
+    return {one.name: dict(one.all_settings) for one in screeners if isinstance(one, JointScreener)}
