@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
-    from symscreen.result import Request, Screened
+    from symscreen.result import ErrorControl, Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
 
@@ -132,6 +132,7 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
             found[-1] = replace(found[-1], notices=(f"round {len(found) + 1} was not run: {why}",))
             break
         residual, members = left
+        job = replace(job, request=replace(job.request, control=None))  # it was fitted to the response
         model = tuple(known[member] for member in members.tolist())
         found.append(replace(_one_round(with_response(table, residual), job), model=model))
     if len(found) == 1:
@@ -222,7 +223,15 @@ def _one_round(table: Table, job: Job) -> Round:
     _require_room(space, job)
     space = _with_orders(space, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, cuts, np.arange(len(found.kept)))
+    return Round(space, found, cuts, _shown(found, job.request.control))
+
+
+def _shown(found: Screened, control: ErrorControl | None) -> NDArray[np.int64]:
+    """Choose what passes the false discovery rate asked for, or everything where nothing does."""
+    if control is None or control.fdr is None:
+        return np.arange(len(found.kept))
+    passing = np.flatnonzero(found.columns["q_value"] <= control.fdr)
+    return passing if len(passing) else np.arange(len(found.kept))
 
 
 def _require_room(space: Space, job: Job) -> None:
@@ -274,6 +283,8 @@ def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:
         }
     if first.screened.search is not None:
         further["search"] = first.screened.search
+    if first.screened.control is not None:
+        further["error_control"] = first.screened.control
     if job.cutters:
         further["cuts"] = [record for each in found for record in each.cuts]
     if len(found) > 1:

@@ -32,7 +32,11 @@ __all__ = ["check_screener"]
 _NEAR = 1e-9  # affine copies differ by rounding
 _BEST = 0.25  # the loss of the response itself among 60 rows, at most
 _AROUND_ONE = 0.25  # how far the mean loss of noise may lie from 1
-_TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"}
+_TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"} | {
+    "p_value",
+    "q_value",
+    "p_family",
+}
 
 
 def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> None:
