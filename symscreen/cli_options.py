@@ -166,8 +166,10 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
 
 # fmt: off
 _ERROR: tuple[Callable[..., Any], ...] = (
+    click.option("--p-values", is_flag=True,
+                 help="p- and q-values, over all features of the space; some seconds."),
     click.option("--fdr", metavar="Q", type=float,
-                 help="Show what passes this false discovery rate, such as 0.05, among --top."),
+                 help="Show what passes this false discovery rate, such as 0.05, at most --top K."),
     click.option("--fdr-method", type=click.Choice(["bh", "by"]), default="bh", show_default=True,
                  help="q-values by Benjamini-Hochberg, or by Benjamini-Yekutieli for any dependence."),
     click.option("--permutations", metavar="B", type=int,

@@ -58,6 +58,7 @@ def screen(
     rounds: int = 1,
     search: Mode = "exact",
     risk: float | None = None,
+    p_values: bool | None = False,
     fdr: float | None = None,
     fdr_method: Method = "bh",
     permutations: int | None = None,
@@ -125,6 +126,11 @@ def screen(
         is kept are exact in all of them.
     risk : float, optional
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
+    p_values : bool or None
+        Whether to compute the p-value of every feature of the space, under the null distribution of the first
+        screener, and of those shown the columns ``p_value`` and ``q_value``. The null distribution takes some
+        seconds. None for having them where the screener knows its null distribution, every feature is scored
+        over all rows, and no cut chose the features by the response.
     fdr : float, optional
         Show only what passes this false discovery rate, ``q_value`` ≤ fdr, among at most `top` classes. Where
         nothing passes, the best are shown with their q-values.
@@ -186,6 +192,7 @@ def screen(
         rounds=rounds,
         search=search,
         risk=risk,
+        p_values=p_values,
         fdr=fdr,
         fdr_method=fdr_method,
         permutations=permutations,

@@ -77,6 +77,7 @@ class ScreenOptions:
     rounds: int = 1
     search: Mode = "exact"
     risk: float | None = None
+    p_values: bool | None = False
     fdr: float | None = None
     fdr_method: Method = "bh"
     permutations: int | None = None
@@ -169,9 +170,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         at_least_1("max_complexity", options.max_complexity)
     request = request_of(options, asked, kind)
     control, left_out = read_control(
-        options.fdr,
-        options.fdr_method,
-        options.permutations,
+        p_values=options.p_values,
+        fdr=options.fdr,
+        method=options.fdr_method,
+        permutations=options.permutations,
         first=asked[0],
         kind=kind,
         search=request.search.mode,
@@ -261,6 +263,7 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "rounds": int(options.rounds),
         "search": request.search.mode,
         "risk": request.search.risk if request.search.mode == "race" else None,
+        "p_values": request.control is not None and request.control.p_values,
         "fdr": options.fdr,
         "fdr_method": options.fdr_method,
         "permutations": 0 if request.control is None else request.control.permutations,

@@ -62,10 +62,11 @@ class ErrorControl:
 
 
 def read_control(
+    *,
+    p_values: bool | None,
     fdr: object,
     method: str,
     permutations: object,
-    *,
     first: AnyScreener,
     kind: Kind,
     search: Mode,
@@ -76,8 +77,10 @@ def read_control(
 
     Parameters
     ----------
+    p_values : bool or None
+        Whether p- and q-values are asked for; None for having them where they can be had.
     fdr, method, permutations : object
-        As they were given.
+        As they were given; a false discovery rate asks for p-values.
     first : Screener or JointScreener
         The one that ranks.
     kind : {"numeric", "ranking"}
@@ -103,8 +106,9 @@ def read_control(
 
     Examples
     --------
+    >>> given = {"p_values": False, "fdr": None, "method": "bh", "permutations": 200}
     >>> plain = {"kind": "numeric", "search": "exact", "rounds": 1, "cut": False}
-    >>> read_control(None, "bh", 200, first=SCREENERS["t0"], **plain)[0].permutations
+    >>> read_control(first=SCREENERS["t0"], **given, **plain)[0].permutations
     200
     """
     if method not in _METHODS:
@@ -114,29 +118,26 @@ def read_control(
     many = 0 if permutations is None else at_least_1("permutations", permutations)
     why = _reason(first, kind, search, cut=cut)
     has_null = isinstance(first, Screener) and first.null is not None
-    if fdr is not None:
-        unknown = (
-            None
-            if has_null
-            else f"the null distribution of {first.name} is not known, put {_with('null')} first"
-        )
-        later = "rounds after the first screen what was fitted to the response, use --rounds 1"
-        _refuse(f"--fdr {fdr:g}", why or unknown or (later if rounds > 1 else None))
+    if p_values or fdr is not None:
+        asked = "--p-values" if fdr is None else f"--fdr {fdr:g}"
+        known = f"the null distribution of {first.name} is not known, put {_with('null')} first"
+        _refuse(asked, why or (None if has_null else known))
+        if fdr is not None and rounds > 1:
+            _refuse(asked, "rounds after the first screen what was fitted to the response, use --rounds 1")
     if many:
         linear = isinstance(first, Screener) and first.weights is not None
-        unknown = (
-            None if linear else f"{first.name} is no linear rank statistic, put {_with('weights')} first"
-        )
-        _refuse(f"--permutations {many}", why or unknown)
-    p_values = has_null and why is None
+        known = f"{first.name} is no linear rank statistic, put {_with('weights')} first"
+        _refuse(f"--permutations {many}", why or (None if linear else known))
+    wanted = has_null and (p_values is not False or fdr is not None)
     notices: tuple[str, ...] = ()
-    if has_null and why == _CUT:
+    if wanted and why == _CUT:
         notices = (f"p- and q-values are left out: {_CUT}",)
-    elif p_values and rounds > 1:
+    elif wanted and why is None and rounds > 1:
         notices = (
             "p- and q-values are given for round 1: later ones screen what was fitted to the response",
         )
-    control = ErrorControl(p_values, _METHODS[method], fdr, many) if p_values or many else None
+    wanted = wanted and why is None
+    control = ErrorControl(wanted, _METHODS[method], fdr, many) if wanted or many else None
     return control, notices
 
 

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Method", "Tally", "adjusted", "keys_of", "p_values_of", "passing", "tally_of", "together"]
+__all__ = [
+    "Method",
+    "Tally",
+    "adjusted",
+    "harmonic",
+    "keys_of",
+    "p_values_of",
+    "passing",
+    "tally_of",
+    "together",
+]
 
 Method = Literal["bh", "by"]
 
@@ -187,7 +197,16 @@ def adjusted(tally: Tally, method: Method) -> NDArray[np.float64]:
 
 
 def harmonic(many: int) -> float:
-    """Compute Σ 1/k over k = 1 … N, to rounding.
+    """Compute Σ 1/k over k = 1 … N, the N-th harmonic number, to rounding.
+
+    Parameters
+    ----------
+    many : int
+        N, at least 0.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

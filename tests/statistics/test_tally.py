@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import q_in_memory
 from scipy.stats import false_discovery_control
 
 from symscreen.statistics.tally import (
@@ -20,16 +23,6 @@ P_VALUES = st.lists(
     st.floats(1e-310, 1.0, exclude_min=True) | st.sampled_from([1.0, 0.5, 0.1, 1e-3, 1e-22, 1e-23, 1e-299]),
     max_size=60,
 ).map(np.array)
-
-
-def q_in_memory(p, method):
-    """Compute q-values from all p-values, sorted, by the definition."""
-    order = np.argsort(p, kind="stable")
-    scale = len(p) * (harmonic(len(p)) if method == "by" else 1.0)
-    ratios = scale * p[order] / np.arange(1, len(p) + 1)
-    q = np.empty(len(p))
-    q[order] = np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0)
-    return q
 
 
 @given(P_VALUES)
@@ -95,3 +88,8 @@ def test_q_values_of_many_are_exact_too(seed):
 def test_of_nothing_there_is_nothing():
     assert adjusted(together([]), "bh").tolist() == []
     assert passing(tally_of(np.zeros(0)), "by", 0.5) == together([]).total == 0
+
+
+@pytest.mark.parametrize("many", [0, 1, 2, 10, 12345])
+def test_harmonic_numbers_are_sums(many):
+    assert harmonic(many) == pytest.approx(math.fsum(1 / k for k in range(1, many + 1)), rel=1e-14, abs=1e-14)
