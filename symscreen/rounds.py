@@ -245,7 +245,8 @@ def _require_room(space: Space, job: Job) -> None:
     )
     shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
     other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
-    ways = ("ask for fewer with --top or --prescreen", other)
+    shuffled = request.control is not None and request.control.permutations
+    ways = (f"ask for fewer with {'--permutations, ' if shuffled else ''}--top or --prescreen", other)
     require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
 
 
