@@ -58,10 +58,10 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
         the response itself before noise; it takes ties, a single feature, more features than rows, and
         features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
         near 0 for the response (of a ranking: for what decides it) and about 1 for noise, which the shown
-        score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs` and `weights`
-        promise.
-        A joint screener does not depend on the number of jobs, draws from its seed alone, names its columns
-        after itself, and keeps a record of plain values; five rows it may refuse with an InputError.
+        score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs` and
+        `weights` promise. A joint screener does not depend on the number of jobs, draws from its seed alone,
+        names its columns after itself, and keeps a record of plain values; five rows it may refuse with an
+        InputError.
 
     Examples
     --------
