@@ -13,6 +13,7 @@ import click
 from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
+    error_options,
     fit_options,
     plan_options,
     ranking_option,
@@ -122,6 +123,7 @@ def command() -> None:
     help="How many classes to show; all shows every feature, unmerged.",
 )
 @search_options
+@error_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -144,6 +146,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       cat data.csv | symscreen screen - --top 5

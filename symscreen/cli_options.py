@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "error_options",
     "fit_options",
     "plan_options",
     "ranking_option",
@@ -180,6 +181,25 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
                  help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
 )
 # fmt: on
+
+
+# fmt: off
+_ERROR: tuple[Callable[..., Any], ...] = (
+    click.option("--p-values", is_flag=True,
+                 help="p- and q-values, over all features of the space; some seconds."),
+    click.option("--fdr", metavar="Q", type=float,
+                 help="Show what passes this false discovery rate, such as 0.05, at most --top K."),
+    click.option("--fdr-method", type=click.Choice(["bh", "by"]), default="bh", show_default=True,
+                 help="q-values by Benjamini-Hochberg, or by Benjamini-Yekutieli for any dependence."),
+    click.option("--permutations", metavar="B", type=int,
+                 help="Compare with the best of the space under B permutations of the response."),
+)
+# fmt: on
+
+
+def error_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far to trust what it finds."""
+    return _with(_ERROR, function)
 
 
 # fmt: off

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
+    from symscreen.statistics.tally import Method
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
@@ -60,6 +61,10 @@ def screen(
     rounds: int = 1,
     search: Mode = "exact",
     risk: float | None = None,
+    p_values: bool | None = False,
+    fdr: float | None = None,
+    fdr_method: Method = "bh",
+    permutations: int | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -133,8 +138,22 @@ def screen(
         is kept are exact in all of them.
     risk : float, optional
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
+    p_values : bool or None
+        Whether to compute the p-value of every feature of the space, under the null distribution of the first
+        screener, and of those shown the columns ``p_value`` and ``q_value``. The null distribution takes some
+        seconds. None for having them where the screener knows its null distribution, every feature is scored
+        over all rows, and no cut chose the features by the response.
+    fdr : float, optional
+        Show only what passes this false discovery rate, ``q_value`` ≤ fdr, among at most `top` classes. Where
+        nothing passes, the best are shown with their q-values.
+    fdr_method : {"bh", "by"}
+        How q-values are computed from the p-values of all features of the space: by Benjamini and Hochberg,
+        or by Benjamini and Yekutieli, whose bound holds whatever the features' dependence.
+    permutations : int, optional
+        Permute the response so often, and compare each feature with the best of the whole space under each
+        permutation: the column ``p_family``, from 1/(permutations + 1) up. T0 or Spearman must rank.
     seed : int
-        For whatever is random: folds, trees, permutations, the rows of a race or sieve.
+        For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
         Memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine's.
     jobs : int, optional
@@ -187,6 +206,10 @@ def screen(
         rounds=rounds,
         search=search,
         risk=risk,
+        p_values=p_values,
+        fdr=fdr,
+        fdr_method=fdr_method,
+        permutations=permutations,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,

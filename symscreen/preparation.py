@@ -25,7 +25,7 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
-from symscreen.result import Request, chunk_size_for
+from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
 from symscreen.table import is_ranking, read_table
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from symscreen.response import Kind
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
+    from symscreen.statistics.tally import Method
     from symscreen.table import Table
 
     Names = str | Sequence[str]
@@ -80,6 +81,10 @@ class ScreenOptions:
     rounds: int = 1
     search: Mode = "exact"
     risk: float | None = None
+    p_values: bool | None = False
+    fdr: float | None = None
+    fdr_method: Method = "bh"
+    permutations: int | None = None
     seed: int = 0
     max_ram: str | int | None = None
     jobs: int | None = None
@@ -168,16 +173,28 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     if options.max_complexity is not None:
         at_least_1("max_complexity", options.max_complexity)
     request = request_of(options, asked, kind)
+    control, left_out = read_control(
+        p_values=options.p_values,
+        fdr=options.fdr,
+        method=options.fdr_method,
+        permutations=options.permutations,
+        first=asked[0],
+        kind=kind,
+        search=request.search.mode,
+        rounds=options.rounds,
+        cut=bool(cutters),
+    )
     max_bytes = read_memory(options.max_ram)
     table = table_of(X, y, options)
     size = request.chunk_size or chunk_size_for(table.response.n)
-    request = replace(request, chunk_size=size)
+    request = replace(request, chunk_size=size, control=control)
     if options.prescreen is not None:
         check_capacity((*asked, *cutters), request.prescreen, table.response.n, labels_of(table.response))
     grammar, parsed = read_grammar(
         options.operators, options.layers, options.unary, options.binary, options.max_complexity
     )
-    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    idle = idle_rules(grammar, parsed, table.names)
+    table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
     return Prepared(table, job, options.rounds, _written(options, table, job))
@@ -254,6 +271,10 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "rounds": int(options.rounds),
         "search": request.search.mode,
         "risk": request.search.risk if request.search.mode == "race" else None,
+        "p_values": request.control is not None and request.control.p_values,
+        "fdr": options.fdr,
+        "fdr_method": options.fdr_method,
+        "permutations": 0 if request.control is None else request.control.permutations,
         "seed": int(options.seed),
         "jobs": None if options.jobs is None else int(options.jobs),
         "chunk_size": options.chunk_size,

@@ -1,6 +1,6 @@
 """Expansion: grammar and columns to a numbered space of features."""
 
-from symscreen.expansion.chunks import Block, block_bytes, blocks_of
+from symscreen.expansion.chunks import Block, block_bytes, blocks_of, rows_per_block
 from symscreen.expansion.cut import Cut
 from symscreen.expansion.fates import REASONS, Fate, judging_bytes
 from symscreen.expansion.grow import expand
@@ -30,5 +30,6 @@ __all__ = [
     "numeric_copies",
     "require",
     "resident",
+    "rows_per_block",
     "with_orders",
 ]

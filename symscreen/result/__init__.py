@@ -2,6 +2,7 @@
 
 from symscreen.result.best import best_of, simplest_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
+from symscreen.result.error_control import ErrorControl, read_control
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
 from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
@@ -13,6 +14,7 @@ from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
     "Chosen",
+    "ErrorControl",
     "Plan",
     "Prediction",
     "Request",
@@ -26,6 +28,7 @@ __all__ = [
     "places_in",
     "predicted",
     "ranking",
+    "read_control",
     "run_record",
     "scorer_of",
     "scoring_bytes",

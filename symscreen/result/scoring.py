@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.response import Response
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
+from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
 from symscreen.stages_response import StagesResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 from symscreen.statistics.binary_t0 import agreed_direction
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from symscreen.any_response import AnyResponse
     from symscreen.expansion import Fate, Space
+    from symscreen.result.watch import Watch
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
@@ -68,11 +70,14 @@ class Scored:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    seen : Seen
+        What was seen of every feature of it, kept or not.
     """
 
     kept: tuple[Kept, ...]
     scored: int
     lost: dict[Fate, int]
+    seen: Seen = NOTHING_SEEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,8 @@ class Scorer:
         For each list the loss above which no feature can be among the best; empty where that is not known.
     rooms : Rooms
         Where threads compute and order blocks.
+    watch : Watch, optional
+        What is to be seen of every feature by the first screener.
     """
 
     space: Space
@@ -104,6 +111,7 @@ class Scorer:
     keeps: tuple[Keep, ...]
     bars: tuple[float, ...] = ()
     rooms: Rooms = field(default_factory=Rooms, repr=False)
+    watch: Watch | None = None
 
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
@@ -112,6 +120,7 @@ class Scorer:
         scored = 0
         lost: dict[Fate, int] = {}
         room = self.rooms.own()
+        sight = None if self.watch is None else Sight(self.watch, room)
         for block in self.space.blocks(*chunk, room):
             for fate, count in block.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
@@ -119,7 +128,11 @@ class Scorer:
             if not len(block.numbers):
                 continue
             ordered = order_features(block.values, room, block.following)
-            for place, good in self._good(lists, block.numbers, ordered):
+            known: dict[int, NDArray[np.float64]] = {}
+            if sight is not None:
+                known[0] = self.screeners[0].statistic(ordered, self.response)
+                sight.see(ordered, known[0])
+            for place, good in self._good(lists, block.numbers, ordered, known):
                 if good.ordered is ordered:  # the next block will stand in its room
                     self._settle(place, lists, [good])
                     continue
@@ -134,13 +147,16 @@ class Scorer:
         for place, keep in enumerate(self.keeps):
             if keep.limit is not None:
                 kept[place] = best_classes(kept[place], keep.limit)
-        return Scored(tuple(kept), scored, lost)
+        return Scored(tuple(kept), scored, lost, NOTHING_SEEN if sight is None else sight.seen)
 
     def _good(
-        self, lists: list[list[Kept]], numbers: NDArray[np.int64], ordered: Ordered
+        self,
+        lists: list[list[Kept]],
+        numbers: NDArray[np.int64],
+        ordered: Ordered,
+        known: dict[int, NDArray[np.float64]],
     ) -> Iterator[tuple[int, _Good]]:
         """Yield, by the list's place, the features of a block that a list may have room for."""
-        known: dict[int, NDArray[np.float64]] = {}
         for place, keep in enumerate(self.keeps):
             screener = self.screeners[keep.by]
             if keep.by not in known:

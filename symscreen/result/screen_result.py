@@ -39,8 +39,9 @@ class ScreenResult:
     ----------
     table : pandas.DataFrame
         One row a class of features (a feature, where all were asked for), best first, with the columns
-        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, and
-        ``class_size``.
+        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
+        ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
+        only those shown; a p-value has four significant digits, rounded up), ``p_family``.
     expressions : tuple of Expression
         The features, in the order of the table.
     scored : int

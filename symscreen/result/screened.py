@@ -10,10 +10,12 @@ import numpy as np
 from symscreen.any_response import numeric
 from symscreen.errors import OptionError
 from symscreen.result.comparison import Comparison, compared
+from symscreen.result.error_control import controlled, watch_of
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import final_classes, streamed, with_margin
+from symscreen.result.watch import one_thread_each
 from symscreen.screeners import JointScreener, Screener, leaders_of
 from symscreen.search import EXACT, Search, Wanted, audited, searched
 from symscreen.statistics.order import order_features
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
     from symscreen.response import Kind
+    from symscreen.result.error_control import ErrorControl
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import ClassKind
@@ -65,6 +68,8 @@ class Request:
         Whether every feature is scored over all rows.
     kind : {"numeric", "ranking", "stages"}
         What the response is.
+    control : ErrorControl, optional
+        Which figures tell how far to trust what is found.
 
     Raises
     ------
@@ -83,6 +88,7 @@ class Request:
     progress: Callable[[int, int], None] | None = None
     search: Search = EXACT
     kind: Kind = "numeric"
+    control: ErrorControl | None = None
 
     def __post_init__(self) -> None:
         whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
@@ -125,6 +131,8 @@ class Screened:
         How many had no use once their values were known.
     search : dict or None
         What the record tells of a search that did not score every feature.
+    control : dict or None
+        What it tells of the control of errors.
     """
 
     kept: Kept
@@ -134,6 +142,7 @@ class Screened:
     scored: int
     lost: dict[Fate, int]
     search: dict[str, Any] | None = None
+    control: dict[str, Any] | None = None
 
 
 def kinds_shown(request: Request) -> list[ClassKind]:
@@ -174,9 +183,10 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
             backend=request.backend,
         )
     left = space if search is None else search.space
-    outcome = streamed(
-        scorer_of(left, response, request), request.backend, request.chunk_size, request.progress
-    )
+    watch = watch_of(request.control, response, request.screeners[0], request.sign, request.seed)
+    scorer = replace(scorer_of(left, response, request), watch=watch)
+    with one_thread_each(watch):
+        outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
     lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
     showings = {}
     for kind in kinds:
@@ -196,7 +206,12 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
     kept, columns = _with_verdicts(
         kept, left, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
     )
-    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told)
+    figures = None
+    if watch is not None and request.control is not None:
+        blocks = _blocks(kept, left)
+        own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
+        columns = own | columns
+    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told, figures)
 
 
 def scorer_of(space: Space, response: AnyResponse, request: Request) -> Scorer:

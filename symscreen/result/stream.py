@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
 from symscreen.result.scoring import bar_of
 from symscreen.result.thin import merge_numeric_copies, stand_ins
+from symscreen.result.watch import NOTHING_SEEN, Seen, seen_together, seen_when_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,11 +41,14 @@ class Streamed:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    seen : Seen
+        What the scorer's watch saw of all of them.
     """
 
     kept: tuple[Kept, ...]
     scored: int
     lost: dict[Fate, int]
+    seen: Seen = NOTHING_SEEN
 
 
 def chunk_size_for(rows: int) -> int:
@@ -79,6 +83,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
     lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
     scored = 0
     lost: dict[Fate, int] = {}
+    seen: list[Seen] = []
     for chunks in _stages(_chunks(scorer.space, chunk_size)):
         for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
             for place, keep in enumerate(scorer.keeps):
@@ -86,6 +91,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
                 if keep.limit is not None:
                     lists[place] = merged_when_due(lists[place], keep.limit)
             scored += outcome.scored
+            seen = seen_when_due([*seen, outcome.seen])
             for fate, count in outcome.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
             if progress is not None:
@@ -95,7 +101,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
                 lists[place] = [best_classes(joined(lists[place]), keep.limit)]
         bars = (bar_of(parts[0], keep.limit) for parts, keep in zip(lists, scorer.keeps, strict=True))
         scorer = replace(scorer, bars=tuple(bars))
-    return Streamed(tuple(map(joined, lists)), scored, lost)
+    return Streamed(tuple(map(joined, lists)), scored, lost, seen_together(seen))
 
 
 def _chunks(space: Space, largest: int) -> list[Chunk]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.any_response import AnyResponse
-    from symscreen.response import Kind
+    from symscreen.response import Kind, Response
     from symscreen.statistics.nulls import Null
     from symscreen.statistics.order import Ordered
 
@@ -73,6 +73,11 @@ class Screener:
     null : callable, optional
         (numeric response, seed) to the distribution of the statistic under independence, which gives
         features their p-values: `symscreen.statistics.nulls.Null`. None where it is not known.
+    weights : callable, optional
+        Of a linear rank statistic: a numeric response to w, shape (n,), of moderate size, such that the loss
+        falls, among features with one pattern of ties, with Σ w_i R_i (where the sign is free: with its
+        distance from its mean), R the mid-ranks of the feature. Then the best of a space can be compared with
+        the best under permutations of the response (`symscreen.statistics.max_t`).
     """
 
     name: str
@@ -91,6 +96,7 @@ class Screener:
     by_pairs: bool = False
     accepts: tuple[Kind, ...] = ("numeric",)
     null: Callable[[Any, int], Null] | None = None
+    weights: Callable[[Response], Scores] | None = None
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from symscreen.screeners.base import Screener, by_magnitude, by_sign
 from symscreen.statistics.coefficient_nulls import kendall_null, pearson_null, spearman_null
 from symscreen.statistics.correlation import pearson_of, spearman_of
 from symscreen.statistics.kendall import kendall_of
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+
 __all__ = ["KENDALL", "PEARSON", "SPEARMAN"]
+
+
+def _ranks(response: Response) -> NDArray[np.float64]:
+    return response.doubled_ranks.astype(np.float64)
 
 
 KENDALL = Screener(
@@ -37,6 +50,7 @@ SPEARMAN = Screener(
     cost="O(n log n) a feature",
     source="Spearman 1904, Am. J. Psychol. 15, 72-101",
     null=spearman_null,
+    weights=_ranks,
 )
 PEARSON = Screener(
     name="pearson",

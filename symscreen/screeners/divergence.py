@@ -44,6 +44,11 @@ def _loss_of_score(t0: NDArray[np.float64], scale: float, sign: Sign) -> NDArray
     return np.minimum(share, 2.0 - share) if sign == "free" else share
 
 
+def _weights(response: Response) -> NDArray[np.float64]:
+    centred, _ = response.centred
+    return centred[response.group]
+
+
 T0 = Screener(
     name="t0",
     sees="column",
@@ -62,4 +67,5 @@ T0 = Screener(
     by_pairs=True,
     accepts=("numeric", "ranking", "stages"),
     null=t0_null,
+    weights=_weights,
 )
