@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
+    from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
@@ -28,6 +29,7 @@ __all__ = [
     "SymscreenError",
     "__version__",
     "check_screener",
+    "classes",
     "datasets",
     "evaluation",
     "fit",
@@ -48,6 +50,7 @@ _HOMES = {
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
     "check_screener": "symscreen.screeners.checks",
+    "classes": "symscreen.pipeline_classes",
     "fit": "symscreen.pipeline_fit",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",

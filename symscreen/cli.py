@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from symscreen.cli_classes import classes
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
     fit_options,
@@ -19,6 +20,7 @@ from symscreen.cli_options import (
     screener_options,
     search_options,
     space_options,
+    trust_options,
 )
 from symscreen.cli_output import notify, progress_bar
 from symscreen.errors import InputError, OptionError, nearest, printable
@@ -118,6 +120,7 @@ def command() -> None:
     help="How many classes to show; all shows every feature, unmerged.",
 )
 @search_options
+@trust_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -241,6 +244,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(classes)
 command.add_command(evaluate)
 command.add_command(reproduce)
 

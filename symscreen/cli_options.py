@@ -23,6 +23,7 @@ __all__ = [
     "screener_options",
     "search_options",
     "space_options",
+    "trust_options",
 ]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
@@ -161,6 +162,19 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
                  help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
 )
 # fmt: on
+
+
+# fmt: off
+_TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--members", metavar="K", type=int,
+                 help="Store K members of each class with the result, for symscreen classes."),
+)
+# fmt: on
+
+
+def trust_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
+    return _with(_TRUST, function)
 
 
 # fmt: off

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
-from symscreen.result import ScreenResult, run_record
+from symscreen.result import ScreenResult, members_record, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.rounds import growth_of, record_of, rounds_of
 from symscreen.statistics.t0 import gini_mean_difference
@@ -57,6 +58,7 @@ def screen(
     rounds: int = 1,
     search: Mode = "exact",
     risk: float | None = None,
+    members: int | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -121,6 +123,8 @@ def screen(
         is kept are exact in all of them.
     risk : float, optional
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
+    members : int, optional
+        Store so many members of each class shown with the result, for `symscreen.classes`.
     seed : int
         For whatever is random: folds, trees, permutations, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -173,6 +177,7 @@ def screen(
         rounds=rounds,
         search=search,
         risk=risk,
+        members=members,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -197,6 +202,9 @@ def screened_as(ready: Prepared) -> ScreenResult:
     table, job = ready.table, ready.job
     found = rounds_of(table, job, ready.rounds)
     space, first = found[0].space, found[0].screened
+    further = record_of(found, job)
+    if ready.members is not None:
+        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(
         table,
         space,
@@ -204,7 +212,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
         ready.options,
         scored=first.scored,
         lost=first.lost,
-        further=record_of(found, job),
+        further=further,
     )
     return ranking_of(
         [(each.space, each.screened, each.shown) for each in found],

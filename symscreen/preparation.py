@@ -76,6 +76,7 @@ class ScreenOptions:
     rounds: int = 1
     search: Mode = "exact"
     risk: float | None = None
+    members: int | None = None
     seed: int = 0
     max_ram: str | int | None = None
     jobs: int | None = None
@@ -128,12 +129,15 @@ class Prepared:
         How many rounds at most.
     options : dict
         For the record: the options, read.
+    members : int or None
+        How many members of each class shown the record holds at most; None for none.
     """
 
     table: Table
     job: Job
     rounds: int
     options: dict[str, Any]
+    members: int | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -176,7 +180,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
-    return Prepared(table, job, options.rounds, _written(options, table, job))
+    members = None if options.members is None else at_least_1("members", options.members)
+    return Prepared(table, job, options.rounds, _written(options, table, job), members)
 
 
 def kind_of(y: Any, ranking: object) -> Kind:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
+    from symscreen.ranking_response import AnyResponse
     from symscreen.result import Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
@@ -84,6 +85,8 @@ class Round:
     shown : int64 array
         The places of the features that the result shows of this round: one found in several rounds is shown
         in the one that puts it first.
+    response : Response or RankingResponse
+        What it was screened against.
     places : int64 array, shape (k,), optional
         In the last of several rounds: where each feature of all rounds stands by the response itself.
     """
@@ -92,6 +95,7 @@ class Round:
     screened: Screened
     cuts: tuple[dict[str, Any], ...]
     shown: NDArray[np.int64]
+    response: AnyResponse
     model: tuple[Expression, ...] = ()
     notices: tuple[str, ...] = ()
     places: NDArray[np.int64] | None = None
@@ -222,7 +226,7 @@ def _one_round(table: Table, job: Job) -> Round:
     _require_room(space, job)
     space = _with_orders(space, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, cuts, np.arange(len(found.kept)))
+    return Round(space, found, cuts, np.arange(len(found.kept)), table.response)
 
 
 def _require_room(space: Space, job: Job) -> None:

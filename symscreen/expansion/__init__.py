@@ -8,7 +8,7 @@ from symscreen.expansion.layer import PoolKind
 from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.memory import amount, fits, require, resident
 from symscreen.expansion.orders import bytes_of_orders, with_orders
-from symscreen.expansion.prune import numeric_copies
+from symscreen.expansion.prune import equal_to_rounding, numeric_copies
 from symscreen.expansion.space import LayerCount, Space
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "block_bytes",
     "blocks_of",
     "bytes_of_orders",
+    "equal_to_rounding",
     "expand",
     "fits",
     "judging_bytes",

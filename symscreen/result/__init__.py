@@ -2,6 +2,13 @@
 
 from symscreen.result.best import best_of, simplest_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
+from symscreen.result.members import (
+    MEMBER_COLUMNS,
+    Members,
+    members_of,
+    members_record,
+    stored_members,
+)
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
 from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
@@ -12,7 +19,9 @@ from symscreen.result.screened import Request, Screened, scorer_of, screened, wa
 from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
+    "MEMBER_COLUMNS",
     "Chosen",
+    "Members",
     "Plan",
     "Prediction",
     "Request",
@@ -22,6 +31,8 @@ __all__ = [
     "best_of",
     "chunk_size_for",
     "cut_of",
+    "members_of",
+    "members_record",
     "orders_worth",
     "places_in",
     "predicted",
@@ -31,6 +42,7 @@ __all__ = [
     "scoring_bytes",
     "screened",
     "simplest_of",
+    "stored_members",
     "uncut",
     "wanted_of",
     "with_margin",
