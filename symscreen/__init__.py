@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from symscreen.pipeline import plan, screen
     from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_power import power
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
@@ -35,6 +36,7 @@ __all__ = [
     "fit",
     "load_grammar",
     "plan",
+    "power",
     "read_ranking",
     "screen",
     "t0",
@@ -54,6 +56,7 @@ _HOMES = {
     "fit": "symscreen.pipeline_fit",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
+    "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",

@@ -23,6 +23,7 @@ from symscreen.cli_options import (
     trust_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_power import power
 from symscreen.errors import InputError, OptionError, nearest, printable
 
 __all__ = ["main"]
@@ -246,6 +247,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
 
 command.add_command(classes)
 command.add_command(evaluate)
+command.add_command(power)
 command.add_command(reproduce)
 
 

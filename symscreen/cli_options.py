@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "cut_options",
     "fit_options",
     "plan_options",
     "ranking_option",
     "read_counts",
     "read_ratios",
     "read_top",
+    "refuse_ranking",
     "screener_options",
     "search_options",
     "space_options",
@@ -145,6 +147,11 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
                  help="For folds, trees and permutations."),
 )
 # fmt: on
+
+
+def cut_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that cut between layers."""
+    return _with(_CUTS, function)
 
 
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:

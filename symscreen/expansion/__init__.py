@@ -9,6 +9,7 @@ from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.memory import amount, fits, require, resident
 from symscreen.expansion.orders import bytes_of_orders, with_orders
 from symscreen.expansion.prune import equal_to_rounding, numeric_copies
+from symscreen.expansion.reordered import with_rows
 from symscreen.expansion.space import LayerCount, Space
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "require",
     "resident",
     "with_orders",
+    "with_rows",
 ]

@@ -1,6 +1,8 @@
 """Results: the bounded merge, rank classes, joint verdicts, the record, and what a screen returns."""
 
 from symscreen.result.best import best_of, simplest_of
+from symscreen.result.class_places import class_place
+from symscreen.result.classes import signatures_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.members import (
     MEMBER_COLUMNS,
@@ -11,6 +13,7 @@ from symscreen.result.members import (
 )
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
+from symscreen.result.power import Power
 from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
@@ -23,6 +26,7 @@ __all__ = [
     "Chosen",
     "Members",
     "Plan",
+    "Power",
     "Prediction",
     "Request",
     "Ruling",
@@ -30,6 +34,7 @@ __all__ = [
     "Screened",
     "best_of",
     "chunk_size_for",
+    "class_place",
     "cut_of",
     "members_of",
     "members_record",
@@ -41,6 +46,7 @@ __all__ = [
     "scorer_of",
     "scoring_bytes",
     "screened",
+    "signatures_of",
     "simplest_of",
     "stored_members",
     "uncut",
