@@ -60,6 +60,9 @@ def prepared_again(
     given = {name: value for name, value in options.items() if name in known}
     given |= {
         "screener": _screeners(options["screener"], options.get("settings", {})),
+        "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],
+        "stability": None,
+        "groups": None,
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
         "target": None if y is not None or options["ranking"] is not None else options["target"],
         "ranking": None if y is not None else options["ranking"],

@@ -175,6 +175,9 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
 _TRUST: tuple[Callable[..., Any], ...] = (
     click.option("--members", metavar="K", type=int,
                  help="Store K members of each class with the result, for symscreen classes."),
+    click.option("--stability", metavar="B", type=int,
+                 help="Screen B pairs of half-samples: how often each feature is among the best there."),
+    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
 )
 # fmt: on
 

@@ -10,6 +10,7 @@ from symscreen.preparation import ScreenOptions, prepared
 from symscreen.result import ScreenResult, members_record, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.rounds import growth_of, record_of, rounds_of
+from symscreen.stability import with_stability
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def screen(
     search: Mode = "exact",
     risk: float | None = None,
     members: int | None = None,
+    stability: int | None = None,
+    groups: str | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -125,6 +128,12 @@ def screen(
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
     members : int, optional
         Store so many members of each class shown with the result, for `symscreen.classes`.
+    stability : int, optional
+        Screen so many complementary pairs of half-samples, too, and tell how often each feature shown, or one
+        that cannot be told from it, is among the best K there: the column ``stability``.
+    groups : str, optional
+        A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
+        input.
     seed : int
         For whatever is random: folds, trees, permutations, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -178,6 +187,8 @@ def screen(
         search=search,
         risk=risk,
         members=members,
+        stability=stability,
+        groups=groups,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -203,6 +214,8 @@ def screened_as(ready: Prepared) -> ScreenResult:
     found = rounds_of(table, job, ready.rounds)
     space, first = found[0].space, found[0].screened
     further = record_of(found, job)
+    if ready.halving is not None:
+        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
     if ready.members is not None:
         further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(

@@ -3,6 +3,7 @@
 from symscreen.expansion.chunks import Block, block_bytes, blocks_of
 from symscreen.expansion.cut import Cut
 from symscreen.expansion.fates import REASONS, Fate, judging_bytes
+from symscreen.expansion.given import given_formulas
 from symscreen.expansion.grow import expand
 from symscreen.expansion.layer import PoolKind
 from symscreen.expansion.learnt import learnt_of
@@ -27,6 +28,7 @@ __all__ = [
     "equal_to_rounding",
     "expand",
     "fits",
+    "given_formulas",
     "judging_bytes",
     "learnt_of",
     "numeric_copies",
