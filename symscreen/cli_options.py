@@ -173,6 +173,8 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
 
 # fmt: off
 _TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--distinct", metavar="R", type=float,
+                 help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
     click.option("--members", metavar="K", type=int,
                  help="Store K members of each class with the result, for symscreen classes."),
     click.option("--stability", metavar="B", type=int,

@@ -27,6 +27,7 @@ __all__ = [
     "PRESCREEN",
     "at_least_1",
     "check_capacity",
+    "check_distinct",
     "check_ranking",
     "check_sign",
     "formula_texts",
@@ -348,6 +349,35 @@ def check_ranking(sign: str, mode: str, rounds: int) -> None:
         raise OptionError(
             f"--rounds {rounds} needs a numeric response, of which a model leaves something; a ranking is "
             "screened in one round"
+        )
+
+
+def check_distinct(cap: float | None, top: int | str, rounds: int, stability: int | None) -> None:
+    """Refuse a cap on rank correlations that has no meaning.
+
+    Parameters
+    ----------
+    cap : float or None
+        The option `distinct`.
+    top, rounds, stability
+        Of the same screen.
+
+    Raises
+    ------
+    OptionError
+        If the cap is not between 0 and 1, or something else is asked for that does not go with it.
+    """
+    if cap is None:
+        return
+    if isinstance(cap, bool) or not isinstance(cap, int | float) or not 0.0 < cap < 1.0:
+        raise OptionError(f"distinct is {cap!r}; give a rank correlation between 0 and 1, such as 0.99")
+    if top == "all":
+        raise OptionError("--top all shows every feature, --distinct leaves some out: give --top a number")
+    if rounds != 1:
+        raise OptionError(f"--distinct thins one round, and --rounds is {rounds}: leave one of them out")
+    if stability is not None:
+        raise OptionError(
+            "--stability counts places in the whole ranking, which --distinct thins: leave one of them out"
         )
 
 

@@ -9,9 +9,10 @@ from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
 from symscreen.result import ScreenResult, members_record, run_record
 from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of, rounds_of
+from symscreen.rounds import growth_of, record_of
 from symscreen.stability import with_stability
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.thinning import rounds_thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,7 @@ def screen(
     rounds: int = 1,
     search: Mode = "exact",
     risk: float | None = None,
+    distinct: float | None = None,
     members: int | None = None,
     stability: int | None = None,
     groups: str | None = None,
@@ -126,6 +128,10 @@ def screen(
         is kept are exact in all of them.
     risk : float, optional
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
+    distinct : float, optional
+        Leave out near-duplicates: features whose |Spearman's rank correlation| with a better one that is
+        shown is above this cap, such as 0.99. The list is filled up to `top`. The column ``stands_for`` tells
+        for how many each one stands, the record for which.
     members : int, optional
         Store so many members of each class shown with the result, for `symscreen.classes`.
     stability : int, optional
@@ -186,6 +192,7 @@ def screen(
         rounds=rounds,
         search=search,
         risk=risk,
+        distinct=distinct,
         members=members,
         stability=stability,
         groups=groups,
@@ -211,9 +218,11 @@ def screened_as(ready: Prepared) -> ScreenResult:
     ScreenResult
     """
     table, job = ready.table, ready.job
-    found = rounds_of(table, job, ready.rounds)
+    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
     space, first = found[0].space, found[0].screened
     further = record_of(found, job)
+    if thinner is not None:
+        further["distinct"] = thinner
     if ready.halving is not None:
         found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
     if ready.members is not None:

@@ -10,7 +10,7 @@ from symscreen.expression import to_text
 from symscreen.membership import member_table
 from symscreen.options import at_least_1
 from symscreen.result import stored_members
-from symscreen.rounds import rounds_of
+from symscreen.thinning import rounds_thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def classes(
             )
         return stored[stored.member <= limit].reset_index(drop=True)
     ready = prepared_again(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
-    found = rounds_of(ready.table, ready.job, ready.rounds)
+    found, _ = rounds_thinned(ready.table, ready.job, ready.rounds, ready.distinct)
     shown = [to_text(expression) for each in found for expression in each.expressions]
     if not _same(shown, list(result.table["expression"])):
         raise TableError(

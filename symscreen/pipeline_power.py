@@ -134,6 +134,12 @@ def _refuse(options: ScreenOptions) -> None:
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
+    unheeded = {"distinct": options.distinct, "stability": options.stability, "members": options.members}
+    for name, value in unheeded.items():
+        if value is not None:
+            raise OptionError(
+                f"{name} is {value!r}: power lists nothing that it could apply to; leave it out"
+            )
     if options.ranking is not None:
         raise OptionError("power plants a numeric response; name a --target in the place of --ranking")
 

@@ -12,6 +12,7 @@ from symscreen.options import (
     PRESCREEN,
     at_least_1,
     check_capacity,
+    check_distinct,
     check_ranking,
     check_sign,
     formula_texts,
@@ -27,7 +28,7 @@ from symscreen.result import Request, chunk_size_for
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
 from symscreen.stability import halving_of
-from symscreen.table import is_ranking, read_frame, read_table
+from symscreen.table import frame_with, is_ranking, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,7 @@ class ScreenOptions:
     rounds: int = 1
     search: Mode = "exact"
     risk: float | None = None
+    distinct: float | None = None
     members: int | None = None
     stability: int | None = None
     groups: str | None = None
@@ -135,6 +137,8 @@ class Prepared:
         For the record: the options, read.
     members : int or None
         How many members of each class shown the record holds at most; None for none.
+    distinct : float or None
+        The largest |rank correlation| of two features shown; None for any.
     halving : Halving or None
         How rows are halved for stability selection; None for none.
     """
@@ -144,6 +148,7 @@ class Prepared:
     rounds: int
     options: dict[str, Any]
     members: int | None = None
+    distinct: float | None = None
     halving: Halving | None = None
 
 
@@ -169,7 +174,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     shorthand = {"rule": options.rule, "engine": options.engine}
     kind = kind_of(y, options.ranking)
     if options.groups is not None:
-        X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
+        X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
     asked = screeners_asked(options.screener, shorthand, beside=cutters)
     if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
@@ -177,6 +182,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     if options.max_complexity is not None:
         at_least_1("max_complexity", options.max_complexity)
     request = request_of(options, asked, kind)
+    check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
     table = table_of(X, y, options)
     halving = halving_of(
@@ -193,7 +199,9 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
     members = None if options.members is None else at_least_1("members", options.members)
-    return Prepared(table, job, options.rounds, _written(options, table, job), members, halving)
+    return Prepared(
+        table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
+    )
 
 
 def kind_of(y: Any, ranking: object) -> Kind:
@@ -249,7 +257,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
-    asked = {"stability": options.stability, "groups": options.groups}
+    asked = {"distinct": options.distinct, "stability": options.stability, "groups": options.groups}
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),

@@ -1,7 +1,7 @@
 """Stability selection: how often a feature's class is among the best on halves of the rows.
 
 Complementary pairs: the rows are cut into two halves at random, again and again, and both halves of each pair
-are screened (Shah and Samworth 2013, Variable selection with error control: another look at stability selection).
+are screened (Shah and Samworth 2013, Variable selection with error control: another look).
 """
 
 from __future__ import annotations

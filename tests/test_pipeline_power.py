@@ -91,6 +91,8 @@ def test_a_term_may_be_looked_for(frame):
         ({"truth": "x1", "top": "all"}, "give a number"),
         ({"truth": "x1", "search": "race"}, "scores every feature"),
         ({"truth": "x1", "rounds": 2}, "one round"),
+        ({"truth": "x1", "stability": 2}, "stability is 2"),
+        ({"truth": "x1", "ranking": ["x1", "x2"]}, "plants a numeric response"),
         ({"truth": "x1", "screener": "lasso"}, "lasso judges features together"),
         ({"truth": "x1", "noise_ratio": [-1.0]}, "noise_ratio is"),
         ({"truth": "x1", "repeats": 0}, "repeats is 0"),

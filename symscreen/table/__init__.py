@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symscreen.table.groups import row_groups
+from symscreen.table.groups import frame_with, row_groups
 from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
@@ -12,6 +12,7 @@ __all__ = [
     "Frame",
     "Table",
     "frame_columns",
+    "frame_with",
     "is_ranking",
     "read_frame",
     "read_table",

@@ -8,6 +8,7 @@ import numpy as np
 
 from symscreen.errors import TableError
 from symscreen.table.choose import require
+from symscreen.table.source import read_frame
 from symscreen.table.wording import first_rows, quoted
 
 if TYPE_CHECKING:
@@ -15,7 +16,32 @@ if TYPE_CHECKING:
 
     from symscreen.table.source import Frame
 
-__all__ = ["row_groups"]
+__all__ = ["frame_with", "row_groups"]
+
+
+def frame_with(source: object, name: str) -> Frame:
+    """Read a source that must have a column of groups.
+
+    Parameters
+    ----------
+    source : object
+        As of `read_frame`.
+    name : str
+        The column.
+
+    Returns
+    -------
+    Frame
+        Which can be read again, as standard input cannot.
+
+    Raises
+    ------
+    TableError
+        If the source cannot be read or has no such column.
+    """
+    frame = read_frame(source)
+    require(frame, [name], "--groups")
+    return frame
 
 
 def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -26,7 +52,7 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
     frame : Frame
         The source.
     name : str
-        The column of labels: numbers or text, one for each row that is used.
+        A column of it with labels: numbers or text, one for each row that is used.
     rows : int64 array, shape (n,)
         The rows of the source that are used, as `Table.rows` has them.
 
@@ -38,7 +64,7 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
     Raises
     ------
     TableError
-        If there is no such column, it holds neither numbers nor text, or a row used has no label.
+        If the column holds neither numbers nor text, or a row used has no label.
 
     Examples
     --------
@@ -46,7 +72,6 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
     >>> row_groups(read_frame({"site": ["b", "a", "b"]}), "site", np.array([2, 1, 0])).tolist()
     [1, 0, 1]
     """
-    require(frame, [name], "--groups")
     column = frame.columns[name]
     if column.numbers is not None:
         labels, missing = column.numbers[rows], np.isnan(column.numbers[rows])
