@@ -25,6 +25,14 @@ __all__ = ["classes"]
     show_default=True,
     help="How many members of each class to list at most.",
 )
+@click.option(
+    "--spellings",
+    metavar="K",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many other ways of writing each member to list at most; needs --data.",
+)
 @click.option("--out", metavar="FILE", help="Write the members as .csv; - is standard output.")
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB.")
@@ -32,11 +40,12 @@ __all__ = ["classes"]
 @click.option("--quiet", is_flag=True, help="No progress and no notices.")
 def classes(
     result: str,
+    *,
     data: str | None,
     rank: int | None,
     members: int,
+    spellings: int,
     out: str | None,
-    *,
     force: bool,
     max_ram: str | None,
     jobs: int | None,
@@ -53,8 +62,7 @@ def classes(
     from symscreen import pipeline_classes
     from symscreen.export import check_free, write_whole
     from symscreen.membership import RELATIONS
-    from symscreen.report.classes import show_classes
-    from symscreen.report.files import frame_as_csv, inert
+    from symscreen.report.classes import members_as_csv, show_classes
     from symscreen.report.stored import read_ranking
     from symscreen.report.terminal import print_table
 
@@ -65,11 +73,17 @@ def classes(
         raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
     with progress_bar(quiet=quiet) as progress:
         found = pipeline_classes.classes(
-            stored, data, members=members, jobs=jobs, max_ram=max_ram, progress=progress
+            stored,
+            data,
+            members=members,
+            spellings=spellings,
+            jobs=jobs,
+            max_ram=max_ram,
+            progress=progress,
         )
     if rank is not None:
         found = found[found["rank"] == rank].reset_index(drop=True)
-    text = frame_as_csv(found.assign(expression=list(map(inert, found.expression))))
+    text = members_as_csv(found)
     if out == "-":
         click.echo(text, nl=False)
         return

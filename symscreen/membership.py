@@ -10,6 +10,7 @@ from symscreen.evaluation import affine_copies
 from symscreen.expansion import equal_to_rounding
 from symscreen.expression import to_text
 from symscreen.result import MEMBER_COLUMNS, members_of
+from symscreen.spellings import spellings_of
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _STRAIGHT = 1e-9  # of the spread: what an affine copy may be off by for roundin
 _VALUED_AT_A_TIME = 1 << 22
 
 
-def member_table(found: Sequence[Round], request: Request, limit: int) -> pd.DataFrame:
+def member_table(found: Sequence[Round], request: Request, limit: int, spellings: int = 0) -> pd.DataFrame:
     """List the members of the classes that a screen shows.
 
     Parameters
@@ -51,6 +52,8 @@ def member_table(found: Sequence[Round], request: Request, limit: int) -> pd.Dat
         What was asked.
     limit : int
         How many members of each class to list at most.
+    spellings : int
+        How many other ways of writing each member to list at most.
 
     Returns
     -------
@@ -58,23 +61,25 @@ def member_table(found: Sequence[Round], request: Request, limit: int) -> pd.Dat
         One row a member: ``rank`` (of the class in the ranking), ``class_size``, ``member`` (1 for the one
         shown), ``expression``, ``complexity``, ``layer``, ``direction``, ``relation`` (a key of
         `RELATIONS`). Classes in their order; in each the member that is shown first, then the others by
-        |Pearson's correlation| with the response and complexity.
+        |Pearson's correlation| with the response and complexity. With spellings a column ``also_written``:
+        lists of formulas.
     """
     import pandas as pd
 
     frames, shown = [], 0
     for each in found:
-        frames.append(_of_round(each, request, limit, shown))
+        frames.append(_of_round(each, request, limit, shown, spellings))
         shown += len(each.shown)
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
 
-def _of_round(found: Round, request: Request, limit: int, before: int) -> pd.DataFrame:
+def _of_round(found: Round, request: Request, limit: int, before: int, spellings: int) -> pd.DataFrame:
     import pandas as pd
 
     space, kept = found.space, found.screened.kept
     members = members_of(space, found.response, request, found.screened, limit)
     rows: list[dict[str, Any]] = []
+    listed: list[int] = []
     for rank, place in enumerate(found.shown.tolist(), start=before + 1):
         if not members.sizes[place]:
             continue  # where every feature is shown, only the first of a class stands for it
@@ -82,6 +87,7 @@ def _of_round(found: Round, request: Request, limit: int, before: int) -> pd.Dat
         head = int(kept.number[place])
         own = own.take(np.flatnonzero(own.number != head)).first(limit - 1)
         numbers = np.concatenate(([head], own.number))
+        listed += numbers.tolist()
         features = space.features(numbers)
         expressions = [space.expression(number) for number in numbers.tolist()]
         relations = ["shown", *_relations(space, numbers, expressions)]
@@ -99,7 +105,12 @@ def _of_round(found: Round, request: Request, limit: int, before: int) -> pd.Dat
                     "relation": relation,
                 }
             )
-    return pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
+    table = pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
+    if spellings:
+        table["also_written"] = spellings_of(
+            space, np.array(listed, dtype=np.int64), spellings, request.backend
+        )
+    return table
 
 
 def _relations(space: Space, numbers: NDArray[np.int64], expressions: Sequence[Expression]) -> list[str]:

@@ -29,6 +29,7 @@ def classes(
     y: ArrayLike | None = None,
     *,
     members: int = 20,
+    spellings: int = 0,
     jobs: int | None = None,
     max_ram: str | int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -44,6 +45,9 @@ def classes(
         run again as its record tells, and its space is gone through once more.
     members : int
         How many of each class to list at most; memory is bounded by it.
+    spellings : int
+        How many other ways of writing each member to list at most: formulas of the last layer that are equal
+        to it by algebra, and so no features of their own.
     jobs : int, optional
         Threads; the answer does not depend on it.
     max_ram : str or int, optional
@@ -58,7 +62,7 @@ def classes(
         ``expression``, ``complexity``, ``layer``, ``direction`` and ``relation`` to the one shown:
         ``same formula`` (equal by algebra), ``same values`` (equal on these rows), ``affine copy``,
         ``same ranks``, ``mirrored ranks``, or ``rounding`` (the same but for rows that rounding ties or
-        swaps).
+        swaps). With spellings a column ``also_written``, of lists of formulas.
 
     Raises
     ------
@@ -72,7 +76,7 @@ def classes(
     A class holds the features of the space that the first screener cannot tell apart on these rows: of equal
     (or mirrored) ranks for rank statistics, affine copies for linear ones. Formulas that algebra shows to be
     another one written differently are no features of their own (the record counts them as algebraic
-    duplicates), so they are not listed.
+    duplicates): they are no members, but spellings of one.
 
     Examples
     --------
@@ -83,6 +87,10 @@ def classes(
     [[1, 'x3', 'shown'], [2, '-x3', 'affine copy'], [3, 'x3**3', 'same ranks']]
     """
     limit = at_least_1("members", members)
+    if spellings:
+        at_least_1("spellings", spellings, ", or 0 for none")
+        if X is None:
+            raise OptionError("spellings are not stored with a result: give the data that were screened")
     if X is None:
         stored = stored_members(result.record)
         if stored is None:
@@ -99,7 +107,7 @@ def classes(
             "the screen that the record tells of does not give this ranking any more: it was changed, or "
             "made by another version; screen again"
         )
-    return member_table(found, ready.job.request, limit)
+    return member_table(found, ready.job.request, limit, spellings)
 
 
 def _same(shown: list[str], written: list[str]) -> bool:

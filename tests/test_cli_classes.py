@@ -51,6 +51,16 @@ def test_members_are_written_and_not_over_others(run, data, tmp_path):
     assert "exists" in err
 
 
+def test_other_ways_of_writing_are_listed_on_demand(run, data, tmp_path):
+    out = tmp_path / "r.json"
+    assert run("screen", data, "--layers", "bb", "--binary", "mul", "--top", 3, "--out", out)[0] == 0
+    listed = run("classes", out, "--data", data, "--spellings", 2)[1]
+    assert "another way of writing it" in listed
+    assert max(map(len, listed.splitlines())) <= 80
+    written = run("classes", out, "--data", data, "--spellings", 2, "--out", "-")[1]
+    assert written.splitlines()[0].endswith(",relation,also_written")
+
+
 def test_mistakes_are_told_in_one_line(run, data, tmp_path):
     out = tmp_path / "r.csv"
     assert run("screen", data, *SMALL, "--out", out, "--quiet")[0] == 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+from symscreen.report.files import frame_as_csv, inert
 from symscreen.report.terminal import add_row, table_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-__all__ = ["show_classes"]
+__all__ = ["members_as_csv", "show_classes"]
 
 
 def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
@@ -56,13 +57,36 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
                 row["relation"],
             ),
         )
+        for text in row.get("also_written", ()):
+            add_row(table, ("", "", f"= {text}", "", "", ""))
     return Group(table, Text(""), Text("\n".join(_reading(members, meanings))))
+
+
+def members_as_csv(members: pd.DataFrame) -> str:
+    """Return the members of classes as CSV text, formulas inert for spreadsheets.
+
+    Parameters
+    ----------
+    members : pandas.DataFrame
+        What `symscreen.classes` returned.
+
+    Returns
+    -------
+    str
+        Other ways of writing a member stand in one cell, with semicolons between them.
+    """
+    told = members.assign(expression=list(map(inert, members.expression)))
+    if "also_written" in told:
+        told["also_written"] = ["; ".join(map(inert, texts)) for texts in told["also_written"]]
+    return frame_as_csv(told)
 
 
 def _reading(members: pd.DataFrame, meanings: Mapping[str, str]) -> list[str]:
     """Say what the relations mean, and what is not listed."""
     occur = set(members.relation)
     lines = [f"{name}: {meaning}." for name, meaning in meanings.items() if name in occur]
+    if "also_written" in members and members.also_written.map(len).any():
+        lines.append("=: another way of writing it, equal by algebra, and so left out of the space.")
     in_all = int(members.loc[members.member == 1, "class_size"].sum())
     if in_all > len(members):
         lines.append(f"{len(members):,} of {in_all:,} members are listed; --members K lists more.")
