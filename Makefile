@@ -1,7 +1,7 @@
 # Each job builds its own environment in a folder of the checkout; nothing else on the machine is touched.
 PYTHON ?= python3
 
-.PHONY: demo test check bench bench-peers bench-scaling bench-searches clean
+.PHONY: demo test check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -15,6 +15,10 @@ check: .env-test/ready
 	.env-test/bin/ruff format --check .
 	.env-test/bin/mypy
 	.env-test/bin/lint-imports
+
+# A link that leads nowhere, or a name without a page, stops it.
+docs: .env-docs/ready
+	NO_MKDOCS_2_WARNING=1 .env-docs/bin/mkdocs build --strict
 
 bench: .env-test/ready
 	.env-test/bin/python benchmarks/million.py
@@ -42,5 +46,10 @@ bench-searches: .env-test/ready
 	.env-test/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@
 
+.env-docs/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .env-docs
+	.env-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
 clean:
-	rm -rf .env-demo .env-test build dist
+	rm -rf .env-demo .env-test .env-docs build dist

@@ -6,7 +6,8 @@ mean Kendall coefficient of rank vectors and by that of lists of labels in order
 have. Of the sets named in ``LONG`` a fold costs minutes, and only the first two are predicted.
 
 One process, one thread. Every fold is printed when it is done, with its processor time; the results are
-written after every set, so that a run may be stopped. The sets are not shipped: run with ``python
+written after every set, so that a run may be stopped and, with ``--keep``, go on with other sets beside those
+already written. The sets are not shipped: run with ``python
 benchmarks/label_ranking.py FOLDER``, a folder with ``iris.txt`` and others; those that are missing are
 skipped with a word.
 """
@@ -14,6 +15,7 @@ skipped with a word.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from itertools import islice
 from pathlib import Path
@@ -29,6 +31,8 @@ from symscreen.experiments.lr_published import REAL, SEMI_SYNTHETIC, best_publis
 from symscreen.ranking import RankingEnsemble, kendall_tau, order_list_tau
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from symscreen.experiments.repeated_folds import RankedSet
 
 FOLDS, SEED = 10, 0
@@ -132,6 +136,12 @@ def summary(those: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def kept(results: Path, again: Sequence[str]) -> list[dict[str, Any]]:
+    """Take the sets that were measured before, and are not to be measured again."""
+    before = json.loads((results / "label_ranking.json").read_text())["sets"]
+    return [one for one in before if one["set"] not in again]
+
+
 def main() -> None:
     """Read what is asked."""
     parser = argparse.ArgumentParser(
@@ -140,8 +150,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="keep the sets written before")
     asked = parser.parse_args()
-    named, those = machine(), []
+    named, those = machine(), kept(asked.results, asked.sets) if asked.keep else []
     with threadpool_limits(1):
         for name in asked.sets:
             one = measured_set(asked.folder, name)

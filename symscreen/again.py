@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prepared_again"]
 
-_READ_APART = ("screener", "cut", "target", "ranking", "risk", "progress", "jobs")
+_READ_APART = ("screener", "cut", "risk", "progress", "jobs")
 
 
 def prepared_again(
@@ -64,8 +64,7 @@ def prepared_again(
         "stability": None,
         "groups": None,
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
-        "target": None if y is not None or options["ranking"] is not None else options["target"],
-        "ranking": None if y is not None else options["ranking"],
+        **_response(record, beside=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,
         "unary": record["grammar"]["unary"] or None,
         "binary": record["grammar"]["binary"] or None,
@@ -77,6 +76,23 @@ def prepared_again(
     _require_same_data(ready.table, record["data"])
     _require_same_grammar(grammar_record(ready.job.grammar), record["grammar"], options["operators"])
     return ready
+
+
+def _response(record: Mapping[str, Any], *, beside: bool) -> dict[str, Any]:
+    """Say where the response is: beside the data, in some columns that are a ranking or stages, or in one."""
+    options = record["options"]
+    ranking, stages = options["ranking"], options.get("stages")
+    weight = options.get("stage_weight") or "all"
+    if weight == "given":
+        pairs = record["data"]["stages"]["pairs"]
+        weight = {(pair["present"], pair["later"]): pair["weight"] for pair in pairs}
+    plain = not beside and ranking is None and stages is None
+    return {
+        "target": options["target"] if plain else None,
+        "ranking": None if beside else ranking,
+        "stages": stages,
+        "stage_weight": weight,
+    }
 
 
 def _screeners(names: list[str], settings: Mapping[str, Mapping[str, Any]]) -> list[AnyScreener]:

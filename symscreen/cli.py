@@ -20,6 +20,7 @@ from symscreen.cli_options import (
     screener_options,
     search_options,
     space_options,
+    stages_options,
     trust_options,
 )
 from symscreen.cli_output import notify, progress_bar
@@ -103,6 +104,7 @@ def command() -> None:
 @command.command()
 @click.argument("data")
 @ranking_option
+@stages_options
 @space_options
 @screener_options
 @click.option(
@@ -144,6 +146,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --ranking preference --screener t0,crit
+      symscreen screen data.csv --stages viewed,liked,followed
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -168,6 +171,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
 @command.command()
 @click.argument("data")
 @ranking_option
+@stages_options
 @space_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:

@@ -21,10 +21,11 @@ __all__ = [
     "read_counts",
     "read_ratios",
     "read_top",
-    "refuse_ranking",
+    "refuse_response",
     "screener_options",
     "search_options",
     "space_options",
+    "stages_options",
     "trust_options",
 ]
 
@@ -48,13 +49,13 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
     return tuple(names)
 
 
-def refuse_ranking(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
-    """Refuse a response that is a ranking, where it was given."""
-    del parameter
+def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Refuse a response that is not numeric, where it was given."""
     if text is not None:
+        what = {"ranking": "a ranking", "stages": "a chain of stages"}[str(parameter.name)]
         raise OptionError(
-            f"{ctx.info_name} needs a numeric response, and --ranking {text} is a ranking: only screen and "
-            "plan take one"
+            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: only screen "
+            "and plan take one"
         )
 
 
@@ -120,6 +121,21 @@ def ranking_option(function: Callable[..., None]) -> Callable[..., None]:
         "The response is a ranking: a column of texts such as a>b=c, or the columns of ranks (or scores)."
     )
     return click.option("--ranking", metavar="COL|A,B,…", callback=split_names, help=meaning)(function)
+
+
+# fmt: off
+_STAGES: tuple[Callable[..., Any], ...] = (
+    click.option("--stages", metavar="A,B,…", callback=split_names,
+                 help="The response is a chain of stages: columns of 1, 0 or nothing, first to last."),
+    click.option("--stage-weight", type=click.Choice(["all", "next", "last"]), default="all",
+                 show_default=True, help="Which pairs of --stages count."),
+)
+# fmt: on
+
+
+def stages_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb a response that is a chain of stages."""
+    return _with(_STAGES, function)
 
 
 def space_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -229,7 +245,8 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it."),
     click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply."),
     click.option("--force", is_flag=True, help="Overwrite existing output."),
-    click.option("--ranking", hidden=True, expose_value=False, callback=refuse_ranking),
+    click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response),
+    click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
 )
 # fmt: on
 

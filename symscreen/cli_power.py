@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from symscreen.cli_options import cut_options, read_ratios, refuse_ranking, space_options
+from symscreen.cli_options import cut_options, read_ratios, refuse_response, space_options
 from symscreen.cli_output import notify, progress_bar
 
 __all__ = ["power"]
@@ -43,7 +43,8 @@ __all__ = ["power"]
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option("--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
-@click.option("--ranking", hidden=True, expose_value=False, callback=refuse_ranking)
+@click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response)
+@click.option("--stages", hidden=True, expose_value=False, callback=refuse_response)
 def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Plant a formula on your columns, and say how often a screen finds it under noise.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, SupportsIndex, get_args
 
 from symscreen.errors import OptionError, nearest
 from symscreen.grammar import load_grammar
+from symscreen.response import KINDS
 from symscreen.screeners import JointScreener, Screener, leaders_of, require_accepting, screeners_asked
 from symscreen.search import EXACT, Mode, Search
 
@@ -27,8 +28,7 @@ __all__ = [
     "PRESCREEN",
     "at_least_1",
     "check_capacity",
-    "check_distinct",
-    "check_ranking",
+    "check_kind",
     "check_sign",
     "formula_texts",
     "idle_rules",
@@ -46,7 +46,8 @@ __all__ = [
 PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
 _SHARE_OF_MEMORY = 0.8
 _RISK = 1e-6
-_CUT = {"numeric": "t0,xi", "ranking": "t0"}  # T0 alone would cut what turns, such as exp(a) - exp(b)
+# T0 alone would cut what turns, such as exp(a) - exp(b)
+_CUT = {"numeric": "t0,xi", "ranking": "t0", "stages": "t0"}
 _SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
 
@@ -210,13 +211,13 @@ def read_cutters(
     Parameters
     ----------
     cut : str, sequence or None
-        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given (against a ranking
-        T0 alone), else for no cuts.
+        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given (against rankings
+        and stages T0 alone), else for no cuts.
     keep : object
         How many stay, if it is not None.
     shorthand : mapping
         Settings; those that no cutting screener has are left for others.
-    kind : {"numeric", "ranking"}
+    kind : {"numeric", "ranking", "stages"}
         What the response is.
 
     Returns
@@ -323,11 +324,13 @@ def read_search(
     return Search("race", float(risk))
 
 
-def check_ranking(sign: str, mode: str, rounds: int) -> None:
-    """Refuse what has no meaning where the response is a ranking.
+def check_kind(kind: Kind, sign: str, mode: str, rounds: int) -> None:
+    """Refuse what has no meaning where the response is not numeric.
 
     Parameters
     ----------
+    kind : {"numeric", "ranking", "stages"}
+        What the response is.
     sign, mode, rounds
         The options `sign`, `search` and `rounds` of a screen.
 
@@ -336,48 +339,22 @@ def check_ranking(sign: str, mode: str, rounds: int) -> None:
     OptionError
         If the sign is positive, some features would be dropped early, or there is more than one round.
     """
+    if kind == "numeric":
+        return
     if sign == "positive":
+        whose = "with an order" if kind == "ranking" else "with all pairs of stages alike"
         raise OptionError(
-            "--sign positive has no meaning with --ranking: a feature does not rise or fall with an order; "
+            f"--sign positive has no meaning with --{kind}: a feature does not rise or fall {whose}; "
             "leave it out"
         )
     if mode != "exact":
         raise OptionError(
-            f"--search {mode} has no bound for a ranking, only for a numeric response: use --search exact"
+            f"--search {mode} has no bound for {KINDS[kind]}, only for a numeric response: use --search exact"
         )
     if rounds > 1:
         raise OptionError(
-            f"--rounds {rounds} needs a numeric response, of which a model leaves something; a ranking is "
-            "screened in one round"
-        )
-
-
-def check_distinct(cap: float | None, top: int | str, rounds: int, stability: int | None) -> None:
-    """Refuse a cap on rank correlations that has no meaning.
-
-    Parameters
-    ----------
-    cap : float or None
-        The option `distinct`.
-    top, rounds, stability
-        Of the same screen.
-
-    Raises
-    ------
-    OptionError
-        If the cap is not between 0 and 1, or something else is asked for that does not go with it.
-    """
-    if cap is None:
-        return
-    if isinstance(cap, bool) or not isinstance(cap, int | float) or not 0.0 < cap < 1.0:
-        raise OptionError(f"distinct is {cap!r}; give a rank correlation between 0 and 1, such as 0.99")
-    if top == "all":
-        raise OptionError("--top all shows every feature, --distinct leaves some out: give --top a number")
-    if rounds != 1:
-        raise OptionError(f"--distinct thins one round, and --rounds is {rounds}: leave one of them out")
-    if stability is not None:
-        raise OptionError(
-            "--stability counts places in the whole ranking, which --distinct thins: leave one of them out"
+            f"--rounds {rounds} needs a numeric response, of which a model leaves something; {KINDS[kind]} "
+            "is screened in one round"
         )
 
 

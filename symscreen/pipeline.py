@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
+    StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
 __all__ = ["plan", "screen", "screened_as"]
@@ -39,6 +40,8 @@ def screen(
     *,
     target: str | None = None,
     ranking: str | Sequence[str] | None = None,
+    stages: Names | None = None,
+    stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -85,6 +88,15 @@ def screen(
         more labels, NaN where a label is missing. Scores are as good as ranks: no result depends on which
         they are. Only some screeners take a ranking (`accepts` in their record); there is no direction, one
         round, and every feature is scored over all rows.
+    stages : str or sequence of str, optional
+        The response is a chain of stages, ``"viewed,liked,followed"``: columns of 1 (reached), 0 (not
+        reached) or nothing (not observed), the first stage first. For each pair of stages, the rows that are
+        at the earlier one and in which the later one is observed tell how well a feature separates those that
+        reach the later one; the score is the mean over pairs, each weighed by its rows. The direction is the
+        one that all pairs agree on. For the rest, it is as with a ranking.
+    stage_weight : {"all", "next", "last"}, mapping or array-like of shape (T + 1, T + 1)
+        What a row weighs in each pair of stages: 1 in all of them; in those of neighbours alone; in those
+        with the last stage alone; or as given, by pairs of names or as a table.
     inputs, exclude : sequence of str, optional
         The columns to use, or to leave out; text and identifiers are left out with a notice.
     missing : {"refuse", "drop"}
@@ -171,6 +183,8 @@ def screen(
     options = ScreenOptions(
         target=target,
         ranking=ranking,
+        stages=stages,
+        stage_weight=stage_weight,
         inputs=inputs,
         exclude=exclude,
         missing=missing,
@@ -252,6 +266,8 @@ def plan(
     *,
     target: str | None = None,
     ranking: str | Sequence[str] | None = None,
+    stages: Names | None = None,
+    stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -274,9 +290,9 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, ranking, inputs, exclude, missing, layers, operators, unary, binary, pool, max_complexity
+    X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
         As in `screen`.
-    screener, prescreen, sign, top, search, risk, max_ram, jobs
+    pool, max_complexity, screener, prescreen, sign, top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
@@ -302,6 +318,8 @@ def plan(
     options = ScreenOptions(
         target=target,
         ranking=ranking,
+        stages=stages,
+        stage_weight=stage_weight,
         inputs=inputs,
         exclude=exclude,
         missing=missing,

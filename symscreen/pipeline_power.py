@@ -140,8 +140,9 @@ def _refuse(options: ScreenOptions) -> None:
             raise OptionError(
                 f"{name} is {value!r}: power lists nothing that it could apply to; leave it out"
             )
-    if options.ranking is not None:
-        raise OptionError("power plants a numeric response; name a --target in the place of --ranking")
+    for name, columns in (("ranking", options.ranking), ("stages", options.stages)):
+        if columns is not None:
+            raise OptionError(f"power plants a numeric response; name a --target in the place of --{name}")
 
 
 def _require_column_screener(job: Job) -> None:

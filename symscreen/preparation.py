@@ -12,11 +12,11 @@ from symscreen.options import (
     PRESCREEN,
     at_least_1,
     check_capacity,
-    check_distinct,
-    check_ranking,
+    check_kind,
     check_sign,
     formula_texts,
     idle_rules,
+    list_of_names,
     read_cutters,
     read_grammar,
     read_keep,
@@ -29,6 +29,7 @@ from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
 from symscreen.stability import halving_of
 from symscreen.table import frame_with, is_ranking, read_table
+from symscreen.thinning import check_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +59,8 @@ class ScreenOptions:
 
     target: str | None = None
     ranking: str | Sequence[str] | None = None
+    stages: Names | None = None
+    stage_weight: Any = "all"
     inputs: Sequence[str] | None = None
     exclude: Sequence[str] = ()
     missing: Literal["refuse", "drop"] = "refuse"
@@ -172,7 +175,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         If the data, the grammar, a formula or an option cannot be used; see its subclasses.
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
-    kind = kind_of(y, options.ranking)
+    kind = kind_of(y, options.ranking, options.stages)
     if options.groups is not None:
         X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
@@ -204,8 +207,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     )
 
 
-def kind_of(y: Any, ranking: object) -> Kind:
+def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
     """Tell what a response is before it is read."""
+    if stages is not None:
+        return "stages"
     return "numeric" if ranking is None and not is_ranking(y) else "ranking"
 
 
@@ -219,6 +224,8 @@ def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # n
         missing=options.missing,
         y=y,
         ranking=options.ranking,
+        stages=None if options.stages is None else list_of_names(options.stages),
+        stage_weight=options.stage_weight,
     )
 
 
@@ -234,8 +241,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
     """Say what is asked of the space; a chunk size of 0 where none was given."""
     require_accepting(asked, kind)
     check_sign(options.sign)
-    if kind == "ranking":
-        check_ranking(options.sign, options.search, options.rounds)
+    check_kind(kind, options.sign, options.search, options.rounds)
     limit = read_limit(options.top)
     backend = Threads(available_cores() if options.jobs is None else at_least_1("jobs", options.jobs))
     size, prescreen = options.chunk_size, options.prescreen
@@ -261,6 +267,7 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
+        **_written_stages(options),
         "inputs": None if options.inputs is None else list(options.inputs),
         "exclude": list(options.exclude),
         "missing": options.missing,
@@ -285,6 +292,17 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "chunk_size": options.chunk_size,
         # later options are written only where they are given, so that other records stay as they were
         **{name: value for name, value in asked.items() if value is not None},
+    }
+
+
+def _written_stages(options: ScreenOptions) -> dict[str, Any]:
+    """Write the stages, in their order; of weights that have no name the record holds those of each pair."""
+    if options.stages is None:
+        return {"stages": None, "stage_weight": None}
+    weight = options.stage_weight
+    return {
+        "stages": [str(name) for name in list_of_names(options.stages)],
+        "stage_weight": weight if isinstance(weight, str) else "given",
     }
 
 

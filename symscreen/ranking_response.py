@@ -8,29 +8,21 @@ were given, decides only the sign.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError, printable
+from symscreen.binary_responses import BinaryResponses, binary_responses
+from symscreen.errors import TableError, printable
 from symscreen.label_ranking import Rankings, pair_signs
 from symscreen.once import once
-from symscreen.response import Response
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.response import Kind
 
-__all__ = ["AnyResponse", "Pairs", "RankingResponse", "numeric"]
-
-
-class Pairs(NamedTuple):
-    """The P pairs of labels that rows order both ways, those for which fewer rows count first."""
-
-    signs: NDArray[np.int8]  # (P, n): −1 and 1 by the order of the two labels, 0 where a row does not count
-    counted: NDArray[np.int64]  # (P,): n_p, how many rows count; ascending
-    either: NDArray[np.int64]  # (P,): n_p⁺·n_p⁻, in how many pairs of these rows the signs differ
+__all__ = ["RankingResponse"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +45,7 @@ class RankingResponse:
     --------
     >>> from symscreen.label_ranking import read_rankings
     >>> y = RankingResponse(read_rankings(["a>b>c", "b>a", "a=c>b"]), "taste")
-    >>> y.pairs.signs.tolist(), y.pairs.counted.tolist()
+    >>> y.binary.signs.tolist(), y.binary.counted.tolist()
     ([[-1, 0, 1], [-1, 1, -1]], [2, 3])
     >>> y.counts
     {'complete': 1, 'incomplete': 1, 'tied': 1}
@@ -70,7 +62,7 @@ class RankingResponse:
                 f"the ranking {shown} has {self.n} rows that rank {k} label{'' if k == 1 else 's'}: at least "
                 "2 rows and 2 labels are needed"
             )
-        if not len(self.pairs.counted):
+        if not len(self.binary.counted):
             raise TableError(
                 f"the ranking {shown} orders no two labels in one row this way and in another that way: "
                 "nothing can be ranked against it; choose another with --ranking"
@@ -92,13 +84,9 @@ class RankingResponse:
         return self.rankings.labels
 
     @once
-    def pairs(self) -> Pairs:
+    def binary(self) -> BinaryResponses:
         """The pairs that some rows order one way and others the other; others cannot tell features apart."""
-        signs = np.ascontiguousarray(pair_signs(self.ranks).T)
-        above, below = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
-        order = np.argsort(above + below, kind="stable")
-        order = order[(above * below)[order] > 0]
-        return Pairs(signs[order], (above + below)[order], (above * below)[order])
+        return binary_responses(pair_signs(self.ranks).T)
 
     @once
     def counts(self) -> dict[str, int]:
@@ -112,33 +100,3 @@ class RankingResponse:
             "incomplete": int(incomplete.sum()),
             "tied": int(tied.sum()),
         }
-
-
-AnyResponse = Response | RankingResponse
-
-
-def numeric(response: AnyResponse, who: str) -> Response:
-    """Return a response that must be numeric.
-
-    Parameters
-    ----------
-    response : Response or RankingResponse
-        The response.
-    who : str
-        What needs numbers, for the message.
-
-    Returns
-    -------
-    Response
-
-    Raises
-    ------
-    OptionError
-        If it is a ranking.
-    """
-    if isinstance(response, RankingResponse):
-        raise OptionError(
-            f"{who} needs a numeric response, and {printable(repr(response.name))} is a ranking: give a "
-            "column of numbers as the target"
-        )
-    return response

@@ -1,7 +1,8 @@
 """What a response is, and what a rank statistic needs of it.
 
-A numeric response here; `symscreen.ranking_response` has the other kind. Rows stand in ascending order of the
-response from here on: every statistic is then a function of the rows alone, whatever order they came in.
+A numeric response here; `symscreen.ranking_response` and `symscreen.stages_response` have the other kinds.
+Rows stand in ascending order of the response from here on: every statistic is then a function of the rows
+alone, whatever order they came in.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ from symscreen.once import once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Kind", "Response"]
+__all__ = ["KINDS", "Kind", "Response"]
 
-Kind = Literal["numeric", "ranking"]
+Kind = Literal["numeric", "ranking", "stages"]
+KINDS: dict[Kind, str] = {
+    "numeric": "a numeric response",
+    "ranking": "a ranking",
+    "stages": "a chain of stages",
+}
 
 _LARGEST = 4e307  # T0 reaches 2Δ, four times the largest magnitude
 

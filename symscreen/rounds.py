@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
-    from symscreen.ranking_response import AnyResponse
     from symscreen.result import Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table

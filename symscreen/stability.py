@@ -15,6 +15,7 @@ from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import given_formulas
 from symscreen.expression import evaluate
 from symscreen.options import at_least_1
+from symscreen.response import KINDS
 from symscreen.rounds import rounds_of
 from symscreen.statistics.order import order_features
 from symscreen.table import read_frame, row_groups, some_rows
@@ -100,8 +101,9 @@ def halving_of(
             raise OptionError(f"groups is {groups!r}, but nothing heeds it: give --stability, too")
         return None
     at_least_1("stability", pairs)
-    if table.response.kind == "ranking":
-        raise OptionError("--stability needs a numeric response, and --ranking gives a ranking")
+    if table.response.kind != "numeric":
+        what = KINDS[table.response.kind]
+        raise OptionError(f"--stability needs a numeric response, and {table.response.name!r} is {what}")
     if top == "all":
         raise OptionError("--stability counts how often a feature is among the best K: give --top a number")
     if rounds != 1:

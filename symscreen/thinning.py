@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import SpaceError
+from symscreen.errors import OptionError, SpaceError
 from symscreen.expression import to_text
 from symscreen.rounds import rounds_of
 from symscreen.statistics.order import order_features
@@ -20,13 +20,42 @@ if TYPE_CHECKING:
     from symscreen.rounds import Job, Round
     from symscreen.table import Table
 
-__all__ = ["rounds_thinned", "thinned"]
+__all__ = ["check_distinct", "rounds_thinned", "thinned"]
 
 _WIDER = 16  # classes looked at first for each one wanted; then eight times as many, and so on
 _MOST = 1 << 16
 _LISTED = 100  # near-duplicates that the record names for one feature
 _EXACT_ROWS = 1 << 20  # sums of products of twice the ranks stay below 2⁶³
 _VALUED_AT_A_TIME = 1 << 20
+
+
+def check_distinct(cap: float | None, top: int | str, rounds: int, stability: int | None) -> None:
+    """Refuse a cap on rank correlations that has no meaning.
+
+    Parameters
+    ----------
+    cap : float or None
+        The option `distinct`.
+    top, rounds, stability
+        Of the same screen.
+
+    Raises
+    ------
+    OptionError
+        If the cap is not between 0 and 1, or something else is asked for that does not go with it.
+    """
+    if cap is None:
+        return
+    if isinstance(cap, bool) or not isinstance(cap, int | float) or not 0.0 < cap < 1.0:
+        raise OptionError(f"distinct is {cap!r}; give a rank correlation between 0 and 1, such as 0.99")
+    if top == "all":
+        raise OptionError("--top all shows every feature, --distinct leaves some out: give --top a number")
+    if rounds != 1:
+        raise OptionError(f"--distinct thins one round, and --rounds is {rounds}: leave one of them out")
+    if stability is not None:
+        raise OptionError(
+            "--stability counts places in the whole ranking, which --distinct thins: leave one of them out"
+        )
 
 
 def rounds_thinned(

@@ -187,6 +187,24 @@ def _rankings(shown):
     assert dealt_anew["τ, held out"] == dealt_anew["constant, held out"]
 
 
+def _stages(shown):
+    for name, truth in {
+        "screen-users": "log(minutes) - log(visits)",
+        "screen-items": "log(pages) - log(price)",
+    }.items():
+        first, *others = _table(shown[name])
+        assert (first["expression"], first["direction"]) == (truth, "+")
+        assert {row["direction"] for row in others} <= {"+", "-"}
+        assert float(first["t0"]) < 0.6 * float(_value(shown["scale"]))
+    assert [row["rows"] for row in _table(shown["pairs"])][:2] == ["1562", "1562"]
+    for row in _table(shown["columns"]):
+        assert float(row["t0 of formula"]) < float(row["t0 of column"]) - 0.1
+    nobody, columns, formulas, best = _column(_table(shown["errors"]), "overall")
+    assert best < formulas < columns - 0.04 < nobody - 0.2
+    assert formulas < best + 0.03
+    assert _value(shown["consistent"]) == "{'columns': 0, 'formulas': 0}"
+
+
 RESULTS = {
     "01-first-steps": _first_steps,
     "02-why-t0": _why_t0,
@@ -194,6 +212,7 @@ RESULTS = {
     "04-ode-strogatz": _strogatz,
     "05-preselection-for-a-regressor": _preselection,
     "06-rankings": _rankings,
+    "07-stages": _stages,
 }
 
 

@@ -71,6 +71,17 @@ def test_a_response_beside_the_data_and_rankings_are_taken_again(frame, rng):
     assert _sizes(symscreen.classes(result, ranked, members=99)) == result.table.class_size.tolist()
 
 
+@pytest.mark.parametrize("weight", ["next", {("s", "u"): 2.0, ("t", "u"): 0.3}])
+def test_a_chain_of_stages_is_taken_again(frame, rng, weight):
+    inputs = frame.drop(columns="target")
+    went = [inputs["x1"] + rng.normal(0, 0.3, 60) > at for at in (0.6, 1.0, 1.4)]
+    stages = {name: np.logical_and.reduce(went[: at + 1]).astype(int) for at, name in enumerate("stu")}
+    given = {"stages": list("stu"), "stage_weight": weight}
+    result = symscreen.screen(inputs.assign(**stages), **given, **SMALL)
+    members = symscreen.classes(result, inputs.assign(**stages), members=99)
+    assert _sizes(members) == result.table.class_size.tolist()
+
+
 def test_of_all_features_each_class_is_listed_once(frame):
     result = symscreen.screen(frame, **SMALL | {"top": "all"})
     members = symscreen.classes(result, frame, members=10**6)

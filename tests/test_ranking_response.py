@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from symscreen.any_response import numeric
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import Rankings, read_rankings
-from symscreen.ranking_response import RankingResponse, numeric
+from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
 
 
@@ -14,7 +15,7 @@ def _response(*texts):
 
 
 def test_rows_count_for_a_pair_that_they_show_and_do_not_tie():
-    pairs = _response("a>b>c", "b>a", "a=c>b", "c>a>b").pairs
+    pairs = _response("a>b>c", "b>a", "a=c>b", "c>a>b").binary
     assert pairs.signs.tolist() == [[-1, 0, 0, 1], [-1, 0, 1, 1], [-1, 1, -1, -1]]  # a, c; b, c; a, b
     assert pairs.counted.tolist() == [2, 3, 4]
     assert pairs.either.tolist() == [1, 2, 3]

@@ -269,11 +269,12 @@ def _judged(
 
 
 def _check_response(record: Mapping[str, Any]) -> None:
-    if "ranking" in record["data"]:
-        raise OptionError(
-            "the features were screened against a ranking, which no one formula makes: only a screen of a "
-            "numeric response can be measured against a truth"
-        )
+    for kind, words in (("ranking", "a ranking"), ("stages", "a chain of stages")):
+        if kind in record["data"]:
+            raise OptionError(
+                f"the features were screened against {words}, which no one formula makes: only a screen of a "
+                "numeric response can be measured against a truth"
+            )
 
 
 def _check_rounds(record: Mapping[str, Any]) -> None:

@@ -63,7 +63,7 @@ def _names(result: ScreenResult) -> list[str]:
 def _scored(result: ScreenResult) -> str:
     data, search = result.record["data"], result.record.get("search")
     several = _count(result.scored, "feature")
-    against = "the rankings " if "ranking" in data else ""
+    against = "the rankings " if "ranking" in data else "the stages " if "stages" in data else ""
     if search is not None:
         how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
         several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
@@ -190,7 +190,7 @@ def _share(number: float) -> str:
 
 def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     names, options = _names(result), result.record["options"]
-    ranked = result.record["data"].get("ranking")
+    ranked, staged = (result.record["data"].get(kind) for kind in ("ranking", "stages"))
     legend = {
         "compl.": "compl.: complexity.",
         "dir.": "dir.: + rises with the response, - falls.",
@@ -198,6 +198,8 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     }
     if ranked is not None:
         del legend["dir."]
+    if staged is not None:
+        legend["dir."] = "dir.: + rises with every pair of stages, - falls; none where they disagree."
     lines = [" ".join(line for heading, line in legend.items() if heading not in dropped)]
     if dropped:
         lines.append(f"no room for {', '.join(dropped)}: a file (--out) holds every column.")
@@ -222,6 +224,8 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     lines += read_trust(result.record) + _audited(result)
     if ranked is not None:
         lines += _ranked(ranked, result.scale if "t0" in names else None)
+    elif staged is not None:
+        lines += _staged(staged, result.scale)
     elif "t0" in names:
         delta = result.scale
         free = "; either end is good" if options["sign"] == "free" else ""
@@ -247,6 +251,21 @@ def _ranked(told: Mapping[str, Any], delta: float | None) -> list[str]:
         return [rankings]
     scale = f"0 orders the rows as every pair of labels does, {delta:.5g} as none"
     return [rankings, f"t0: the mean over pairs, whichever of two labels comes first; {scale}."]
+
+
+def _staged(told: Mapping[str, Any], delta: float) -> list[str]:
+    """Tell of a response that is a chain of stages; T0 alone takes one."""
+    pairs, few = told["pairs"], 6
+    shown = "; ".join(
+        f"{printable(pair['present'])} to {printable(pair['later'])} {pair['reached']:,} of {pair['rows']:,}"
+        for pair in pairs[:few]
+    )
+    more = f"; and {len(pairs) - few} more" if len(pairs) > few else ""
+    scale = f"0 tells in every pair who goes on, {delta:.5g} in none"
+    return [
+        f"{_count(len(pairs), 'pair')} of stages, and how many rows at the first go on: {shown}{more}.",
+        f"t0: the mean over pairs of stages, weighed by their rows, each in its better direction; {scale}.",
+    ]
 
 
 def _chosen(result: ScreenResult, told: dict[str, Any]) -> str:

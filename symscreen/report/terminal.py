@@ -11,6 +11,7 @@ from rich.text import Text
 
 from symscreen.errors import printable
 from symscreen.expansion import REASONS
+from symscreen.response import KINDS
 from symscreen.screeners import JointScreener
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 _WIDTH_IN_A_PIPE = 80
-_RESPONSES = {"numeric": "a numeric response", "ranking": "a ranking"}
 
 
 def print_table(content: RenderableType, file: TextIO) -> None:
@@ -143,7 +143,7 @@ def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
         add_row(table, (screener.name, screener.summary))
         sees = "one feature at a time" if screener.sees == "column" else "many features together"
         add_row(table, ("", f"sees {sees}; {screener.cost}"))
-        add_row(table, ("", f"takes {' or '.join(_RESPONSES[kind] for kind in screener.accepts)}"))
+        add_row(table, ("", f"takes {' or '.join(KINDS[kind] for kind in screener.accepts)}"))
         add_row(table, ("", f"assumes {screener.assumes}"))
         add_row(table, ("", f"fails {screener.fails}"))
         if isinstance(screener, JointScreener):

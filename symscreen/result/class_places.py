@@ -14,9 +14,9 @@ from symscreen.statistics.order import order_features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.screeners import Screener, Sign
 
     Keys = NDArray[np.uint64]

@@ -19,9 +19,9 @@ from symscreen.statistics.order import order_features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
     from symscreen.result.screened import Request
@@ -53,7 +53,7 @@ def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | No
     ----------
     space : Space
         What the layers so far have made.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         The response.
     request : Request
         The screeners that cut, and how they work; its limit is not used.

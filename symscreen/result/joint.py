@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.result.classes import ClassKind
     from symscreen.result.kept import Kept
     from symscreen.screeners import JointScreener, Screener, Verdict
@@ -194,7 +194,7 @@ def judged(
         Who judges.
     showing : Showing
         At least one feature; of more than it can take, it is shown the first.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         The response.
     seed, jobs : int
         As of `Shown`.

@@ -1,10 +1,10 @@
 """The features kept while a space streams by, and the one order in which they stand.
 
 Features are ordered by the loss of the first screener. Features that it cannot tell apart (the same ranks, or
-affine copies) form a class; inside a class the order is |Pearson's correlation| with the response (with a
-ranking: its mean over pairs of labels, `symscreen.statistics.pair_correlation`), then complexity, then rising
-before falling, then the canonical key. A class stands where its best member stands. The order is total, so it
-does not depend on how the space was cut into chunks.
+affine copies) form a class; inside a class the order is |Pearson's correlation| with the response (of
+rankings and stages: its mean over pairs, `symscreen.statistics.binary_correlation`), then complexity, then
+rising before falling, then the canonical key. A class stands where its best member stands. The order is
+total, so it does not depend on how the space was cut into chunks.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from symscreen.statistics.order import order_features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.screeners import Screener, Sign
 
 __all__ = ["places_in"]
@@ -58,7 +58,7 @@ def places_in(
     ----------
     space : Space
         All features.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         What they are scored against.
     screener : Screener
         Who scores them.

@@ -10,14 +10,15 @@ import numpy as np
 from symscreen.expansion import REASONS, Fate
 from symscreen.grammar import OPERATORS
 from symscreen.ranking_response import RankingResponse
+from symscreen.stages_response import StagesResponse
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from symscreen.any_response import AnyResponse
     from symscreen.expansion import LayerCount, Space
     from symscreen.grammar import Grammar
-    from symscreen.ranking_response import AnyResponse
     from symscreen.table import Table
 
 __all__ = ["RECORD_FORMAT", "count_record", "grammar_record", "run_record"]
@@ -130,6 +131,7 @@ def run_record(
             "gini_mean_difference": gini_mean_difference(table.response),
             "inputs": list(table.names),
             **_of_ranking(table.response),
+            **_of_stages(table.response),
         },
         "layers": layers,
         "scored": scored,
@@ -141,7 +143,7 @@ def _of_ranking(response: AnyResponse) -> dict[str, Any]:
     """Tell what a ranking ranks, how many rows of each kind there are, and how many count for a pair."""
     if not isinstance(response, RankingResponse):
         return {}
-    counted = response.pairs.counted
+    counted = response.binary.counted
     return {
         "ranking": {
             "labels": list(response.labels),
@@ -150,3 +152,22 @@ def _of_ranking(response: AnyResponse) -> dict[str, Any]:
             "rows_a_pair": [int(counted[0]), int(counted[-1])],
         }
     }
+
+
+def _of_stages(response: AnyResponse) -> dict[str, Any]:
+    """Tell which pairs of stages were compared, what each weighs, and how many rows go each."""
+    if not isinstance(response, StagesResponse):
+        return {}
+    binary, names = response.binary, response.stages
+    told = [
+        {
+            "present": names[present],
+            "later": names[later],
+            "rows": int(binary.counted[place]),
+            "reached": int((binary.signs[place] == 1).sum()),
+            "weight": float(binary.weights[place]),
+        }
+        for place, (present, later) in enumerate(response.pairs)
+    ]
+    order = sorted(range(len(told)), key=response.pairs.__getitem__)
+    return {"stages": {"names": list(names), "pairs": [told[place] for place in order]}}

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.ranking_response import RankingResponse
+from symscreen.response import Response
 from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
+from symscreen.stages_response import StagesResponse
+from symscreen.statistics.binary_correlation import binary_correlations
+from symscreen.statistics.binary_t0 import agreed_direction
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features, together
-from symscreen.statistics.pair_correlation import pair_correlations
 from symscreen.statistics.room import Rooms
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.expansion import Fate, Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.result.classes import ClassKind
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
@@ -80,7 +82,7 @@ class Scorer:
     ----------
     space : Space
         The features.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         What they are scored against.
     screeners : tuple of Screener
         Column screeners: those that order a list score every feature, the others what is kept.
@@ -192,7 +194,7 @@ class Scorer:
             signature=signatures_of(ordered, keep.merged, mirrored=keep.mirrored),
             pearson=_alignment(ordered, self.response),
             complexity=features.complexity,
-            direction=_direction(self.screeners[keep.by], statistics, self.response),
+            direction=_direction(self.screeners[keep.by], statistics, ordered, self.response),
             keys=features.keys,
             class_size=np.ones(len(numbers), dtype=np.int64),
             scores=scores_of(self.screeners, ordered, self.response, {keep.by: statistics}),
@@ -218,18 +220,20 @@ def bar_of(kept: Kept, limit: int | None) -> float:
 
 def _alignment(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
     """Return what members of a class are ordered by."""
-    if isinstance(response, RankingResponse):
-        return pair_correlations(ordered.values, response)
-    return np.abs(pearson_of(ordered, response))
+    if isinstance(response, Response):
+        return np.abs(pearson_of(ordered, response))
+    return binary_correlations(ordered.values, response.binary)
 
 
 def _direction(
-    screener: Screener, statistics: NDArray[np.float64], response: AnyResponse
+    screener: Screener, statistics: NDArray[np.float64], ordered: Ordered, response: AnyResponse
 ) -> NDArray[np.int8]:
-    """Return directions: an order of several labels has none."""
-    if isinstance(response, RankingResponse):
-        return np.zeros(len(statistics), dtype=np.int8)
-    return screener.direction(statistics)
+    """Return directions: an order of several labels has none, stages have one where all pairs agree."""
+    if isinstance(response, Response):
+        return screener.direction(statistics)
+    if isinstance(response, StagesResponse):
+        return agreed_direction(ordered, response.binary)
+    return np.zeros(len(statistics), dtype=np.int8)
 
 
 def scores_of(
@@ -246,7 +250,7 @@ def scores_of(
         At least one.
     ordered : Ordered
         m features.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         The response.
     known : dict of int to float64 array, shape (m,), optional
         Statistics that have been computed already, by the screener's place.

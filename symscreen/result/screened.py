@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.any_response import numeric
 from symscreen.errors import OptionError
-from symscreen.ranking_response import numeric
 from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.joint import judged, recounted, show
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
-    from symscreen.ranking_response import AnyResponse
     from symscreen.response import Kind
     from symscreen.result.classes import ClassKind
     from symscreen.result.joint import Judged, Showing
@@ -64,7 +64,7 @@ class Request:
         Called with (candidates done, candidates in all).
     search : Search
         Whether every feature is scored over all rows.
-    kind : {"numeric", "ranking"}
+    kind : {"numeric", "ranking", "stages"}
         What the response is.
 
     Raises
@@ -155,7 +155,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
     ----------
     space : Space
         The features, with values.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         The response.
     request : Request
         What is asked.

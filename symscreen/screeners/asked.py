@@ -169,7 +169,7 @@ def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
     ----------
     screeners : sequence of Screener or JointScreener
         Those asked for.
-    kind : {"numeric", "ranking"}
+    kind : {"numeric", "ranking", "stages"}
         What the response is.
 
     Raises
@@ -183,15 +183,20 @@ def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
     Traceback (most recent call last):
     ...
     symscreen.errors.OptionError: the screener xi takes no ranking as the response; t0, crit and forest do
+    >>> require_accepting([XI], "stages")
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: the screener xi takes no stages as the response; t0 does
     """
     for one in screeners:
         if kind in one.accepts:
             continue
         *others, last = (each.name for each in SCREENERS.values() if kind in each.accepts)
-        others_that_do = f"{', '.join(others)} and {last}"
-        if kind == "ranking":
+        others_that_do = f"{', '.join(others)} and {last}" if others else last
+        if kind != "numeric":
+            do = "do" if others else "does"
             raise OptionError(
-                f"the screener {one.name} takes no ranking as the response; {others_that_do} do"
+                f"the screener {one.name} takes no {kind} as the response; {others_that_do} {do}"
             )
         raise OptionError(
             f"the screener {one.name} takes only a ranking as the response (--ranking), and this one is "
@@ -206,14 +211,14 @@ def leaders_of(screeners: Sequence[AnyScreener], kind: Kind = "numeric") -> tupl
     ----------
     screeners : sequence of Screener or JointScreener
         Those asked for.
-    kind : {"numeric", "ranking"}
+    kind : {"numeric", "ranking", "stages"}
         What the response is.
 
     Returns
     -------
     tuple of Screener
         The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
-        does not see a relation that turns. Against a ranking, which ξ does not take, T0.
+        does not see a relation that turns. Against rankings and stages, which ξ does not take, T0.
     """
     asked = tuple(one for one in screeners if isinstance(one, Screener))
     return asked[:1] or tuple(one for one in (T0, XI) if kind in one.accepts)

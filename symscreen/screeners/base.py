@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind
     from symscreen.statistics.order import Ordered
 
@@ -65,10 +65,10 @@ class Screener:
         Whether the loss is twice the chance that a feature orders against the response a pair of rows that
         is drawn with a probability in proportion to |y_i − y_j|, ties counting half. Then a few pairs tell of
         it at a known risk, and it can be raced (`symscreen.search`). Of a numeric response.
-    accepts : tuple of {"numeric", "ranking"}
-        The kinds of responses that it scores against: what it is given is a `Response` or, where the kind is
-        a ranking, a `RankingResponse`. A ranking has no direction: the sign is then free, and no direction is
-        shown.
+    accepts : tuple of {"numeric", "ranking", "stages"}
+        The kinds of responses that it scores against: what it is given is a `Response`, a `RankingResponse`
+        or a `StagesResponse`. The sign is free but for numeric ones, and `direction` is not asked: a ranking
+        has none, and of stages it is the one that all pairs of stages agree on.
     """
 
     name: str

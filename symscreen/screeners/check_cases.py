@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy as np
 from symscreen.label_ranking import Rankings
 from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
+from symscreen.stages_response import StagesResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind
 
     Values = NDArray[np.float64]
@@ -31,7 +32,7 @@ _NAMES = ("a", "b", "c", "d")
 class Case:
     """Features and a response; the strongest feature, where there is one, is the response or its negative.
 
-    Of a ranking it is what decides the order of each pair of labels.
+    Of a ranking it is what decides the order of each pair of labels; of stages, who reaches each.
     """
 
     what: str
@@ -44,18 +45,22 @@ class Case:
     @property
     def told(self) -> Values:
         """The numbers that make the response."""
+        if isinstance(self.response, StagesResponse):
+            return self.response.outcomes.astype(np.float64)
         return self.response.ranks if isinstance(self.response, RankingResponse) else self.response.values
 
     @property
     def separable(self) -> bool:
         """Whether the strongest feature explains the response to the last row."""
-        return isinstance(self.response, RankingResponse) or self.response.untied
+        return not isinstance(self.response, Response) or self.response.untied
 
 
 def cases_of(kind: Kind, rng: np.random.Generator) -> Iterator[Case]:
     """Yield the cases of a kind of response, one with a strongest feature among noise first."""
     if kind == "ranking":
         yield from _of_rankings(rng)
+    elif kind == "stages":
+        yield from _of_stages(rng)
     else:
         yield from _of_numbers(rng)
 
@@ -96,6 +101,31 @@ def _of_rankings(rng: np.random.Generator) -> Iterator[Case]:
     yield Case("rankings with ties", _with(noise, 4, z), RankingResponse(Rankings(partial, _NAMES)), 4)
     yield Case("rankings, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), _ranked(few), 2)
     yield Case("five rankings", rng.normal(size=(3, 5)), five, may_refuse=True)
+
+
+def _of_stages(rng: np.random.Generator) -> Iterator[Case]:
+    z = np.sort(rng.normal(size=ROWS))
+    y = _staged(z)
+    noise = _noise(rng)
+    missing = y.outcomes.copy()
+    missing[:, 1:][rng.random((ROWS, 2)) < 0.2] = 0
+    few = np.sort(rng.normal(size=20))
+    five = np.array([[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [1, 0, 0]], dtype=np.int8)
+    yield Case("stages among noise", _with(noise, 4, z), y, 4)
+    yield Case("stages, falling among noise", _with(noise, 4, -z), y, 4)
+    yield Case("stages, one feature alone", z[None].copy(), y, 0)
+    yield Case("stages, one feature of noise alone", noise[:1], y)
+    yield Case("stages, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), y, 3)
+    yield Case("stages not all observed", _with(noise, 4, z), replace(y, outcomes=missing), 4)
+    yield Case("stages, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), _staged(few), 2)
+    yield Case("five chains", rng.normal(size=(3, 5)), replace(y, outcomes=five), may_refuse=True)
+
+
+def _staged(z: Values) -> StagesResponse:
+    """Let the upper 70 % of z reach the second of three stages, the upper 40 % the third."""
+    at = np.quantile(z, [0.0, 0.3, 0.6])
+    outcomes = np.where(z[:, None] >= at, 1, -1).astype(np.int8)
+    return StagesResponse(outcomes, ("a", "b", "c"), np.ones(3))
 
 
 def _ranked(z: Values) -> RankingResponse:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from symscreen.errors import InputError, OptionError
-from symscreen.ranking_response import RankingResponse
 from symscreen.response import Kind, Response
 from symscreen.screeners.base import Screener
 from symscreen.screeners.check_cases import ROWS, cases_of
@@ -20,7 +19,7 @@ from symscreen.statistics.t0 import gini_mean_difference
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.screeners.base import Sign
     from symscreen.screeners.check_cases import Case
     from symscreen.screeners.joint import Path
@@ -53,10 +52,10 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
         kind that are finite, and the same bytes for the same input; it leaves its input as it was; it puts
         the response itself before noise; it takes ties, a single feature, more features than rows, and
         features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
-        near 0 for the response (of a ranking: for what decides it) and about 1 for noise, which the shown
-        score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs` promises.
-        A joint screener does not depend on the number of jobs, draws from its seed alone, names its columns
-        after itself, and keeps a record of plain values; five rows it may refuse with an InputError.
+        near 0 for the response (of rankings and stages: for what decides them) and about 1 for noise, which
+        the shown score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs`
+        promises. A joint screener does not depend on the number of jobs, draws from its seed alone, names its
+        columns after itself, and keeps a record of plain values; five rows it may refuse with an InputError.
 
     Examples
     --------
@@ -94,7 +93,9 @@ def _check_words(screener: Screener | JointScreener) -> None:
     _demand(screener, f"its name is none of the table's own columns {sorted(_TAKEN)}", name not in _TAKEN)
     kinds = set(screener.accepts)
     _demand(
-        screener, "it accepts numeric responses, rankings or both", kinds and kinds <= set(get_args(Kind))
+        screener,
+        f"it accepts some of {', '.join(get_args(Kind))}, nothing else",
+        kinds and kinds <= set(get_args(Kind)),
     )
     _demand(screener, "it is blind to ranks or affine copies", screener.blind_to in {"ranks", "affine"})
     for word in ("summary", "assumes", "fails", "cost", "source"):
@@ -122,7 +123,7 @@ def _bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
 
 
 def _signs(case: Case) -> tuple[Sign, ...]:
-    return ("free",) if isinstance(case.response, RankingResponse) else ("free", "positive")
+    return ("free", "positive") if isinstance(case.response, Response) else ("free",)
 
 
 def _statistic(screener: Screener, what: str, ordered: Ordered, response: AnyResponse) -> Values:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.ranking_response import RankingResponse
+from symscreen.response import Response
 from symscreen.screeners.base import Screener, by_sign
-from symscreen.statistics.pair_t0 import pair_metric
+from symscreen.statistics.binary_t0 import binary_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.screeners.base import Sign
     from symscreen.statistics.order import Ordered
 
@@ -22,9 +22,9 @@ __all__ = ["T0"]
 
 
 def _metric(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
-    if isinstance(response, RankingResponse):  # its sign-free mean over pairs of labels: never negative
-        return pair_metric(ordered, response)
-    return ranking_metric(ordered, response)
+    if isinstance(response, Response):
+        return ranking_metric(ordered, response)
+    return binary_metric(ordered, response.binary)  # a sign-free mean over pairs: never negative
 
 
 def _loss(metric: NDArray[np.float64], response: AnyResponse, sign: Sign) -> NDArray[np.float64]:
@@ -52,12 +52,12 @@ T0 = Screener(
     loss_of_score=_loss_of_score,
     direction=by_sign,
     blind_to="ranks",
-    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence; against a ranking "
-    "the mean over pairs of labels of min(T0, 2Δ − T0)",
+    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence; against a "
+    "ranking, or stages, the mean over pairs of labels, or stages, of min(T0, 2Δ − T0)",
     assumes="the response rises or falls with the feature",
     fails="where the relation turns, as |x| does about 0; use xi there",
     cost="O(n log n) a feature",
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
-    accepts=("numeric", "ranking"),
+    accepts=("numeric", "ranking", "stages"),
 )

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symscreen.any_response import numeric
 from symscreen.errors import OptionError, nearest
-from symscreen.ranking_response import numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
+    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind, Response
 
 __all__ = ["JointScreener", "Option", "Path", "Shown", "Verdict"]
@@ -89,7 +89,7 @@ class Shown:
     ----------
     values : float64 array, shape (q, n), C-contiguous
         One row a feature: finite, not constant, no two equal; q ≥ 1. Not to be changed.
-    response : Response or RankingResponse
+    response : Response, RankingResponse or StagesResponse
         The response, of a kind that the screener accepts; the n rows stand in its order.
     seed : int
         From which all that is random must be drawn: the same seed gives the same verdict.
@@ -189,7 +189,7 @@ class JointScreener:
         Settings that differ from the defaults.
     to_cut : mapping of str to int, float or str
         Defaults that differ where it cuts between layers.
-    accepts : tuple of {"numeric", "ranking"}
+    accepts : tuple of {"numeric", "ranking", "stages"}
         The kinds of responses that it judges by.
     """
 

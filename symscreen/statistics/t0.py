@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.compiled import kernel
-from symscreen.ranking_response import RankingResponse
+from symscreen.response import Response
+from symscreen.statistics.binary_t0 import mean_gini_difference
 from symscreen.statistics.lanes import dot_in_lanes
-from symscreen.statistics.pair_t0 import mean_gini_difference
 from symscreen.statistics.runs import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import AnyResponse
-    from symscreen.response import Response
+    from symscreen.any_response import AnyResponse
     from symscreen.statistics.order import Ordered
 
     Flags = NDArray[np.bool_]
@@ -87,16 +86,16 @@ def gini_mean_difference(response: AnyResponse) -> float:
 
     Parameters
     ----------
-    response : Response or RankingResponse
-        The response; of a ranking it is `symscreen.statistics.pair_t0.mean_gini_difference`.
+    response : Response, RankingResponse or StagesResponse
+        The response; of rankings and stages it is `symscreen.statistics.binary_t0.mean_gini_difference`.
 
     Returns
     -------
     float
         Δ > 0, in the response's unit; T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
-    if isinstance(response, RankingResponse):
-        return mean_gini_difference(response)
+    if not isinstance(response, Response):
+        return mean_gini_difference(response.binary)
     n = response.n
     rows = np.arange(n, dtype=np.int32)[None, :]
     return float(_metric(rows, response.values[None, :], np.array([not response.untied]), response)[0])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
+from symscreen.stage_chains import pair_weights, stage_names
 from symscreen.table.choose import choose_inputs, choose_target, require
 from symscreen.table.column import python_column
 from symscreen.table.rankings import given_ranking, is_ranking, ranking_in
-from symscreen.table.record import arranged, arranged_rankings
+from symscreen.table.record import arranged, arranged_rankings, arranged_stages
 from symscreen.table.source import read_frame
+from symscreen.table.stages import idle_pairs, stages_in
 from symscreen.table.wording import count, first_rows, listed, quoted
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen.table.rankings import Ranked
+    from symscreen.stages_response import StagesResponse
     from symscreen.table.record import Table
     from symscreen.table.source import Frame
 
@@ -41,6 +44,8 @@ def read_table(
     missing: Literal["refuse", "drop"] = "refuse",
     y: ArrayLike | None = None,
     ranking: str | Sequence[str] | None = None,
+    stages: Sequence[str] | None = None,
+    stage_weight: Any = "all",
 ) -> Table:
     """Read a table and bring it into canonical order.
 
@@ -66,6 +71,11 @@ def read_table(
         The response is a ranking: a column of texts such as ``a>b=c``, or the columns of ranks or scores of
         two or more labels. A row that lacks some labels is no row with missing values; one that ranks none
         is.
+    stages : sequence of str, optional
+        The response is a chain of stages: columns of 1 (reached), 0 (not reached) or nothing (not observed),
+        the first stage first. Rows that are at no stage from which a later one was observed are left out.
+    stage_weight : {"all", "next", "last"}, mapping or array-like
+        What each pair of stages weighs, as `symscreen.stage_chains.pair_weights` reads it.
 
     Returns
     -------
@@ -77,7 +87,8 @@ def read_table(
         If the source cannot be read, a column is missing or not numeric, values are missing or
         infinite, or rows are too few. The message is one line: what, where, how to mend it.
     OptionError
-        If `missing` is neither of its values, or more than one of `target`, `ranking` and `y` is given.
+        If `missing` is neither of its values, or more than one of `target`, `ranking`, `stages` and
+        `y` is given, or stages are fewer than two.
 
     Examples
     --------
@@ -90,25 +101,19 @@ def read_table(
     """
     if missing not in {"refuse", "drop"}:
         raise OptionError(f"--missing {missing!r} is unknown: choose refuse or drop")
-    if target is not None and y is not None:
-        raise OptionError(
-            "both --target and y are given: the response comes from a column or from y, not both"
-        )
-    if ranking is not None and (target is not None or y is not None):
-        other = "--target" if target is not None else "y"
-        raise OptionError(f"both --ranking and {other} are given: the response is one of them, not both")
+    _check_one_response({"--ranking": ranking, "--stages": stages, "--target": target, "y": y})
+    if stages is None and not (isinstance(stage_weight, str) and stage_weight == "all"):
+        raise OptionError("stage_weight is given without --stages: name the stages too, or leave it out")
+    chain = None if stages is None else stage_names([str(name) for name in stages])
+    weights = None if chain is None else pair_weights(stage_weight, chain)
     frame = read_frame(source)
     if not frame.n:
         raise TableError(f"{frame.where} has a header but no rows: at least {_FEWEST_ROWS} are needed")
     picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
+    if chain is not None and weights is not None:
+        return _with_stages(frame, chain, weights, picked=picked, excluded=excluded, missing=missing)
     if ranking is not None or is_ranking(y):
-        ranked, chosen, notices = _ranking(frame, y, ranking, picked, excluded)
-        used = {each: _numbers(frame, each) for each in chosen}
-        kept, dropped = _complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
-        try:
-            return arranged_rankings(used, ranked, kept=kept, notices=[*notices, *dropped])
-        except TableError as error:
-            raise TableError(f"{frame.where}: {error}") from error
+        return _with_ranking(frame, y, ranking, picked=picked, excluded=excluded, missing=missing)
     if y is None:
         name, notices = choose_target(frame, None if target is None else str(target), excluded)
         response = _numbers(frame, name)
@@ -125,22 +130,68 @@ def read_table(
         raise TableError(f"{frame.where}: {error}") from error
 
 
-def _ranking(
+def _check_one_response(given: Mapping[str, object]) -> None:
+    both = [name for name, value in given.items() if value is not None]
+    if len(both) > 1:
+        raise OptionError(f"both {both[0]} and {both[1]} are given: the response is one of them, not both")
+
+
+def _with_ranking(
     frame: Frame,
     y: ArrayLike | None,
     ranking: str | Sequence[str] | None,
+    *,
     picked: Collection[str] | None,
     excluded: Collection[str],
-) -> tuple[Ranked, list[str], list[str]]:
-    """Read a response that is a ranking, the names of the inputs beside it, and notices."""
+    missing: str,
+) -> Table:
+    """Read a table whose response is a ranking."""
     if ranking is None:
         chosen, notices = choose_inputs(frame, [], picked, excluded)
-        return given_ranking(cast("ArrayLike", y), frame, chosen), chosen, notices
-    names = _names(ranking)
-    if not names:
-        raise OptionError("--ranking names no column: name one of texts such as a>b>c, or several of ranks")
-    ranked = ranking_in(frame, names, excluded)
-    return ranked, *choose_inputs(frame, names, picked, excluded)
+        ranked = given_ranking(cast("ArrayLike", y), frame, chosen)
+    else:
+        names = _names(ranking)
+        if not names:
+            raise OptionError(
+                "--ranking names no column: name one of texts such as a>b>c, or several of ranks"
+            )
+        ranked = ranking_in(frame, names, excluded)
+        chosen, notices = choose_inputs(frame, names, picked, excluded)
+    used = {each: _numbers(frame, each) for each in chosen}
+    kept, dropped = _complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
+    try:
+        return arranged_rankings(used, ranked, kept=kept, notices=[*notices, *dropped])
+    except TableError as error:
+        raise TableError(f"{frame.where}: {error}") from error
+
+
+def _with_stages(
+    frame: Frame,
+    stages: tuple[str, ...],
+    weights: NDArray[np.float64],
+    *,
+    picked: Collection[str] | None,
+    excluded: Collection[str],
+    missing: str,
+) -> Table:
+    """Read a table whose response is a chain of stages."""
+    staged = stages_in(frame, stages, weights, excluded)
+    chosen, notices = choose_inputs(frame, stages, picked, excluded)
+    used = {each: _numbers(frame, each) for each in chosen}
+    complete, dropped = _complete_rows(frame, used, missing)
+    kept = complete & staged.met
+    idle = int((complete & ~staged.met).sum())
+    what = f"{count(idle, 'row')} of {frame.n} at no stage from which a later one was observed"
+    if kept.sum() < _FEWEST_ROWS:
+        left = f"{count(int(kept.sum()), 'row')} after leaving out {what}"
+        raise TableError(f"{frame.where} has {left}: at least {_FEWEST_ROWS} are needed")
+    try:
+        table = arranged_stages(used, staged, kept=kept, notices=[*notices, *dropped])
+    except TableError as error:
+        raise TableError(f"{frame.where}: {error}") from error
+    more = [f"left out: {what}"] if idle else []
+    more += idle_pairs(cast("StagesResponse", table.response))
+    return replace(table, notices=(*table.notices, *more))
 
 
 def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.any_response import AnyResponse, numeric
 from symscreen.label_ranking import Rankings
-from symscreen.ranking_response import AnyResponse, RankingResponse, numeric
+from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
+from symscreen.stages_response import StagesResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +21,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.table.rankings import Ranked
+    from symscreen.table.stages import Staged
 
     Inputs = dict[str, NDArray[np.float64]]
 
-__all__ = ["Table", "arranged", "arranged_rankings", "some_rows", "with_inputs", "with_response"]
+__all__ = [
+    "Table",
+    "arranged",
+    "arranged_rankings",
+    "arranged_stages",
+    "some_rows",
+    "with_inputs",
+    "with_response",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +43,9 @@ class Table:
     Columns stand in the order of their names (by code point), rows in ascending order of the response,
     ties in the order of the inputs. Where the response is a ranking, rows stand in the order of the inputs,
     ties in that of the ranks by the labels' names: features cannot tell such rows apart, so the names of
-    labels decide nothing. Two sources that differ only in the order of their rows or columns
-    give the same bytes.
+    labels decide nothing. Where it is a chain of stages, rows stand in the order of the inputs, too, ties in
+    that of the outcomes from first to last. Two sources that differ only in the order of their rows or
+    columns give the same bytes.
 
     Parameters
     ----------
@@ -41,14 +53,14 @@ class Table:
         The inputs' names, exactly as the source writes them.
     columns : float64 array, shape (d, n), C-contiguous
         One row per input. Finite; no negative zeros.
-    response : Response or RankingResponse
-        The response, n values in ascending order, or n rankings.
+    response : Response, RankingResponse or StagesResponse
+        The response, n values in ascending order, n rankings, or n chains.
     rows : int64 array, shape (n,)
         For each row here, its number in the source: 0 for the first data row.
     notices : tuple of str
         What was decided or left out, and why: one line each, for people.
     dropped : int
-        The number of rows dropped for missing values.
+        The number of rows dropped: for missing values, or because no pair of stages counts them.
     digest : str
         SHA-256, in hexadecimal, of the names, the response's name and all values in canonical order.
 
@@ -70,7 +82,7 @@ class Table:
 
     @property
     def numeric(self) -> Response:
-        """The response of a table that must have a numeric one; a ranking is refused."""
+        """The response of a table that must have a numeric one; another is refused."""
         return numeric(self.response, "this")
 
 
@@ -148,6 +160,39 @@ def arranged_rankings(
     columns = [inputs[each][rows] for each in sorted(inputs)]
     order = _canonical_order([*columns[1:], *known.ranks.T], columns[0])
     response = RankingResponse(Rankings(known.ranks[order], known.labels), ranked.name)
+    return _table(inputs, rows[order], response, kept, notices)
+
+
+def arranged_stages(
+    inputs: Inputs, staged: Staged, *, kept: NDArray[np.bool_], notices: Sequence[str]
+) -> Table:
+    """Put columns and rows of a table whose response is a chain of stages into canonical order.
+
+    Parameters
+    ----------
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the rows kept.
+    staged : Staged
+        How far its m rows have gone.
+    kept : bool array, shape (m,)
+        The rows that the table takes; the others count as dropped.
+    notices : sequence of str
+        For people.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If all rows, or none, go on to some stage.
+    """
+    rows = np.flatnonzero(kept)
+    outcomes = staged.outcomes[rows]
+    columns = [inputs[each][rows] for each in sorted(inputs)]
+    order = _canonical_order([*columns[1:], *outcomes.T.astype(np.float64)], columns[0])
+    response = StagesResponse(outcomes[order], staged.stages, staged.weights)
     return _table(inputs, rows[order], response, kept, notices)
 
 
@@ -244,9 +289,16 @@ def _canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.fl
 def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: AnyResponse) -> str:
     # JSON, because names may hold any separator
     told: list[object] = [names, response.name, columns.shape]
+    values: NDArray[np.generic]
     if isinstance(response, RankingResponse):
         told.append(response.labels)
+        values = response.ranks
+    elif isinstance(response, StagesResponse):
+        told += [response.stages, response.weights.tolist()]
+        values = response.outcomes
+    else:
+        values = response.values
     hashed = hashlib.sha256(json.dumps(told).encode())
-    for values in (columns, response.ranks if isinstance(response, RankingResponse) else response.values):
-        hashed.update(np.ascontiguousarray(values, dtype="<f8").data)
+    for each in (columns, values):
+        hashed.update(np.ascontiguousarray(each, dtype="<f8").data)
     return hashed.hexdigest()

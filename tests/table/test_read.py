@@ -135,7 +135,7 @@ def test_a_constant_target_is_named_with_its_file(refused_file):
         ({"missing": "ignore"}, "--missing 'ignore' is unknown: choose refuse or drop"),
         (
             {"target": "a", "y": Y},
-            "both --target and y are given: the response comes from a column or from y, not both",
+            "both --target and y are given: the response is one of them, not both",
         ),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from symscreen.label_ranking import Rankings, pair_signs
 from symscreen.ranking_response import RankingResponse
-from symscreen.statistics.pair_correlation import pair_correlations
+from symscreen.statistics.binary_correlation import binary_correlations
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -20,13 +20,15 @@ def test_it_is_the_weighted_mean_over_pairs(rng, missing):
         counts = signs != 0
         found += counts.sum() * np.abs([np.corrcoef(z[counts], signs[counts])[0, 1] for z in values])
         weights += counts.sum()
-    assert pair_correlations(values, response) == pytest.approx(found / weights, abs=1e-12)
+    assert binary_correlations(values, response.binary) == pytest.approx(found / weights, abs=1e-12)
 
 
 def test_it_depends_neither_on_the_order_of_labels_nor_on_other_features(rng):
     ranks, values = rng.normal(size=(40, 5)), rng.normal(size=(9, 40))
-    found = pair_correlations(values, RankingResponse(Rankings(ranks, tuple("abcde"))))
-    turned = pair_correlations(values, RankingResponse(Rankings(-ranks[:, ::-1], tuple("abcde"))))
+    found = binary_correlations(values, RankingResponse(Rankings(ranks, tuple("abcde"))).binary)
+    turned = binary_correlations(values, RankingResponse(Rankings(-ranks[:, ::-1], tuple("abcde"))).binary)
     assert turned.tobytes() == found.tobytes()
     response = RankingResponse(Rankings(ranks, tuple("abcde")))
-    assert b"".join(pair_correlations(z[None], response).tobytes() for z in values) == found.tobytes()
+    assert (
+        b"".join(binary_correlations(z[None], response.binary).tobytes() for z in values) == found.tobytes()
+    )

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import symscreen
+from symscreen.binary_responses import binary_responses
 from symscreen.label_ranking import Rankings, pair_signs
 from symscreen.ranking_response import RankingResponse
+from symscreen.statistics.binary_t0 import agreed_direction, binary_metric, mean_gini_difference
 from symscreen.statistics.order import order_features
-from symscreen.statistics.pair_t0 import mean_gini_difference, pair_metric
 from symscreen.statistics.t0 import gini_mean_difference
 
 LABELS = "abcdefgh"
@@ -19,7 +20,9 @@ def _ranks(rng, n, k, *, missing=0.0, tied=False):
         ranks = np.round(ranks)
     lacks = rng.random((n, k)) < missing
     lacks[np.arange(n), rng.integers(k, size=n)] = False
-    return np.where(lacks, np.nan, ranks)
+    ranks = np.where(lacks, np.nan, ranks)
+    ranks[:2] = np.arange(k), np.arange(k)[::-1]  # every pair of labels is ordered both ways
+    return ranks
 
 
 def _response(ranks):
@@ -27,7 +30,7 @@ def _response(ranks):
 
 
 def _scores(values, response):
-    return mean_gini_difference(response) - pair_metric(order_features(values), response)
+    return mean_gini_difference(response.binary) - binary_metric(order_features(values), response.binary)
 
 
 def _by_definition(z, ranks):
@@ -55,8 +58,8 @@ def test_the_score_is_the_definition_pair_by_pair(rng, n, k, missing, tied):
     response = _response(ranks)
     expected = [_by_definition(z, response.ranks) for z in values]
     assert _scores(values, response) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
-    assert mean_gini_difference(response) == pytest.approx(expected[0][1], abs=1e-12)
-    assert gini_mean_difference(response) == mean_gini_difference(response)
+    assert mean_gini_difference(response.binary) == pytest.approx(expected[0][1], abs=1e-12)
+    assert gini_mean_difference(response) == mean_gini_difference(response.binary)
 
 
 def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):
@@ -93,7 +96,7 @@ def test_a_pair_that_all_rows_order_one_way_changes_nothing(rng):
     beside = np.column_stack([ranks, np.full(50, 100.0), np.full(50, 101.0)])
     values = rng.normal(size=(5, 50))
     alone, more = _response(ranks), _response(beside)
-    assert len(more.pairs.counted) == len(alone.pairs.counted) == 3
+    assert len(more.binary.counted) == len(alone.binary.counted) == 3
     assert _scores(values, more).tobytes() == _scores(values, alone).tobytes()
 
 
@@ -106,3 +109,43 @@ def test_whole_numbers_do_not_overflow_in_long_tables(rng, missing):
     values = np.array([z, rng.normal(size=n), np.floor(z)])
     expected = [_by_definition(feature, ranks)[0] for feature in values]
     assert _scores(values, _response(ranks)) == pytest.approx(expected, abs=1e-12)
+
+
+def _signs(rng, responses, n):
+    signs = rng.integers(-1, 2, (responses, n)).astype(np.int8)
+    signs[0] = np.where(rng.random(n) < 0.4, 1, -1)  # of all rows
+    return signs
+
+
+@pytest.mark.parametrize("n", [7, 90])
+def test_weights_count_as_written(rng, n):
+    responses = binary_responses(_signs(rng, 4, n), np.array([0.2, 3.0, 1.0, 0.7]))
+    values = np.round(rng.normal(size=(9, n)), 1)
+    total = delta = mass = 0.0
+    for signs, weight in zip(responses.signs, responses.weights, strict=True):
+        counts = signs != 0
+        own = signs[counts].astype(float)
+        gini = symscreen.t0(-own, own) / 2
+        t0 = np.array([symscreen.t0(z[counts], own) for z in values])
+        total = total + weight * counts.sum() * np.minimum(t0, 2 * gini - t0)
+        delta, mass = delta + weight * counts.sum() * gini, mass + weight * counts.sum()
+    found = mean_gini_difference(responses) - binary_metric(order_features(values), responses)
+    assert found == pytest.approx(total / mass, abs=1e-12)
+    assert mean_gini_difference(responses) == pytest.approx(delta / mass, abs=1e-12)
+
+
+def test_the_direction_is_that_of_every_response(rng):
+    responses = binary_responses(_signs(rng, 3, 12))
+    values = np.concatenate([rng.normal(size=(200, 12)), np.floor(rng.normal(size=(50, 12)))])
+    values[0] = 1.0
+    expected = []
+    for z in values:
+        sums = [
+            sum(np.sign(z[i] - z[j]) for i in np.flatnonzero(own > 0) for j in np.flatnonzero(own < 0))
+            for own in responses.signs
+        ]
+        expected.append(int(max(sums) > 0) - int(min(sums) < 0))
+    ordered, turned = order_features(values), order_features(-values)
+    assert agreed_direction(ordered, responses).tolist() == expected
+    assert (agreed_direction(turned, responses) == -agreed_direction(ordered, responses)).all()
+    assert set(expected) == {-1, 0, 1}

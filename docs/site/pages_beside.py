@@ -1,0 +1,91 @@
+"""Bring the pages that stand beside docs/ into the site, and write the reference from each `__all__`."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import File
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BESIDE = ("benchmarks/README.md", "data/README.md", "examples/README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+RESULTS = "benchmarks/results"
+REFERENCE = {
+    "symscreen": ("symscreen",),
+    "screeners": ("symscreen.screeners",),
+    "formulas": ("symscreen.expression", "symscreen.grammar"),
+    "datasets": ("symscreen.datasets",),
+    "export": ("symscreen.export",),
+    "evaluation": ("symscreen.evaluation",),
+    "ranking": ("symscreen.ranking", "symscreen.ranking.generators"),
+    "multistage": ("symscreen.multistage",),
+    "trees": ("symscreen.trees",),
+    "errors": ("symscreen.errors",),
+}
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the README as the first page, the pages beside docs/, and the tables and pictures of benchmarks."""
+    files.append(File.generated(config, "index.md", content=(ROOT / "README.md").read_text()))
+    for name in BESIDE:
+        files.append(File.generated(config, name, content=(ROOT / name).read_text()))
+    for path in sorted((ROOT / RESULTS).iterdir()):
+        if path.suffix in {".md", ".png"}:
+            files.append(File.generated(config, f"{RESULTS}/{path.name}", abs_src_path=str(path)))
+    for name, modules in REFERENCE.items():
+        content = "\n".join(map(_reference, modules))
+        files.append(File.generated(config, f"reference/{name}.md", content=content))
+    return files
+
+
+def _reference(module: str) -> str:
+    """Write the page of a module: what it is for, and each public class and function at its home."""
+    there = import_module(module)
+    members = (getattr(there, name) for name in there.__all__ if not name.startswith("_"))
+    elsewhere = {own for mine in REFERENCE.values() for own in mine if own.startswith(f"{module}.")}
+    there_too = [(import_module(own), name) for own in elsewhere for name in import_module(own).__all__]
+    known = {id(getattr(other, name)) for other, name in there_too}
+    coded = [
+        member for member in members if isinstance(member, FunctionType | type) and id(member) not in known
+    ]
+    homes = (f"\n::: {member.__module__}.{member.__name__}\n" for member in coded)
+    return f"# {module}\n\n{there.__doc__}\n{''.join(homes)}"
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead the links of a page to where the site has their targets; what it lacks stays as text."""
+    del config
+    source = page.file.src_uri
+    home = ROOT / "README.md" if source == "index.md" else ROOT / source
+    if not home.exists():
+        home = ROOT / "docs" / source
+
+    def led(link: re.Match[str]) -> str:
+        target, _, anchor = link[3].partition("#")
+        path = (home.parent / target).resolve()
+        found = _uri(path)
+        if found is None or files.get_file_from_path(found) is None:
+            return link[2] if path.exists() else link[0]  # a link that leads nowhere stops the build
+        up = "../" * source.count("/")
+        return f"{link[1]}[{link[2]}]({up}{found}{'#' + anchor if anchor else ''})"
+
+    return LINK.sub(led, markdown)
+
+
+def _uri(path: Path) -> str | None:
+    """Return where the site has a file of the checkout."""
+    if path == ROOT / "README.md":
+        return "index.md"
+    if not path.is_relative_to(ROOT):
+        return None
+    inside = path.relative_to(ROOT)
+    return str(Path(*inside.parts[1:])) if inside.parts[0] == "docs" else str(inside)

@@ -1,0 +1,39 @@
+"""A response of any kind, and what to do where only numbers will do."""
+
+from __future__ import annotations
+
+from symscreen.errors import OptionError, printable
+from symscreen.ranking_response import RankingResponse
+from symscreen.response import KINDS, Response
+from symscreen.stages_response import StagesResponse
+
+__all__ = ["AnyResponse", "numeric"]
+
+AnyResponse = Response | RankingResponse | StagesResponse
+
+
+def numeric(response: AnyResponse, who: str) -> Response:
+    """Return a response that must be numeric.
+
+    Parameters
+    ----------
+    response : Response, RankingResponse or StagesResponse
+        The response.
+    who : str
+        What needs numbers, for the message.
+
+    Returns
+    -------
+    Response
+
+    Raises
+    ------
+    OptionError
+        If it is of another kind.
+    """
+    if isinstance(response, Response):
+        return response
+    raise OptionError(
+        f"{who} needs a numeric response, and {printable(repr(response.name))} is {KINDS[response.kind]}: "
+        "give a column of numbers as the target"
+    )
