@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from symscreen.cli_classes import classes
 from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
@@ -22,8 +23,10 @@ from symscreen.cli_options import (
     search_options,
     space_options,
     stages_options,
+    trust_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_power import power
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -124,6 +127,7 @@ def command() -> None:
 )
 @search_options
 @error_options
+@trust_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -254,8 +258,10 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(classes)
 command.add_command(export)
 command.add_command(evaluate)
+command.add_command(power)
 command.add_command(reproduce)
 command.add_command(why)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "cut_options",
     "error_options",
     "fit_options",
     "plan_options",
@@ -21,10 +22,12 @@ __all__ = [
     "read_counts",
     "read_ratios",
     "read_top",
+    "refuse_response",
     "screener_options",
     "search_options",
     "space_options",
     "stages_options",
+    "trust_options",
 ]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
@@ -166,6 +169,11 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
 # fmt: on
 
 
+def cut_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that cut between layers."""
+    return _with(_CUTS, function)
+
+
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say who scores, cuts and how often."""
     return _with(_SCREENERS, function)
@@ -200,6 +208,24 @@ _ERROR: tuple[Callable[..., Any], ...] = (
 def error_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that tell how far to trust what it finds."""
     return _with(_ERROR, function)
+
+
+# fmt: off
+_TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--distinct", metavar="R", type=float,
+                 help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
+    click.option("--members", metavar="K", type=int,
+                 help="Store K members of each class with the result, for symscreen classes."),
+    click.option("--stability", metavar="B", type=int,
+                 help="Screen B pairs of half-samples: how often each feature is among the best there."),
+    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+)
+# fmt: on
+
+
+def trust_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
+    return _with(_TRUST, function)
 
 
 # fmt: off

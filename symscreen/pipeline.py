@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
-from symscreen.result import ScreenResult, run_record
+from symscreen.result import ScreenResult, members_record, run_record
 from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of, rounds_of
+from symscreen.rounds import growth_of, record_of
+from symscreen.stability import with_stability
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.thinning import rounds_thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +68,10 @@ def screen(
     fdr: float | None = None,
     fdr_method: Method = "bh",
     permutations: int | None = None,
+    distinct: float | None = None,
+    members: int | None = None,
+    stability: int | None = None,
+    groups: str | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -152,6 +159,18 @@ def screen(
     permutations : int, optional
         Permute the response so often, and compare each feature with the best of the whole space under each
         permutation: the column ``p_family``, from 1/(permutations + 1) up. T0 or Spearman must rank.
+    distinct : float, optional
+        Leave out near-duplicates: features whose |Spearman's rank correlation| with a better one that is
+        shown is above this cap, such as 0.99. The list is filled up to `top`. The column ``stands_for`` tells
+        for how many each one stands, the record for which.
+    members : int, optional
+        Store so many members of each class shown with the result, for `symscreen.classes`.
+    stability : int, optional
+        Screen so many complementary pairs of half-samples, too, and tell how often each feature shown, or one
+        that cannot be told from it, is among the best K there: the column ``stability``.
+    groups : str, optional
+        A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
+        input.
     seed : int
         For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -210,6 +229,10 @@ def screen(
         fdr=fdr,
         fdr_method=fdr_method,
         permutations=permutations,
+        distinct=distinct,
+        members=members,
+        stability=stability,
+        groups=groups,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -232,8 +255,15 @@ def screened_as(ready: Prepared) -> ScreenResult:
     ScreenResult
     """
     table, job = ready.table, ready.job
-    found = rounds_of(table, job, ready.rounds)
+    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
     space, first = found[0].space, found[0].screened
+    further = record_of(found, job)
+    if thinner is not None:
+        further["distinct"] = thinner
+    if ready.halving is not None:
+        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
+    if ready.members is not None:
+        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(
         table,
         space,
@@ -241,7 +271,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
         ready.options,
         scored=first.scored,
         lost=first.lost,
-        further=record_of(found, job),
+        further=further,
     )
     return ranking_of(
         [(each.space, each.screened, each.shown) for each in found],

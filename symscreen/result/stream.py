@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from symscreen.result.classes import classes_behind
 from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
 from symscreen.result.scoring import bar_of
 from symscreen.result.thin import merge_numeric_copies, stand_ins
@@ -13,15 +14,19 @@ from symscreen.result.watch import NOTHING_SEEN, Seen, seen_together, seen_when_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
+    from symscreen.result.classes import Classes
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import Scorer
+    from symscreen.result.scoring import Keep, Scorer
 
     Chunk = tuple[int, int]
     Progress = Callable[[int, int], None]
 
-__all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_margin"]
+__all__ = ["Streamed", "chunk_size_for", "final_classes", "settled_classes", "streamed", "with_margin"]
 
 _CHUNK_VALUES = 1 << 23
 _LARGEST_CHUNK = 1 << 14
@@ -140,5 +145,31 @@ def final_classes(kept: Kept, space: Space, limit: int) -> Kept:
     Kept
         Best first.
     """
+    return _settled(kept, space, limit)[2]
+
+
+def settled_classes(kept: Kept, space: Space, limit: int, keep: Keep) -> tuple[Kept, Classes]:
+    """Settle a list, and tell by which signatures its classes are recognised.
+
+    Parameters
+    ----------
+    kept, space, limit
+        As of `final_classes`.
+    keep : Keep
+        How the list was kept.
+
+    Returns
+    -------
+    Kept
+        As of `final_classes`.
+    Classes
+        All signatures merged into each entry.
+    """
+    several, stands_for, settled = _settled(kept, space, limit)
+    return settled, classes_behind(several, stands_for, settled, keep.merged, mirrored=keep.mirrored)
+
+
+def _settled(kept: Kept, space: Space, limit: int) -> tuple[Kept, NDArray[np.int64], Kept]:
     kept = best_classes(kept, with_margin(limit)).first(with_margin(limit))
-    return merge_numeric_copies(kept, stand_ins(kept, space.values(kept.number))).first(limit)
+    stands_for = stand_ins(kept, space.values(kept.number))
+    return kept, stands_for, merge_numeric_copies(kept, stands_for).first(limit)
