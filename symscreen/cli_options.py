@@ -56,10 +56,12 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
 def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
     """Refuse a response that is not numeric, where it was given."""
     if text is not None:
-        what = {"ranking": "a ranking", "stages": "a chain of stages"}[str(parameter.name)]
+        what, takers = {
+            "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+        }[str(parameter.name)]
         raise OptionError(
-            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: only screen "
-            "and plan take one"
+            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
         )
 
 

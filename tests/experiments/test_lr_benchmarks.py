@@ -87,3 +87,24 @@ def test_published_sets_are_ours_but_for_few_rows(name, load, rows):
     for column, other in zip(published.x.T, made.x.T, strict=True):
         assert np.corrcoef(column, other)[0, 1] > 0.99  # two rows of iris differ between its editions
     assert (published.truth != made.ranks).any(axis=1).sum() == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n1,a>b\n1,2,3,4\n", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n\xff\xfe1,a>b\n", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n1,a>b\n2,\n", "row 1 of the rankings is nan"),
+        (b"A1,ranking\n1,a>b\n2,a>>b\n", "row 1 of the rankings, 'a>>b', lacks a name"),
+        (b"A1,ranking\n1,a>b\n,b>a\n", "row 1 .from 0. lacks an input"),
+        (b"A1,ranking\n1,a>b\ninf,b>a\n", "row 1 .from 0. lacks an input, or has an infinite one"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path, content, words):
+    path = tmp_path / "iris.txt"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=words) as refused:
+        EXPERIMENT.run(Settings(quick=True, data=tmp_path))
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
