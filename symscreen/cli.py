@@ -20,6 +20,7 @@ from symscreen.cli_options import (
     search_options,
     space_options,
     stages_options,
+    unit_options,
 )
 from symscreen.cli_output import notify, progress_bar
 from symscreen.errors import InputError, OptionError, nearest, printable
@@ -103,6 +104,7 @@ def command() -> None:
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @screener_options
 @click.option(
     "--sign",
@@ -143,6 +145,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -169,6 +172,7 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from symscreen.expansion import expand, require, resident
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Request
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["Growth", "grown", "holds_no_pool", "with_best_inputs"]
 
@@ -52,6 +53,8 @@ class Growth:
     searched : bool
         Whether few features will be computed over all rows, so that a pool that is large beside the memory
         allowed need not hold its values.
+    units : Units or None
+        As in `expand`.
     """
 
     grammar: Grammar
@@ -63,6 +66,7 @@ class Growth:
     spread: Spread = map
     beside: int = 0
     searched: bool = False
+    units: Units | None = None
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -111,6 +115,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         beside=growth.beside,
         spread=growth.spread,
         thin=growth.searched and request is None and _grows_thin(table, growth, layers),
+        units=growth.units,
     )
     return space, tuple(told)
 
@@ -133,6 +138,7 @@ def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
         growth.pool_kind,
         max_bytes=growth.max_bytes,
         spread=growth.spread,
+        units=growth.units and replace(growth.units, target=None),
     )
     return holds_no_pool(counted.size, table.response.n, growth)
 

@@ -28,6 +28,7 @@ from symscreen.result import Request, chunk_size_for
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
 from symscreen.table import is_ranking, read_table
+from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,6 +75,8 @@ class ScreenOptions:
     top: int | Literal["all"] = 20
     max_complexity: int | None = None
     also: Names = ()
+    units: str | Path | Mapping[str, str] | None = None
+    target_units: str | None = None
     keep: int | str | Mapping[str, int] | None = None
     cut: Screeners | None = None
     rounds: int = 1
@@ -178,7 +181,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     )
     table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
+    table, units = given_units(table, options.units, options.target_units)
+    if units is not None:
+        checked_formulas(formulas, units)
+    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     return Prepared(table, job, options.rounds, _written(options, table, job))
 
 

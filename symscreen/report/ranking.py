@@ -120,8 +120,10 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         for place, name in enumerate(names)
     ]
     columns.append(_Column("class", "right", [f"{row['class_size']:,}" for row in rows]))
+    if "unit" in result.table:
+        columns.append(_Column("unit", "left", [row["unit"] for row in rows]))
     gap = 1 if crowded or rounds else 2
-    spare = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:])])
+    spare = _too_many(columns, gap, ["unit", "compl.", "dir.", *reversed(names[1:])])
     dropped = [column.heading for column in columns if column.heading in spare]
     columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
