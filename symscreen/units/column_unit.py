@@ -27,11 +27,15 @@ _SYMBOLS = {
     "[substance]": "mol", "[luminosity]": "cd",
 }  # fmt: skip
 # m s-1 is m s**-1, as meteorologists write; other letters for signs that pint knows
-_SIGNED = re.compile(r"(?<=[^\W\d])([-−]\d)")
-_LETTERS = str.maketrans({"·": "*", "⋅": "*", "×": "*", "−": "-", "μ": "µ", "Ω": "Ω"})
-# numbers stand above units, small ones, and nowhere else: what pint computes of others may never end
-_NUMBER = re.compile(r"(?<![\w.])(?P<number>\d[\d.]*)")
-_ABOVE = re.compile(r"(\*\*|\^)\s*\(?\s*[-+]?\s*(\d\s*/\s*)?$")
+_SIGNED = re.compile(r"(?<=[^\W\d])(-\d)")
+_RAISED = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_LETTERS = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
+# numbers are small, stand above units and nowhere else: what pint computes of others may never end
+_POWER = re.compile(
+    r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d.])(?!\s*(\*\*|\^))"
+)
+_GROUP = re.compile(r"\)\s*(\*\*|\^)")
+_NUMBER = re.compile(r"(?<!\w)[\d.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +110,10 @@ def column_unit(text: str) -> ColumnUnit:
         return ColumnUnit(told, Fraction(1), Fraction(0), {})
     if len(told) > _LONGEST:
         raise OptionError(f"the unit {told[:20]!r}… has {len(told)} characters; at most {_LONGEST} are read")
-    plain = _SIGNED.sub(r"**\1", told).translate(_LETTERS)
+    plain = _RAISED.sub(r"**\g<0>", told).translate(_LETTERS)
+    plain = _SIGNED.sub(r"**\1", plain)
     registry = _registry()
-    if not _has_fair_numbers(plain):
+    if not _is_fair(plain):
         raise _unknown(told, "numbers stand above a unit only, as in m**2, and have two digits at most")
     try:
         unit = registry.parse_units(plain)
@@ -163,15 +168,11 @@ def _symbol(dimension: str) -> str:
     return _SYMBOLS.get(dimension, dimension.strip("[]"))
 
 
-def _has_fair_numbers(text: str) -> bool:
-    for match in _NUMBER.finditer(text):
-        before, number = text[: match.start()], match["number"]
-        leads = number == "1" and not before.strip() and text[match.end() :].lstrip().startswith("/")
-        above = _ABOVE.search(before) is not None and len(number.replace(".", "")) <= 2
-        after = text[match.end() :].lstrip().lstrip(")").lstrip()
-        if not (leads or above) or (after.startswith(("**", "^"))):
-            return False
-    return True
+def _is_fair(text: str) -> bool:
+    bare = _POWER.sub("", text)
+    bare = re.sub(r"^\s*1\s*/", "", bare)
+    others = any(mark.isdigit() and not mark.isascii() for mark in text)
+    return not (others or _NUMBER.search(bare) or len(_GROUP.findall(text)) > 1) and text.isprintable()
 
 
 def _unknown(text: str, why: str) -> OptionError:

@@ -34,7 +34,7 @@ def test_a_run_goes_through_the_pairs_in_their_order(pairs, later, near, data):
         pair[side] = moving + step
         assert [int(place[0]) for place in decoded] == pair
     if pairs != "one":  # what follows is another run
-        assert walk.run_of(PAIRS[pairs], t + left)[:1] + walk._run(PAIRS[pairs], t + left)[2:3] != (
+        assert walk.run_of(PAIRS[pairs], t + left)[:1] + walk.run_of(PAIRS[pairs], t + left)[2:3] != (
             side,
             staying,
         )
