@@ -11,6 +11,7 @@ import numpy as np
 from symscreen.errors import FormulaError
 from symscreen.expression import Apply, Column, to_text
 from symscreen.grammar.measures import TRUE, WHOLE, Measure, is_pure, measure_of_number, measured
+from symscreen.once import once
 from symscreen.units.column_unit import ColumnUnit, written
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Units:
     columns: Mapping[str, ColumnUnit]
     target: ColumnUnit | None = None
 
-    @property
+    @once
     def symbols(self) -> tuple[str, ...]:
         """The base units that occur, in a fixed order; D of them."""
         every = [*self.columns.values(), *([self.target] if self.target else [])]
