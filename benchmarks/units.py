@@ -196,11 +196,12 @@ def main() -> None:
         ],
     )
     second = markdown(
-        ("table", "layers", "units ascribed", "features", "with a unit", "fewer", "terms of the truth", "kept"),
+        ("table", "layers", "units ascribed", "features", "with a unit", "fewer", "its terms", "kept"),
         [
             (
                 one["table"], one["layers"], one["units"], f"{one['without']:,}", f"{one['strict']:,}",
-                f"{number(one['without'] / one['strict'], 2)} ×", ", ".join(f"`{term}`" for term in one["terms"]),
+                f"{number(one['without'] / one['strict'], 2)} ×",
+                ", ".join(f"`{term}`" for term in one["terms"]),
                 "yes" if one["kept"] else "not there without units" if not one["there"] else "no",
             )
             for one in tables

@@ -9,51 +9,71 @@ from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from symscreen import datasets, evaluation, trees
+    from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
+    from symscreen.export.applied import apply_bundle
+    from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
+    from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_power import power
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
+    from symscreen.whereabouts import Why, why
 
 __all__ = [
     "FitResult",
     "ScreenResult",
     "SymbolicRegressor",
     "SymscreenError",
+    "Why",
     "__version__",
+    "apply_bundle",
     "check_screener",
+    "classes",
     "datasets",
     "evaluation",
+    "export",
     "fit",
+    "load_bundle",
     "load_grammar",
     "plan",
+    "power",
     "read_ranking",
+    "save_bundle",
     "screen",
     "t0",
     "trees",
+    "why",
     "xi",
 ]
 
-_MODULES = ("datasets", "evaluation", "trees")
+_MODULES = ("datasets", "evaluation", "export", "trees")
 
 _HOMES = {
     "SymbolicRegressor": "symscreen.sklearn_api",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "SymscreenError": "symscreen.errors",
+    "apply_bundle": "symscreen.export.applied",
+    "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
+    "classes": "symscreen.pipeline_classes",
     "fit": "symscreen.pipeline_fit",
+    "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
+    "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
+    "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
+    "why": "symscreen.whereabouts",
     "xi": "symscreen.statistics.columns",
 }
 

@@ -7,9 +7,14 @@ from symscreen.ranking_response import RankingResponse
 from symscreen.response import KINDS, Response
 from symscreen.stages_response import StagesResponse
 
-__all__ = ["AnyResponse", "numeric"]
+__all__ = ["AnyResponse", "labels_of", "numeric"]
 
 AnyResponse = Response | RankingResponse | StagesResponse
+
+
+def labels_of(response: AnyResponse) -> int:
+    """Count what each row of a response orders: the labels of a ranking, else the two sides of a number."""
+    return len(response.labels) if isinstance(response, RankingResponse) else 2
 
 
 def numeric(response: AnyResponse, who: str) -> Response:

@@ -10,8 +10,11 @@ from typing import Any
 
 import click
 
+from symscreen.cli_classes import classes
+from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
+    error_options,
     fit_options,
     plan_options,
     ranking_option,
@@ -20,9 +23,12 @@ from symscreen.cli_options import (
     search_options,
     space_options,
     stages_options,
+    trust_options,
     unit_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_power import power
+from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
 __all__ = ["main"]
@@ -122,6 +128,8 @@ def command() -> None:
     help="How many classes to show; all shows every feature, unmerged.",
 )
 @search_options
+@error_options
+@trust_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -130,12 +138,13 @@ def command() -> None:
     metavar="FILE",
     help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
 )
+@bundle_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option(
     "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
 )
-def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip
+def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip  # noqa: E501
     """Expand, score, rank and print.
 
     \b
@@ -143,21 +152,25 @@ def screen(data: str, out: str | None, *, force: bool, quiet: bool, **options: A
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
+    from symscreen.cli_export import check_bundle, write_bundle
     from symscreen.report.files import check_output, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
     if out is not None:
         check_output(out, force=force)
+    check_bundle(bundle, out, force=force)
     with progress_bar(quiet=quiet) as progress:
         result = pipeline.screen(data, progress=progress, **options)
     notify(result.notices, quiet=quiet)
+    write_bundle(result, bundle, force=force, quiet=quiet)
     if out == "-":
         click.echo(ranking_as_csv(result), nl=False)
         return
@@ -249,8 +262,12 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(classes)
+command.add_command(export)
 command.add_command(evaluate)
+command.add_command(power)
 command.add_command(reproduce)
+command.add_command(why)
 
 
 @command.command()

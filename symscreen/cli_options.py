@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "cut_options",
+    "error_options",
     "fit_options",
     "plan_options",
     "ranking_option",
     "read_counts",
     "read_ratios",
     "read_top",
+    "refuse_response",
     "screener_options",
     "search_options",
     "space_options",
     "stages_options",
+    "trust_options",
     "unit_options",
 ]
 
@@ -42,6 +46,9 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
             where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
             raise OptionError(f"{where}; write a,b or `a,b`,c")
         quoted, bare = match.groups()
+        if quoted is None and not bare.strip():
+            where = f"--{parameter.name} is {text!r}, which names nothing between two commas"
+            raise OptionError(f"{where}; write a,b, and a column without a name as ``")
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
         place = match.end()
     return tuple(names)
@@ -189,6 +196,11 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
 # fmt: on
 
 
+def cut_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that cut between layers."""
+    return _with(_CUTS, function)
+
+
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say who scores, cuts and how often."""
     return _with(_SCREENERS, function)
@@ -204,6 +216,43 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
                  help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
 )
 # fmt: on
+
+
+# fmt: off
+_ERROR: tuple[Callable[..., Any], ...] = (
+    click.option("--p-values", is_flag=True,
+                 help="p- and q-values, over all features of the space; some seconds."),
+    click.option("--fdr", metavar="Q", type=float,
+                 help="Show what passes this false discovery rate, such as 0.05, at most --top K."),
+    click.option("--fdr-method", type=click.Choice(["bh", "by"]), default="bh", show_default=True,
+                 help="q-values by Benjamini-Hochberg, or by Benjamini-Yekutieli for any dependence."),
+    click.option("--permutations", metavar="B", type=int,
+                 help="Compare with the best of the space under B permutations of the response."),
+)
+# fmt: on
+
+
+def error_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far to trust what it finds."""
+    return _with(_ERROR, function)
+
+
+# fmt: off
+_TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--distinct", metavar="R", type=float,
+                 help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
+    click.option("--members", metavar="K", type=int,
+                 help="Store K members of each class with the result, for symscreen classes."),
+    click.option("--stability", metavar="B", type=int,
+                 help="Screen B pairs of half-samples: how often each feature is among the best there."),
+    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+)
+# fmt: on
+
+
+def trust_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
+    return _with(_TRUST, function)
 
 
 # fmt: off

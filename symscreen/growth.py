@@ -11,7 +11,7 @@ from symscreen.result import cut_of, uncut
 from symscreen.table import with_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symscreen.expansion import Cut, PoolKind, Space
     from symscreen.expansion.duplicates import Spread
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from symscreen.result import Request
     from symscreen.table import Table
     from symscreen.units import Units
+
+    Watch = Callable[[Space, Cut], None]
 
 __all__ = ["Growth", "grown", "holds_no_pool", "with_best_inputs"]
 
@@ -53,6 +55,8 @@ class Growth:
     searched : bool
         Whether few features will be computed over all rows, so that a pool that is large beside the memory
         allowed need not hold its values.
+    watch : callable, optional
+        Called with each space that is cut and with what stays of it.
     units : Units or None
         As in `expand`.
     """
@@ -66,6 +70,7 @@ class Growth:
     spread: Spread = map
     beside: int = 0
     searched: bool = False
+    watch: Watch | None = None
     units: Units | None = None
 
 
@@ -101,6 +106,8 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         keep = None if growth.keeps is None else growth.keeps[kind]
         chosen = cut_of(space, table.response, request, keep)
         told.append(chosen.record)
+        if growth.watch is not None:
+            growth.watch(space, chosen.cut)
         return chosen.cut
 
     space = expand(

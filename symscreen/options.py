@@ -244,18 +244,20 @@ def read_cutters(
     return cutters
 
 
-def check_capacity(screeners: Sequence[AnyScreener], prescreen: int, rows: int) -> None:
+def check_capacity(screeners: Sequence[AnyScreener], prescreen: int, rows: int, labels: int = 2) -> None:
     """Refuse to show a joint screener more features than it can take.
 
     Raises
     ------
     OptionError
-        If `prescreen` is more than one of them takes over so many rows.
+        If `prescreen` is more than one of them takes of so many rows, and so many labels in a ranking.
     """
+    ranking = f" that rank {labels} labels" if labels > 2 else ""
     for one in screeners:
-        if isinstance(one, JointScreener) and prescreen > (most := one.most_features(rows)):
+        if isinstance(one, JointScreener) and prescreen > (most := one.most_features(rows, labels)):
             raise OptionError(
-                f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {rows:,} rows"
+                f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {rows:,} "
+                f"rows{ranking}"
             )
 
 

@@ -154,7 +154,7 @@ def test_with_a_file_the_terminal_shows_no_more_than_twenty(run, data, tmp_path)
 
 
 def _at_a_terminal(arguments):
-    """Run with standard error at a terminal that is read meanwhile: its buffer holds a few thousand letters."""
+    """Run with standard error at a terminal that is read meanwhile: its buffer is small."""
     leader, follower = pty.openpty()
     running = subprocess.Popen(
         arguments, stdout=subprocess.DEVNULL, stderr=follower, env={**os.environ, "TERM": "xterm"}

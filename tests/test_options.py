@@ -182,6 +182,17 @@ def test_more_than_a_joint_screener_can_take_is_refused():
     options.check_capacity([SCREENERS["t0"]], 10**9, 10)
 
 
+def test_trees_of_many_labels_take_fewer_features():
+    crit, rows = SCREENERS["crit"], 200_000
+    most = [crit.most_features(rows, labels) for labels in (2, 5, 9, 10, 40)]
+    assert most[0] == most[2] == crit.most_features(rows) > most[3] > most[4]
+    options.check_capacity([crit], most[0], rows, 5)
+    with pytest.raises(
+        OptionError, match=r"crit takes at most \d+ features of 200,000 rows that rank 40 labels"
+    ):
+        options.check_capacity([crit], most[0], rows, 40)
+
+
 def test_a_grammar_is_altered_as_the_options_say():
     plain, layers = options.read_grammar("ablation", None, None, None, None)
     assert [operator.name for operator in plain.unary + plain.binary] == ["id", "cube", "add", "mul"]

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import symscreen
 from symscreen.cli import command
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
 from symscreen.evaluation import evaluate
 from symscreen.expression import evaluate as values_of
 from symscreen.label_ranking import pair_signs
@@ -233,3 +233,34 @@ def test_fit_says_that_it_takes_no_ranking(tmp_path):
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--ranking", "pref"])
     assert isinstance(done.exception, OptionError)
     assert "fit needs a numeric response" in str(done.exception)
+
+
+def test_unusual_labels_are_quoted_and_controls_escaped_once(tmp_path, rng):
+    x, w = rng.normal(size=(2, 20))
+    order = np.where(x > 0, "`a,b`>te\u202ea", "te\u202ea>`a,b`")
+    pd.DataFrame({"x": x, "w": w, "pref": order, "arrow": "a -> \u202eb"}).to_csv(tmp_path / "t.csv")
+    table = str(tmp_path / "t.csv")
+    out = _run("screen", table, "--ranking", "pref", "--inputs", "x,w", "--layers", "u")
+    assert r"rankings of 2 labels (`a,b`, te\u202ea);" in " ".join(out.split())
+    with pytest.raises(TableError) as refused:
+        symscreen.screen(table, ranking="arrow")
+    assert r"row 1 of 'arrow', 'a -> \u202eb', holds an arrow: '>' alone means" in str(refused.value)
+
+
+@pytest.mark.parametrize("names", [",", "a,,b", " ,a"])
+def test_names_between_two_commas_are_asked_for(names):
+    done = CliRunner().invoke(command, ["screen", "t.csv", "--ranking", names])
+    assert f"--ranking is {names!r}, which names nothing between two commas" in str(done.exception)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_forests_do_not_depend_on_names_where_inputs_are_equal(rng, missing):
+    x, ranks = _planted(rng, 60, missing)
+    frame = _framed(x[["x1", "x3"]].round(0), ranks)  # nine different rows at most
+    options = {"screener": "t0,forest[trees=10,rounds=5]", "prescreen": 10}
+    expected = _bytes(frame, ranking=LABELS, **options)
+    for names in ("srqp", "qpsr"):
+        renamed = frame.rename(columns=dict(zip(LABELS, names, strict=True)))
+        assert _bytes(renamed, ranking=list(names), **options) == expected
+    scores = frame.assign(**{label: -frame[label] for label in LABELS})
+    assert _bytes(scores.sample(frac=1, random_state=1), ranking=LABELS, **options) == expected

@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
+from symscreen.again import prepared_again
 from symscreen.cli import command
 from symscreen.errors import InputError
+from symscreen.pipeline import screened_as
 from symscreen.units import Units, column_unit, unit_of
 
 pytest.importorskip("pint", reason="units need pint")
@@ -146,3 +148,54 @@ def test_fit_knows_no_units_and_says_so(moving, tmp_path):
 def test_an_own_formula_without_a_unit_is_refused(moving):
     with pytest.raises(InputError, match=r"has no unit: sin\(.*sin takes a pure number, and `mass"):
         symscreen.screen(moving, units="strict", also="sin(`mass (g)`)", **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "answer", "told"),
+    [
+        (
+            "`mass (g)` + share",
+            {},
+            "no unit",
+            "has no unit: `mass (g)` + share: add takes like with like, and",
+        ),
+        ("sin(`mass (g)`)*share", {}, "no unit", "sin takes a pure number, and `mass (g)` is in kg."),
+        ("`mass (g)`/share", {"target_units": "J"}, "other units", "is in kg, and kg*m**2/s**2 is asked for"),
+        ("`mass (g)`/share", {}, "ranked", "is there: rank"),
+        ("(share + `mass (g)`) - `mass (g)`", {}, "ranked", "is there as share: rank"),
+    ],
+)
+def test_why_names_what_units_have_against_a_formula(moving, formula, options, answer, told):
+    found = symscreen.why(moving, formula, units="strict", **options, **OPTIONS)
+    assert found.answer == answer
+    assert told in found.text.splitlines()[0]
+
+
+def test_a_bundle_holds_for_the_units_of_the_data(moving, tmp_path):
+    data, bundle = tmp_path / "moving.csv", tmp_path / "b.json"
+    moving.to_csv(data, index=False)
+    options = [
+        "--layers",
+        "ub",
+        "--unary",
+        "square",
+        "--binary",
+        "add,mul",
+        "--units",
+        "strict",
+        "--top",
+        "5",
+    ]
+    assert _run("screen", data, *options, "--bundle", bundle).exception is None
+    result = symscreen.screen(data, units="strict", layers="ub", unary="square", binary="add,mul", top=5)
+    applied = symscreen.apply_bundle(bundle, moving)
+    assert (applied.to_numpy() == result.transform(moving).to_numpy()).all()
+
+
+def test_a_screen_is_made_again_with_its_units(moving):
+    file = {"mass (g)": "kg", "share": "m"}  # other than the headers say
+    result = symscreen.screen(moving, units=file, target_units="kg*m", **OPTIONS)
+    assert result.record["options"]["units"]["share"] == "m"
+    again = prepared_again(json.loads(json.dumps(result.record)), moving)
+    assert again.job.units.record == result.record["units"]
+    pd.testing.assert_frame_equal(screened_as(again).table, result.table)

@@ -1,18 +1,41 @@
-"""Fitted formulas and how they leave symscreen: text, sympy, LaTeX, bundles to apply to new data."""
+"""Fitted formulas and how they leave symscreen: text, other languages, bundles to apply to new data."""
 
 from symscreen.export.applied import apply_bundle
-from symscreen.export.bundle import bundle_as_json, load_bundle, save_bundle
+from symscreen.export.bundle import bundle_as_json, load_bundle, read_bundle, save_bundle
+from symscreen.export.c_source import to_c
+from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
+from symscreen.export.handoff import HandOff, for_gplearn, for_pysr, kept_as_columns
 from symscreen.export.latex import to_latex
+from symscreen.export.matlab import to_matlab
+from symscreen.export.numpy_source import to_numpy
+from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
+from symscreen.export.targets import TARGETS, Target, exported, operators_of_record
 from symscreen.export.written import check_free, write_whole
 
 __all__ = [
+    "TARGETS",
     "Formula",
+    "HandOff",
+    "Target",
     "apply_bundle",
     "bundle_as_json",
     "check_free",
+    "exported",
+    "for_gplearn",
+    "for_pysr",
+    "kept_as_columns",
     "load_bundle",
+    "operators_of_record",
+    "read_bundle",
     "save_bundle",
+    "to_c",
+    "to_duckdb",
+    "to_excel",
     "to_latex",
+    "to_matlab",
+    "to_numpy",
+    "to_sql",
+    "to_sqlite",
     "write_whole",
 ]

@@ -12,7 +12,8 @@ from symscreen.errors import FormulaError, GrammarError, OutputError, printable
 from symscreen.export.definitions import costs_of, definitions_of
 from symscreen.export.formula import Formula
 from symscreen.export.parts import check_numbers, inputs_of
-from symscreen.export.stored import FORMAT, MOST_BYTES, bundle_from
+from symscreen.export.stored import FORMAT, MOST_BYTES, Bundle, digest_of, whole_bundle_from
+from symscreen.export.trees import domains_of, tree_of
 from symscreen.export.written import check_free, write_whole
 from symscreen.expression import key, to_text
 from symscreen.grammar import OPERATORS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
-__all__ = ["bundle_as_json", "load_bundle", "save_bundle"]
+__all__ = ["bundle_as_json", "load_bundle", "read_bundle", "save_bundle"]
 
 
 def save_bundle(
@@ -88,8 +89,9 @@ def bundle_as_json(
     Returns
     -------
     str
-        JSON with the format's and symscreen's versions, the kind, the formulas in the one notation, the
-        inputs that they need, and the definitions and costs of operators that do not ship so.
+        JSON with the format's and symscreen's versions, the kind, the formulas in the one notation and as
+        trees, the inputs that they need, the domains of what stands in them, the definitions and costs of
+        operators that do not ship so, and a digest of all that.
 
     Raises
     ------
@@ -104,12 +106,16 @@ def bundle_as_json(
             "symscreen": metadata.version("symscreen"),
             **_formulas(thing),
             "inputs": list(inputs_of(expressions)),
+            "domains": domains_of(expressions, operators),
             "define": definitions_of(expressions, operators),
             "costs": dict(sorted(costs_of(expressions).items())),
+        }
+        content |= {
+            "digest": digest_of(content),
             **({} if record is None else {"record": dict(record)}),
         }
         text = _json(content)
-        back = bundle_from(text, "the bundle")
+        back = whole_bundle_from(text, "the bundle").thing
     except (FormulaError, GrammarError) as error:
         raise OutputError(f"this cannot be saved: {error}") from None
     returned = back.terms if isinstance(back, Formula) else back
@@ -145,6 +151,27 @@ def load_bundle(path: str | os.PathLike[str]) -> Formula | tuple[Expression, ...
     ...
     symscreen.errors.FormulaError: absent.json: there is no such file; check its name and its folder
     """
+    return read_bundle(path).thing
+
+
+def read_bundle(path: str | os.PathLike[str]) -> Bundle:
+    """Read what `save_bundle` wrote, with the operators that its formulas call and its record.
+
+    Parameters and errors are those of `load_bundle`.
+
+    Returns
+    -------
+    Bundle
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from symscreen.expression import parse
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_bundle([parse("x**2")], Path(folder) / "f.json", record={"seed": 3})
+    ...     read_bundle(Path(folder) / "f.json").record
+    {'seed': 3}
+    """
     where = "standard input" if str(path) == "-" else printable(str(path))
     try:
         data = _bytes(path)
@@ -160,7 +187,7 @@ def load_bundle(path: str | os.PathLike[str]) -> Formula | tuple[Expression, ...
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FormulaError(f"{where}: not UTF-8 text; a bundle is the JSON file that was saved") from None
-    return bundle_from(text, where)
+    return whole_bundle_from(text, where)
 
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
@@ -172,27 +199,45 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 
 def _formulas(thing: Formula | Sequence[Expression]) -> dict[str, Any]:
     if not isinstance(thing, Formula):
-        return {"kind": "features", "features": [to_text(feature) for feature in thing]}
+        return {"kind": "features", "features": [_formula(feature) for feature in thing]}
     return {
         "kind": "model",
         "target": thing.target,
         "intercept": thing.intercept,
         "terms": [
-            {"coefficient": coefficient, "expression": to_text(term)}
+            {"coefficient": coefficient, **_formula(term)}
             for coefficient, term in zip(thing.coefficients, thing.terms, strict=True)
         ],
     }
 
 
-def _json(content: Mapping[str, Any]) -> str:
-    def dumped(*, escaped: bool) -> str:
-        return json.dumps(content, ensure_ascii=escaped, indent=2, allow_nan=False) + "\n"
+def _formula(expression: Expression) -> dict[str, Any]:
+    return {"expression": to_text(expression), "tree": tree_of(expression)}
 
+
+def _json(content: Mapping[str, Any]) -> str:
     try:
-        text = dumped(escaped=False)
+        text = _laid_out(content, escaped=False)
         # a name may hold half of a surrogate pair, which UTF-8 cannot write
-        return text if text.encode(errors="ignore").decode() == text else dumped(escaped=True)
+        whole = text.encode(errors="ignore").decode() == text
+        return text if whole else _laid_out(content, escaped=True)
     except (TypeError, ValueError, RecursionError) as error:
         raise OutputError(
             f"this cannot be saved: its record holds more than plain values ({error})"
         ) from None
+
+
+def _laid_out(content: Mapping[str, Any], *, escaped: bool) -> str:
+    """Write a line for each formula, that files of many stay small and can be compared line by line."""
+
+    def dumped(value: Any, indent: int | None = None) -> str:
+        return json.dumps(value, ensure_ascii=escaped, indent=indent, allow_nan=False)
+
+    lines = []
+    for key_, value in content.items():
+        if key_ in {"features", "terms"} and value:
+            rows = ",\n".join(f"    {dumped(one)}" for one in value)
+            lines.append(f"  {dumped(key_)}: [\n{rows}\n  ]")
+        else:
+            lines.append(f"  {dumped(key_)}: {dumped(value, 2).replace(chr(10), chr(10) + '  ')}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

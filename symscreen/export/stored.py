@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import reprlib
@@ -13,23 +14,68 @@ from symscreen.errors import FormulaError, InputError, nearest, printable
 from symscreen.export.definitions import operators_from
 from symscreen.export.formula import Formula
 from symscreen.export.parts import inputs_of
+from symscreen.export.trees import domains_of, tree_of
 from symscreen.expression import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
-__all__ = ["FORMAT", "MOST_BYTES", "bundle_from"]
+__all__ = ["FORMAT", "MOST_BYTES", "Bundle", "bundle_from", "digest_of", "whole_bundle_from"]
 
-FORMAT = 1
+FORMAT = 2  # 1 had neither trees nor domains nor a digest; it is still read
 MOST_BYTES = 50_000_000
 _MOST_DEFINED = 400
 _MOST_COST = 1000
 
 _COMMON = ("format", "symscreen", "kind", "inputs", "define", "costs", "record")
 _KEYS = {"model": (*_COMMON, "target", "intercept", "terms"), "features": (*_COMMON, "features")}
+_SINCE_2 = ("domains", "digest")
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """All that a bundle holds.
+
+    Parameters
+    ----------
+    thing : Formula or tuple of Expression
+        The model, or the features.
+    operators : dict of str to Operator
+        Those that its formulas and definitions may call.
+    record : dict
+        How it was made, as far as that was told.
+    """
+
+    thing: Formula | tuple[Expression, ...]
+    operators: dict[str, Operator]
+    record: dict[str, Any]
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return the digest of what a bundle's formulas are: all but the versions and the record.
+
+    Parameters
+    ----------
+    content : mapping
+        What stands in the file.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal, of JSON with sorted keys and no spaces.
+
+    Examples
+    --------
+    >>> digest_of({"kind": "features"}) == digest_of({"kind": "features", "record": {}, "format": 2})
+    True
+    """
+    left_out = {"format", "symscreen", "digest", "record"}
+    told = {key: value for key, value in content.items() if key not in left_out}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"))  # ASCII, whatever the names
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def bundle_from(text: str, where: str) -> Formula | tuple[Expression, ...]:
@@ -58,34 +104,91 @@ def bundle_from(text: str, where: str) -> Formula | tuple[Expression, ...]:
     ...
     symscreen.errors.FormulaError: m.json, kind: missing; the file was cut or changed after it was saved
     """
+    return whole_bundle_from(text, where).thing
+
+
+def whole_bundle_from(text: str, where: str) -> Bundle:
+    """Build all that a bundle's text holds; parameters and errors are those of `bundle_from`.
+
+    Examples
+    --------
+    >>> whole_bundle_from("[]", "m.json")
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.FormulaError: m.json: JSON, but not a bundle; give a file that symscreen saved to be
+    applied
+    """
     part = _Part(where, "", _parsed(text, where))
     _check_format(part)
+    trees = part.content["format"] > 1
     kind = part.text("kind")
     if kind not in _KEYS:
         raise part.wrong("kind", f"{kind!r} is unknown{nearest(kind, _KEYS)}")
-    part.only(_KEYS[kind])
-    if "record" in part.content:
-        part.part("record")
+    part.only((*_KEYS[kind], *(_SINCE_2 if trees else ())))
+    record = part.part("record").content if "record" in part.content else {}
     operators = _operators(part)
-    if kind == "features":
+    thing = _features(part, operators, trees) if kind == "features" else _model(part, operators, trees)
+    if trees:
+        _check_rest(part, thing.terms if isinstance(thing, Formula) else thing, operators)
+    return Bundle(thing, operators, record)
+
+
+def _features(part: _Part, operators: dict[str, Operator], trees: bool) -> tuple[Expression, ...]:  # noqa: FBT001
+    if trees:
+        listed = part.parts("features")
+        features = tuple(_formula(one, (), operators) for one in listed)
+    else:
         features = tuple(
             _expression(part, f"features[{place}]", feature, operators)
             for place, feature in enumerate(part.texts("features"))
         )
-        if not features:
-            raise part.wrong("features", "there are none")
-        _check_inputs(part, features)
-        return features
+    if not features:
+        raise part.wrong("features", "there are none")
+    _check_inputs(part, features)
+    return features
+
+
+def _model(part: _Part, operators: dict[str, Operator], trees: bool) -> Formula:  # noqa: FBT001
     terms = part.parts("terms")
-    for term in terms:
-        term.only(("coefficient", "expression"))
-    expressions = tuple(_expression(term, "expression", term.text("expression"), operators) for term in terms)
+    if trees:
+        expressions = tuple(_formula(term, ("coefficient",), operators) for term in terms)
+    else:
+        for term in terms:
+            term.only(("coefficient", "expression"))
+        expressions = tuple(
+            _expression(term, "expression", term.text("expression"), operators) for term in terms
+        )
     _check_inputs(part, expressions)
     coefficients = tuple(term.number("coefficient") for term in terms)
     try:
         return Formula(part.text("target"), part.number("intercept"), coefficients, expressions)
     except FormulaError as error:
         raise part.wrong("terms", str(error)) from None
+
+
+def _formula(part: _Part, beside: tuple[str, ...], operators: dict[str, Operator]) -> Expression:
+    """Read a formula's text; its tree, which is for other programs, must be the same formula."""
+    part.only((*beside, "expression", "tree"))
+    expression = _expression(part, "expression", part.text("expression"), operators)
+    if _same_json(part.value("tree"), tree_of(expression)):
+        return expression
+    raise part.wrong("tree", "not the tree of the expression beside it: one of the two was changed")
+
+
+def _same_json(one: object, other: object) -> bool:
+    # for Python 1, 1.0 and True are equal
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _check_rest(part: _Part, expressions: Sequence[Expression], operators: dict[str, Operator]) -> None:
+    try:
+        domains = domains_of(expressions, operators)
+    except InputError as error:
+        raise part.wrong("domains", printable(str(error))) from None
+    if not _same_json(part.value("domains"), domains):
+        raise part.unexpected("domains", part.content["domains"], "those of its formulas")
+    if part.text("digest") != digest_of(part.content):
+        raise part.wrong("digest", "the formulas are not those that were saved; save them again")
 
 
 def _parsed(text: str, where: str) -> dict[str, Any]:
@@ -116,8 +219,8 @@ def _check_format(part: _Part) -> None:
     if _whole(found) and found > FORMAT:
         own = metadata.version("symscreen")
         raise part.wrong("format", f"format {reprlib.repr(found)} came after symscreen {own}; update it")
-    if not _whole(found) or found != FORMAT:
-        raise part.unexpected("format", found, str(FORMAT))
+    if not _whole(found) or not 1 <= found <= FORMAT:
+        raise part.unexpected("format", found, f"1 or {FORMAT}")
     part.text("symscreen")
 
 
@@ -145,7 +248,7 @@ def _expression(part: _Part, key: str, text: str, operators: dict[str, Operator]
         raise part.wrong(key, printable(str(error))) from None
 
 
-def _check_inputs(part: _Part, expressions: Iterable[Expression]) -> None:
+def _check_inputs(part: _Part, expressions: Sequence[Expression]) -> None:
     """Refuse a list that is not what the formulas need: one of the two was changed by hand."""
     if tuple(part.texts("inputs")) != inputs_of(expressions):
         needed = reprlib.repr(list(inputs_of(expressions)))

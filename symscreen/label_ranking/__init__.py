@@ -5,6 +5,7 @@ a label that is missing (its position is unknown), equal values are ties. Inside
 are always mid-ranks among the m labels the row shows: they sum to m(m + 1)/2.
 """
 
+from symscreen.label_ranking.notation import quote_label, text_of
 from symscreen.label_ranking.pairs import pair_places, pair_signs, pairs_shown
 from symscreen.label_ranking.ranks import as_rankings, numbers_of, orders_of
 from symscreen.label_ranking.reading import (
@@ -12,7 +13,6 @@ from symscreen.label_ranking.reading import (
     rankings_of_columns,
     rankings_of_orders,
     read_rankings,
-    text_of,
 )
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "pair_places",
     "pair_signs",
     "pairs_shown",
+    "quote_label",
     "rankings_of_columns",
     "rankings_of_orders",
     "read_rankings",

@@ -118,7 +118,7 @@ def numbers_of(values: Any) -> Ranks:
     >>> numbers_of([1, None]).tolist()
     [1.0, nan]
     """
-    if np.iscomplexobj(values):
+    if _complex(values):
         raise TableError("rankings hold complex numbers, which have no order: give ranks")
     try:
         if hasattr(values, "to_numpy"):  # pandas marks what is missing by an object of its own
@@ -131,10 +131,24 @@ def numbers_of(values: Any) -> Ranks:
         ) from None
 
 
+def _complex(values: Any) -> bool:
+    try:
+        return bool(np.iscomplexobj(values))
+    except ValueError:  # ragged lists, which are no numbers
+        return False
+
+
 def _table(values: Any) -> Ranks:
-    if np.ndim(values) != 2 or 0 in np.shape(values):
+    try:
+        shape = np.shape(values)
+    except ValueError:
         raise TableError(
-            f"rankings have shape {np.shape(values)}: one row a ranking and one column a label are needed; "
+            "the rows of the rankings have different lengths: give every row one value for each label, NaN "
+            "where the label is missing; lists of labels in order are read by rankings_of_orders"
+        ) from None
+    if len(shape) != 2 or 0 in shape:
+        raise TableError(
+            f"rankings have shape {shape}: one row a ranking and one column a label are needed; "
             "texts such as 'a>b>c' are read by read_rankings"
         )
     return numbers_of(values)

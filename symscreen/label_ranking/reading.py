@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from math import isnan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import TableError, nearest, printable
-from symscreen.label_ranking.ranks import as_rankings, numbers_of, orders_of
+from symscreen.errors import TableError, nearest
+from symscreen.label_ranking.notation import first_repeated, groups_of, refuse_repeated, text_of
+from symscreen.label_ranking.ranks import as_rankings, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     Groups = list[list[str]]
 
-__all__ = ["Rankings", "rankings_of_columns", "rankings_of_orders", "read_rankings", "text_of"]
+__all__ = ["Rankings", "rankings_of_columns", "rankings_of_orders", "read_rankings"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +51,15 @@ class Rankings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ranks", as_rankings(self.ranks))
-        object.__setattr__(self, "labels", tuple(self.labels))
+        object.__setattr__(self, "labels", tuple(_names(self.labels)))
         if len(self.labels) != self.ranks.shape[1]:
             raise TableError(
                 f"{len(self.labels)} names were given for rankings of {self.ranks.shape[1]} labels: "
                 "give one for each column"
             )
-        repeated = _first_repeated(self.labels)
+        repeated = first_repeated(self.labels)
         if repeated is not None:
-            raise TableError(f"two labels are named {printable(repeated)!r}: rename one")
+            raise TableError(f"two labels are named {repeated!r}: rename one")
 
     def texts(self) -> list[str]:
         """Write every ranking as a text that `read_rankings` reads."""
@@ -69,8 +72,9 @@ def read_rankings(texts: Iterable[str], labels: Sequence[str] | None = None) -> 
     Parameters
     ----------
     texts : iterable of str
-        One a row, such as ``"a>b=c>d"``; blanks around names are dropped. A label that other rows show and
-        this one does not is missing: its position is unknown.
+        One a row, such as ``"a>b=c>d"``; blanks around names are dropped, and a name in backticks is read as
+        it stands, a backtick inside doubled. A label that other rows show and this one does not is missing:
+        its position is unknown.
     labels : sequence of str, optional
         The labels allowed, in the order of the columns wanted; else those met, sorted by name.
 
@@ -91,8 +95,10 @@ def read_rankings(texts: Iterable[str], labels: Sequence[str] | None = None) -> 
     (('a', 'b', 'c'), [[1.0, 2.5, 2.5], [2.0, nan, 1.0]])
     """
     if isinstance(texts, str):
-        raise TableError(f"rankings are one text, {printable(texts[:40])!r}: give a list of texts, one a row")
-    rows = [_groups_of(text, row) for row, text in enumerate(texts)]
+        raise TableError(f"rankings are one text, {texts[:40]!r}: give a list of texts, one a row")
+    if not hasattr(texts, "__iter__"):
+        raise TableError(f"rankings are {texts!r}: give a list of texts such as 'a>b>c', one a row")
+    rows = [groups_of(text, row) for row, text in enumerate(texts)]
     names = (
         _names(labels) if labels is not None else sorted({one for row in rows for two in row for one in two})
     )
@@ -106,7 +112,8 @@ def rankings_of_orders(orders: Iterable[Iterable[Any]], labels: Sequence[Any] | 
     ----------
     orders : iterable of iterables
         Each a list of labels (texts or numbers); labels in a list, tuple or set of their own are tied.
-        A list may be shorter than others: the labels it lacks are missing.
+        A list may be shorter than others: the labels it lacks are missing. What `orders_of` writes after the
+        last label, −1, is refused unless `labels` holds it, and so is NaN: cut such rows.
     labels : sequence, optional
         The labels allowed, in the order of the columns wanted; else those met, sorted.
 
@@ -118,7 +125,8 @@ def rankings_of_orders(orders: Iterable[Iterable[Any]], labels: Sequence[Any] | 
     Raises
     ------
     TableError
-        If a list is empty, repeats a label or holds an unknown one; with the number of its row, from 0.
+        If a list is empty, repeats a label, holds an unknown one or what is none; with the number of its row,
+        from 0.
 
     Examples
     --------
@@ -126,18 +134,17 @@ def rankings_of_orders(orders: Iterable[Iterable[Any]], labels: Sequence[Any] | 
     >>> read.texts()
     ['b>a>c', 'a=c>b']
     """
-    rows = [
-        [list(one) if isinstance(one, (list, tuple, set)) else [one] for one in order] for order in orders
-    ]
-    if labels is None:
+    if isinstance(orders, str) or not hasattr(orders, "__iter__"):
+        raise TableError(f"rankings are {orders!r}: give a list of lists of labels, one a row")
+    known = None if labels is None else _listed(labels)
+    rows = [_groups_in(order, row, known or []) for row, order in enumerate(orders)]
+    if known is None:
         met = {one for row in rows for tied in row for one in tied}
-        labels = sorted(met, key=lambda one: (isinstance(one, str), one))
+        known = sorted(met, key=lambda one: (isinstance(one, str), one))
     named = [[[str(one) for one in tied] for tied in row] for row in rows]
     for row, groups in enumerate(named):
-        if not any(groups):
-            raise TableError(f"row {row} of the rankings ranks no label: drop such rows")
-        _refuse_repeated(groups, row)
-    return _placed(named, _names(labels))
+        refuse_repeated(groups, row)
+    return _placed(named, _names(known))
 
 
 def rankings_of_columns(columns: Mapping[str, ArrayLike], *, scores: bool = False) -> Rankings:
@@ -165,63 +172,17 @@ def rankings_of_columns(columns: Mapping[str, ArrayLike], *, scores: bool = Fals
     >>> rankings_of_columns({"tea": [0.9, 0.2], "milk": [0.4, 0.2]}, scores=True).texts()
     ['tea>milk', 'tea=milk']
     """
+    if not hasattr(columns, "keys") or not len(columns):
+        raise TableError(
+            f"{type(columns).__name__} holds no named columns: give a dict or a data frame with one column a "
+            "label; a plain array is read by as_rankings"
+        )
     names = _names(list(columns))
     parts = [numbers_of(columns[name]) for name in columns]
     if len({part.shape for part in parts}) != 1:
         raise TableError("the columns of the rankings have different lengths: give one value a row in each")
     values = np.stack(parts, axis=-1)
     return Rankings(-values if scores else values, tuple(names))
-
-
-def text_of(ranks: ArrayLike, labels: Sequence[str]) -> str:
-    """Write one ranking as a text.
-
-    Parameters
-    ----------
-    ranks : array-like, shape (k,)
-        A ranking; labels that are missing are left out.
-    labels : sequence of str, length k
-        Names.
-
-    Returns
-    -------
-    str
-        With `>` between labels and `=` between tied ones, these in the order of their columns.
-
-    Examples
-    --------
-    >>> text_of([2.5, 1.0, np.nan, 2.5], "abcd")
-    'b>a=d'
-    """
-    row = as_rankings(np.asarray(ranks)[None, :])
-    order = [place for place in orders_of(row)[0].tolist() if place >= 0]
-    marks = ["=" if row[0, one] == row[0, two] else ">" for one, two in pairwise(order)]
-    return "".join(labels[place] + mark for place, mark in zip(order, [*marks, ""], strict=True))
-
-
-def _groups_of(text: Any, row: int) -> Groups:
-    if not isinstance(text, str) or not text.strip():
-        raise TableError(f"row {row} of the rankings is {text!r}: a text such as 'a>b>c' is needed")
-    groups = [[name.strip() for name in tied.split("=")] for tied in text.split(">")]
-    shown = printable(text.strip()[:60])
-    if not all(name for tied in groups for name in tied):
-        raise TableError(
-            f"row {row} of the rankings, {shown!r}, lacks a name beside '>' or '=': write 'a>b=c>d'"
-        )
-    if len(groups) == 1 and any(mark in text for mark in "<≻,;|"):
-        raise TableError(
-            f"row {row} of the rankings, {shown!r}, holds no '>': write the preferred label first, 'a>b=c>d'"
-        )
-    _refuse_repeated(groups, row)
-    return groups
-
-
-def _refuse_repeated(groups: Groups, row: int) -> None:
-    repeated = _first_repeated([name for tied in groups for name in tied])
-    if repeated is not None:
-        raise TableError(
-            f"row {row} of the rankings names {printable(repeated)!r} twice: a label has one position"
-        )
 
 
 def _placed(rows: list[Groups], names: list[str]) -> Rankings:
@@ -235,23 +196,43 @@ def _placed(rows: list[Groups], names: list[str]) -> Rankings:
             for name in tied:
                 if name not in column:
                     raise TableError(
-                        f"row {row} of the rankings names the label {printable(name)!r}, "
+                        f"row {row} of the rankings names the label {name!r}, "
                         f"which is none of those given{nearest(name, names)}"
                     )
                 ranks[row, column[name]] = place
     return Rankings(ranks, tuple(names))
 
 
+def _groups_in(order: Any, row: int, allowed: list[Any]) -> list[list[Any]]:
+    """Read one list of labels into groups of tied ones."""
+    ordered = hasattr(order, "__iter__") and not isinstance(order, (str, bytes, set, frozenset, Mapping))
+    if not ordered:
+        raise TableError(
+            f"row {row} of the rankings is {str(order)[:40]!r}, which is no list of labels in order: give "
+            "['b', 'a', 'c']; texts such as 'b>a>c' are read by read_rankings"
+        )
+    groups = [
+        list(one) if isinstance(one, (list, tuple, set, frozenset)) else [one]
+        for one in (order.tolist() if isinstance(order, np.ndarray) else order)
+    ]
+    if not groups or not all(groups):
+        raise TableError(f"row {row} of the rankings ranks no label, or ties none: drop such rows and ties")
+    for one in (one for tied in groups for one in tied):
+        number = isinstance(one, Real)
+        is_label = isinstance(one, str) or (number and not isnan(one) and (one != -1 or one in allowed))
+        if not is_label:
+            raise TableError(
+                f"row {row} of the rankings holds {one!r}, which is no label: end a list at its last label, "
+                "and leave out those that are missing; labels are texts or numbers"
+            )
+    return groups
+
+
 def _names(labels: Sequence[Any]) -> list[str]:
-    if isinstance(labels, str):
-        raise TableError(f"labels are one text, {labels!r}: give a list of names")
-    return [str(label) for label in labels]
+    return [str(label) for label in _listed(labels)]
 
 
-def _first_repeated(names: Sequence[str]) -> str | None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
+def _listed(labels: Any) -> list[Any]:
+    if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+        raise TableError(f"labels are {labels!r}: give a list of names, ['a', 'b']")
+    return list(labels)

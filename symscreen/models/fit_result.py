@@ -95,3 +95,21 @@ class FitResult:
 
         known = {**OPERATORS, **self.operators}
         save_bundle(self.formula, path, operators=known, record=self.record, force=force)
+
+    def export(self, target: str, *, names: Mapping[str, str] | None = None) -> str:
+        """Write the formula in another language.
+
+        Parameters
+        ----------
+        target : str
+            One of `symscreen.export.TARGETS`: ``"numpy"``, ``"sql"``, ``"c"``, …
+        names : mapping of str to str, optional
+            What columns are called there, or their cells.
+
+        Returns
+        -------
+        str
+        """
+        from symscreen.export import exported
+
+        return exported(self, target, names=names)

@@ -13,7 +13,10 @@ import numpy as np
 
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import pair_places, pair_signs
-from symscreen.ranking.label_ranker import LabelRanker, ranks_of_positions
+from symscreen.ranking.growing import is_real, is_whole
+from symscreen.ranking.learned import learned_from
+from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.sorting import ranks_of_positions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,7 +31,7 @@ __all__ = ["BradleyTerryRanker", "expected_positions", "fit_scores", "refuse_uno
 _FREE = 1e-6  # how little intercepts are held back: enough to make the optimum unique
 
 
-class BradleyTerryRanker(LabelRanker):
+class BradleyTerryRanker(Ranker):
     """Fit one linear score for each label by logistic regression on all ordered pairs.
 
     Parameters
@@ -81,11 +84,13 @@ class BradleyTerryRanker(LabelRanker):
         TableError
             If the rankings are none, or some label is ordered against no other in any row.
         OptionError
-            If alpha is negative.
+            If alpha, the number of steps or a weight makes no sense.
         """
-        if not self.alpha >= 0.0:
-            raise OptionError(f"alpha is {self.alpha!r}: give a number of at least 0")
-        learned = self._learned(X, y, sample_weight).weighty()
+        if not is_real(self.alpha) or not 0.0 <= self.alpha < np.inf:
+            raise OptionError(f"alpha is {self.alpha!r}: give a finite number of at least 0")
+        if not is_whole(self.max_iter) or self.max_iter < 1:
+            raise OptionError(f"max_iter is {self.max_iter!r}: give a whole number of at least 1")
+        learned = learned_from(self, X, y, sample_weight)
         refuse_unordered(learned.ranks)
         centre = np.average(learned.rows, axis=0, weights=learned.weights)
         spread = np.sqrt(np.average((learned.rows - centre) ** 2, axis=0, weights=learned.weights))

@@ -13,9 +13,11 @@ from symscreen.ranking.pairwise import expected_distance, lower_bound, transitiv
 from symscreen.ranking.probabilities import (
     PairwiseProbabilities,
     matrix_of,
+    one_matrix,
     pairwise_probabilities,
     preferences,
 )
+from symscreen.ranking.sorting import ranks_of_positions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,7 +30,6 @@ __all__ = ["Median", "borda", "borda_of_pairs", "copeland", "median_ranking"]
 
 _METHODS = ("auto", "copeland", "kemeny", "borda")
 _CERTAIN = 1e-9  # a loss this close to its bound attains it
-_DIGITS = 12  # of what labels are sorted by
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ def copeland(p: Pairwise) -> Ranks:
     >>> copeland(np.array([[0.5, 0.2, 0.6], [0.8, 0.5, 0.9], [0.4, 0.1, 0.5]])).tolist()
     [2.0, 1.0, 3.0]
     """
-    return _ranked(-preferences(p).sum(axis=-1, dtype=np.float64))
+    return ranks_of_positions(-preferences(p).sum(axis=-1, dtype=np.float64))
 
 
 def borda(ranks: ArrayLike, weights: ArrayLike | None = None) -> Ranks:
@@ -128,7 +129,7 @@ def borda_of_pairs(p: Pairwise) -> Ranks:
     >>> borda_of_pairs(np.array([[0.5, 0.2, 0.6], [0.8, 0.5, 0.9], [0.4, 0.1, 0.5]])).tolist()
     [2.0, 1.0, 3.0]
     """
-    return _ranked(-np.nansum(matrix_of(p) - 0.5, axis=-1))
+    return ranks_of_positions(-np.nansum(matrix_of(p) - 0.5, axis=-1))
 
 
 def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
@@ -146,10 +147,13 @@ def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
     Returns
     -------
     Median
-        Where several rankings are as good, labels of smaller index come first.
+        Of rankings that are as good Copeland and Borda put labels of the same count in the order of their
+        indices; which of several Kemeny medians is taken, `kemeny_median` tells.
 
     Raises
     ------
+    TableError
+        If p is no square matrix of probabilities, or a stack of them.
     OptionError
         If the method is unknown, or is "kemeny" and the integer program passes its bound on work.
 
@@ -161,7 +165,7 @@ def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
     ([1.0, 2.0, 3.0], 'copeland', 0.333333, True)
     """
     if method not in _METHODS:
-        raise OptionError(f"the consensus method is {method!r}{nearest(method, _METHODS)}")
+        raise OptionError(f"the consensus method is {method!r}{nearest(str(method), _METHODS)}")
     pairs = p if isinstance(p, PairwiseProbabilities) else _checked(p)
     if method == "copeland" or (method == "auto" and transitive(pairs)):
         return _judged(pairs, copeland(pairs), "copeland")
@@ -178,20 +182,10 @@ def median_ranking(p: Pairwise, *, method: str = "auto") -> Median:
 
 def _checked(p: NDArray[np.float64]) -> PairwiseProbabilities:
     """Check a plain array once, not in every function it passes through."""
-    matrix = matrix_of(p)
+    matrix = one_matrix(p)
     return PairwiseProbabilities(matrix, (~np.isnan(matrix)).astype(np.float64))
 
 
 def _judged(pairs: PairwiseProbabilities, ranking: Ranks, method: str, *, exact: bool = False) -> Median:
     loss, bound = expected_distance(pairs, ranking), lower_bound(pairs)
     return Median(ranking, method, loss, exact or loss <= bound + _CERTAIN, bound)
-
-
-def _ranked(penalties: Ranks) -> Ranks:
-    """Give ranks 1 to k by ascending penalty, shape (..., k); rounded, so that rounding breaks no tie."""
-    order = np.argsort(np.round(penalties, _DIGITS), axis=-1, kind="stable")
-    ranks = np.empty(penalties.shape)
-    np.put_along_axis(
-        ranks, order, np.broadcast_to(np.arange(1.0, order.shape[-1] + 1.0), order.shape), axis=-1
-    )
-    return ranks

@@ -256,7 +256,7 @@ class _Pairs(NamedTuple):
 
 
 def _matched(a: ArrayLike, b: ArrayLike) -> tuple[Ranks, Ranks]:
-    one, two = (as_rankings(np.atleast_2d(ranks)) for ranks in (a, b))
+    one, two = (as_rankings(_rows(ranks)) for ranks in (a, b))
     if one.shape[1] != two.shape[1] or (len(one) != len(two) and 1 not in {len(one), len(two)}):
         raise TableError(
             f"rankings of shapes {one.shape} and {two.shape} cannot be compared: give as many rows of as "
@@ -298,3 +298,11 @@ def _quotient(above: Ranks, below: Ranks) -> Ranks:
     quotients = np.full(above.shape, np.nan)
     np.divide(above, below, out=quotients, where=below > 0)
     return quotients
+
+
+def _rows(ranks: ArrayLike) -> ArrayLike:
+    """Make one ranking a table of one row; what is neither is refused where it is read."""
+    try:
+        return np.atleast_2d(ranks)
+    except ValueError:  # ragged
+        return ranks

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from symscreen.errors import OptionError
 from symscreen.label_ranking import pair_signs
@@ -16,6 +14,7 @@ from symscreen.ranking.growing import features_tried, limits_of, rows_of
 from symscreen.ranking.leaves import rankings_at
 from symscreen.ranking.medians import medians_of
 from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.seeds import fresh_seeds
 from symscreen.ranking.training import part_of, training_of
 from symscreen.statistics.crit import grow, importances, leaves_of
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 __all__ = ["ConsensusRankingForest", "Grown"]
-
-_SEEDS = 2**31 - 1
 
 
 class Grown(NamedTuple):
@@ -88,6 +85,8 @@ class ConsensusRankingForest(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
+    largest: ClassVar[float] = np.inf  # inputs are compared, and nothing else
+
     def __init__(
         self,
         *,
@@ -142,7 +141,7 @@ class ConsensusRankingForest(Ranker):
         drawn = n if self.max_samples is None else rows_of("max_samples", self.max_samples, n)
         limits = limits_of(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
         limits["max_features"] = features_tried(self.max_features, d)
-        seeds = check_random_state(self.random_state).randint(_SEEDS, size=self.n_estimators).tolist()
+        seeds = fresh_seeds(self.random_state, self.n_estimators)
         take = drawn if self.bootstrap else None
         self.trees_: list[Grown] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_grown)(training.sample, limits, k, take, seed) for seed in seeds
@@ -164,8 +163,7 @@ class ConsensusRankingForest(Ranker):
         int64 array, shape (m, B)
             Numbers of nodes.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64)
+        values = self._rows(X)
         columns = coded(values, self.categories_)
         leaves = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(leaves_of)(tree.nodes, columns) for tree in self.trees_

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError, nearest
-from symscreen.ranking.label_ranker import LabelRanker, fresh_seeds, ranks_of_positions
 from symscreen.ranking.labelwise import canonical
+from symscreen.ranking.learned import learned_from
 from symscreen.ranking.position_trees import GROWERS
+from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.seeds import fresh_seeds
+from symscreen.ranking.sorting import ranks_of_positions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["BreimanTree", "HonestForest", "LevelSplitsTree"]
 
 
-class _PositionRanker(LabelRanker):
+class _PositionRanker(Ranker):
     """Average the position trees of each label, and sort."""
 
     trees_: list[list[PositionTree]]
@@ -66,7 +69,7 @@ class _PositionRanker(LabelRanker):
     def _grow(self, X: Any, y: ArrayLike, base: str, n_trees: int, share: float | None) -> Self:  # noqa: N803
         """Grow `n_trees` trees for each label, each on a sample of the rows."""
         _check_limits(self.max_depth, self.min_samples_leaf)
-        learned = self._learned(X, y, complete=True)
+        learned = learned_from(self, X, y, complete=True)
         targets = canonical(learned.ranks)
         n = len(targets)
         size = n if share is None else _sample_size(share, n)
@@ -303,7 +306,7 @@ class HonestForest(_PositionRanker):
         OptionError
             If the base is unknown, or a number, depth or size is not positive.
         """
-        if self.base not in GROWERS:
+        if not isinstance(self.base, str) or self.base not in GROWERS:
             raise OptionError(f"base is {self.base!r}{nearest(str(self.base), GROWERS)}")
         _check_positive("n_estimators", self.n_estimators)
         return self._grow(X, y, self.base, self.n_estimators, self.subsample)

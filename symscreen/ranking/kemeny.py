@@ -14,7 +14,7 @@ import numpy as np
 from symscreen.compiled import kernel
 from symscreen.errors import OptionError
 from symscreen.ranking.kemeny_program import order_by_program
-from symscreen.ranking.probabilities import matrix_of, preferences
+from symscreen.ranking.probabilities import one_matrix, preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def kemeny_median(p: Pairwise) -> Values:
     >>> kemeny_median(cycle).tolist()
     [1.0, 2.0, 3.0]
     """
-    matrix = matrix_of(p)
+    matrix = one_matrix(p)
     parts = cycles_of(p)
     order = np.concatenate([part[_order_within(matrix[np.ix_(part, part)])] for part in parts])
     ranks = np.empty(len(matrix))
@@ -86,7 +86,7 @@ def cycles_of(p: Pairwise) -> list[Places]:
     >>> cycles_of(np.array([[0.5, 0.2], [0.8, 0.5]]))
     [array([1]), array([0])]
     """
-    wins = preferences(p) > 0
+    wins = preferences(one_matrix(p)) > 0
     reach = wins | np.eye(len(wins), dtype=bool)
     for middle in range(len(wins)):  # Warshall's closure
         reach |= reach[:, middle, None] & reach[None, middle, :]
@@ -145,7 +145,7 @@ def _order_within(matrix: Values) -> Places:
 
 def _costs(p: Pairwise) -> Values:
     """Tell what placing i before j costs, p_ji; shape (k, k), 0 on the diagonal and for pairs never seen."""
-    costs = np.asarray(np.round(np.nan_to_num(matrix_of(p).T, nan=0.0), _DIGITS), dtype=np.float64)
+    costs = np.asarray(np.round(np.nan_to_num(one_matrix(p).T, nan=0.0), _DIGITS), dtype=np.float64)
     np.fill_diagonal(costs, 0.0)
     return costs
 

@@ -10,7 +10,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from symscreen.errors import OptionError
-from symscreen.ranking.label_ranker import LabelRanker, ranks_of_positions
+from symscreen.ranking.learned import learned_from
+from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.sorting import ranks_of_positions
 
 if TYPE_CHECKING:
     from typing import Self
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     Ranks = NDArray[np.float64]
     Values = NDArray[np.float64]
 
-__all__ = ["LabelwiseRegressor", "canonical", "weight_option"]
+__all__ = ["LabelwiseRegressor", "canonical", "refuse_no_estimator", "weight_option"]
 
 
-class LabelwiseRegressor(LabelRanker):
+class LabelwiseRegressor(Ranker):
     """Predict the position of each label by regression, and sort.
 
     The canonical representation m_C(σ)_i = σ(i)/k (eq. 6) of each ranking is learnt, label by label; the
@@ -72,7 +74,7 @@ class LabelwiseRegressor(LabelRanker):
         y : array-like, shape (n, k)
             Complete rankings without ties.
         sample_weight : array-like, shape (n,), optional
-            Passed on, where the estimator takes weights.
+            Passed on, where the estimator takes weights. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -84,10 +86,11 @@ class LabelwiseRegressor(LabelRanker):
         TableError
             If the rankings are none, incomplete or tied.
         OptionError
-            If the estimator takes no weights and some were given.
+            If the estimator is none, or takes no weights and some were given.
         """
-        learned = self._learned(X, y, sample_weight, complete=True)
         model = _default() if self.estimator is None else self.estimator
+        refuse_no_estimator(model, "regressor")
+        learned = learned_from(self, X, y, sample_weight, complete=True)
         extra = weight_option(model, sample_weight, learned.weights)
         targets = canonical(learned.ranks)
         if self.multi_output:
@@ -149,6 +152,27 @@ def canonical(ranks: Ranks) -> Values:
     [[0.25, 1.0, 0.5, 0.75]]
     """
     return np.asarray(ranks / ranks.shape[1])
+
+
+def refuse_no_estimator(model: Any, kind: str) -> None:
+    """Refuse what cannot be fitted.
+
+    Parameters
+    ----------
+    model : object
+        What the user put inside a ranker.
+    kind : str
+        What is needed.
+
+    Raises
+    ------
+    OptionError
+        If it has no `fit` and `predict`, or is a class.
+    """
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise OptionError(
+            f"estimator is {model!r}: give a {kind} of scikit-learn's, made but not fitted, or None"
+        )
 
 
 def weight_option(model: Any, given: ArrayLike | None, weights: Values) -> dict[str, Values]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from symscreen.errors import OptionError
 from symscreen.label_ranking import pair_signs, pairs_shown
@@ -138,8 +137,7 @@ class KemenyNeighbors(Ranker):
         float64 array, shape (m, k)
             Ranks 1 to k.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64)
+        values = self._rows(X)
         part = max(_AT_ONCE // (self.n_neighbors_ * max(self._signs.shape[1], 1)), 1)
         found = np.empty((len(values), len(self.labels_)))
         for start in range(0, len(values), part):
@@ -160,7 +158,7 @@ def _shares(sizes: Values, k: int) -> Values:
 
 
 def _neighbours(asked: Any, n: int, d: int) -> int:
-    if asked == "auto":
+    if isinstance(asked, str) and asked == "auto":
         # k ~ N^{2/(d+2)}                                                                          (below 28)
         return int(np.clip(round(n ** (2.0 / (d + 2.0))), 1, n))
     if not is_whole(asked) or asked < 1:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import TableError
+from symscreen.label_ranking import numbers_of
 from symscreen.ranking.probabilities import (
     PairwiseProbabilities,
     matrix_of,
+    one_matrix,
     pairwise_probabilities,
     preferences,
     weights_of,
@@ -56,7 +58,7 @@ def transitive(p: Pairwise) -> bool:
     >>> transitive(pairwise_probabilities([[1, 2, 3], [2, 3, 1], [3, 1, 2]]))
     False
     """
-    wins = (preferences(p) > 0).sum(axis=-1)
+    wins = (preferences(one_matrix(p)) > 0).sum(axis=-1)
     # majorities of all pairs have no cycle if and only if the labels win k − 1, k − 2, …, 0 times
     return bool((np.sort(wins) == np.arange(wins.size)).all())
 
@@ -154,7 +156,7 @@ def expected_distance(p: Pairwise, ranking: ArrayLike) -> float:
     >>> expected_distance(pairwise_probabilities([[1, 2, 3], [3, 2, 1]]), [1, 2, 3])
     1.5
     """
-    matrix = matrix_of(p)
+    matrix = one_matrix(p)
     order = _order(ranking, len(matrix))
     return float(np.nansum(np.tril(matrix[np.ix_(order, order)], -1)))
 
@@ -194,7 +196,7 @@ def excess_risk(p: Pairwise, rankings: ArrayLike, weights: ArrayLike | None = No
     0.4
     """
     matrix = matrix_of(p)
-    predicted = np.atleast_2d(np.asarray(rankings, dtype=np.float64))
+    predicted = np.atleast_2d(numbers_of(rankings))
     shape = (len(predicted), matrix.shape[-1])
     if predicted.ndim != 2 or predicted.shape != shape or (matrix.ndim == 3 and 1 != len(matrix) != shape[0]):
         raise TableError(
@@ -209,13 +211,13 @@ def excess_risk(p: Pairwise, rankings: ArrayLike, weights: ArrayLike | None = No
 
 
 def _above(p: Pairwise) -> NDArray[np.float64]:
-    matrix = matrix_of(p)
+    matrix = one_matrix(p)
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
 def _order(ranking: ArrayLike, k: int) -> NDArray[np.int64]:
     """List the labels from the most preferred; refuse what is no complete ranking without ties."""
-    ranks = np.asarray(ranking, dtype=np.float64)
+    ranks = numbers_of(ranking)
     if ranks.shape != (k,):
         raise TableError(f"a ranking of shape {ranks.shape} was given for {k} labels: give {k} ranks")
     _refuse_ties(ranks[None, :])

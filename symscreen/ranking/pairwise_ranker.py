@@ -9,8 +9,10 @@ from sklearn.base import clone
 
 from symscreen.errors import OptionError, TableError, nearest
 from symscreen.label_ranking import pair_places, pair_signs, pairs_shown
-from symscreen.ranking.label_ranker import LabelRanker, fresh_seeds
-from symscreen.ranking.labelwise import weight_option
+from symscreen.ranking.labelwise import refuse_no_estimator, weight_option
+from symscreen.ranking.learned import learned_from
+from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.seeds import fresh_seeds
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +29,7 @@ _DIGITS = 12  # of the scores that labels are sorted by
 _NAMED = 6  # pairs, at most, in a message
 
 
-class PairwiseRanker(LabelRanker):
+class PairwiseRanker(Ranker):
     """Ask a classifier about every pair of labels, and count the pairs each label wins.
 
     For i < j the classifier ĝ_ij learns sgn(σ(i) − σ(j)) from the rows that show both labels and do not tie
@@ -105,6 +107,7 @@ class PairwiseRanker(LabelRanker):
             If the voting is unknown, or the classifier knows no probabilities or weights that are asked for.
         """
         model = _default() if self.estimator is None else self.estimator
+        refuse_no_estimator(model, "classifier")
         if self.voting not in _VOTING:
             raise OptionError(f"voting is {self.voting!r}{nearest(str(self.voting), _VOTING)}")
         if self.voting == "soft" and not hasattr(model, "predict_proba"):
@@ -112,7 +115,7 @@ class PairwiseRanker(LabelRanker):
                 f"voting='soft' needs probabilities, and {type(model).__name__} has no predict_proba: take "
                 "voting='hard', or another classifier"
             )
-        learned = self._learned(X, y, sample_weight).weighty()
+        learned = learned_from(self, X, y, sample_weight)
         signs = pair_signs(learned.ranks)
         self._report(learned.ranks, signs)
         extra = weight_option(model, sample_weight, learned.weights)

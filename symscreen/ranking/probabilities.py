@@ -21,11 +21,13 @@ __all__ = [
     "Pairwise",
     "PairwiseProbabilities",
     "matrix_of",
+    "one_matrix",
     "pairwise_probabilities",
     "preferences",
     "weights_of",
 ]
 
+_LARGEST = 1e100  # weight
 EVEN = 1e-12  # a probability this close to ½ is ½: what is left of it is rounding of weights
 
 
@@ -117,7 +119,12 @@ def matrix_of(p: Pairwise) -> NDArray[np.float64]:
     """
     if isinstance(p, PairwiseProbabilities):
         return p.p
-    matrix = np.asarray(p, dtype=np.float64)
+    try:
+        matrix = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError) as fault:
+        raise TableError(
+            f"pairwise probabilities are no matrix of numbers ({fault}): take those of pairwise_probabilities"
+        ) from None
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
         raise TableError(f"pairwise probabilities have shape {matrix.shape}: a square matrix is needed")
     if (matrix < -EVEN).any() or (matrix > 1.0 + EVEN).any():
@@ -126,6 +133,33 @@ def matrix_of(p: Pairwise) -> NDArray[np.float64]:
     if (off & ~np.eye(matrix.shape[-1], dtype=bool)).any():
         raise TableError(
             "pairwise probabilities p[i, j] and p[j, i] do not sum to 1: let ties count ½ for both"
+        )
+    return matrix
+
+
+def one_matrix(p: Pairwise) -> NDArray[np.float64]:
+    """Take the matrix out of pairwise probabilities where there must be one.
+
+    Parameters
+    ----------
+    p : PairwiseProbabilities or float64 array, shape (k, k)
+        p_ij; NaN for pairs never seen.
+
+    Returns
+    -------
+    float64 array, shape (k, k)
+        The same matrix.
+
+    Raises
+    ------
+    TableError
+        As `matrix_of`, and if it is a stack of matrices.
+    """
+    matrix = matrix_of(p)
+    if matrix.ndim != 2:
+        raise TableError(
+            f"pairwise probabilities of shape {matrix.shape} are a stack of matrices, and one is needed: "
+            "take them one by one"
         )
     return matrix
 
@@ -167,7 +201,7 @@ def weights_of(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
     Returns
     -------
     float64 array, shape (n,)
-        Finite, ≥ 0, not all 0.
+        Finite, ≥ 0, not all 0, the largest from 1e-100 to 1e100.
 
     Raises
     ------
@@ -176,10 +210,25 @@ def weights_of(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
     """
     if weights is None:
         return np.ones(n)
-    weight = np.asarray(weights, dtype=np.float64)
-    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+    try:
+        weight = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as fault:
+        raise OptionError(f"weights are no numbers ({fault}): give one number ≥ 0 a row") from None
+    if weight.shape != (n,):
         raise OptionError(
-            f"weights of shape {weight.shape} were given for {n} rankings: give one finite number ≥ 0 a row, "
-            "not all of them 0"
+            f"weights of shape {weight.shape} were given for {n} rankings: give one finite number ≥ 0 a row"
+        )
+    bad = ~np.isfinite(weight) | (weight < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise OptionError(
+            f"the weight of row {row} is {weight[row]:g}: weights must be finite and at least 0"
+        )
+    if not weight.any():
+        raise OptionError("all weights are zero: nothing is left to learn from")
+    if not 1.0 / _LARGEST <= weight.max() <= _LARGEST:
+        raise OptionError(
+            f"the largest weight is {weight.max():g}, and sums of squares of such numbers leave the range of "
+            "floats: only ratios of weights count, so divide all by the largest"
         )
     return weight

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
 from symscreen.ranking.bradley_terry import refuse_unordered
-from symscreen.ranking.label_ranker import LabelRanker, Learned, fresh_seeds, ranks_of_positions
+from symscreen.ranking.growing import is_whole
+from symscreen.ranking.learned import Learned, learned_from
+from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.seeds import fresh_seeds
+from symscreen.ranking.sorting import ranks_of_positions
 from symscreen.ranking.stack_members import completed, families
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ _LARGE = 5000  # rows from which three folds are enough
 _NOTHING = 1e-6  # of all weight: models with less are left out
 
 
-class RankingEnsemble(LabelRanker):
+class RankingEnsemble(Ranker):
     """Blend forests, boosting and linear scores on several bases; no option need be tuned.
 
     Every model predicts the expected position of each label, 1 + Σ_{j≠i} Pr[j ≻ i | x], which is also Borda's
@@ -97,13 +101,17 @@ class RankingEnsemble(LabelRanker):
         Raises
         ------
         TableError
-            If the rankings are none, or some label is ordered against no other in any row.
+            If the rankings are none, some label is ordered against no other in any row, or there is one row.
         OptionError
             If the number of trees or folds makes no sense.
         """
-        if self.n_estimators < 1:
-            raise OptionError(f"n_estimators is {self.n_estimators!r}: give a number of at least 1")
-        learned = self._learned(X, y, sample_weight).weighty()
+        if not is_whole(self.n_estimators) or self.n_estimators < 1:
+            raise OptionError(f"n_estimators is {self.n_estimators!r}: give a whole number of at least 1")
+        learned = learned_from(self, X, y, sample_weight)
+        if len(learned.rows) < 2:
+            raise TableError(
+                "RankingEnsemble cannot learn from 1 sample: give at least two rows of weight above 0"
+            )
         refuse_unordered(learned.ranks)
         n, d = learned.rows.shape
         known = families(n, d, self.n_estimators)
@@ -165,8 +173,8 @@ class RankingEnsemble(LabelRanker):
 
     def _folds(self, n: int) -> int | None:
         wanted = (5 if n < _LARGE else 3) if self.inner_folds is None else self.inner_folds
-        if wanted < 2:
-            raise OptionError(f"inner_folds is {wanted!r}: give a number of at least 2")
+        if not is_whole(wanted) or wanted < 2:
+            raise OptionError(f"inner_folds is {wanted!r}: give a whole number of at least 2, or None")
         return None if n < max(_FEWEST, wanted) else wanted
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.ranking.label_ranker import Learned
+    from symscreen.ranking.learned import Learned
 
     Ranks = NDArray[np.float64]
     Values = NDArray[np.float64]
@@ -110,7 +110,7 @@ def completed(learned: Learned) -> Values:
 
     Examples
     --------
-    >>> from symscreen.ranking.label_ranker import Learned
+    >>> from symscreen.ranking.learned import Learned
     >>> learned = Learned(np.zeros((3, 1)), np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]]), np.ones(3))
     >>> positions = completed(learned)
     >>> positions[:2].tolist(), bool(positions[2, 0] < 1.1)

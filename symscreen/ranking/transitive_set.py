@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
-from symscreen.ranking.probabilities import PairwiseProbabilities, matrix_of
+from symscreen.ranking.probabilities import PairwiseProbabilities, one_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,7 +70,7 @@ def projection(p: Pairwise, *, weighted: bool = False) -> Projection:
     >>> found.scores.round(6).tolist(), round(found.residual, 6)
     ([0.1, -0.033333, -0.066667], 0.213333)
     """
-    matrix = matrix_of(p)
+    matrix = one_matrix(p)
     weight = (~np.isnan(matrix)).astype(np.float64)
     if weighted:
         if not isinstance(p, PairwiseProbabilities):

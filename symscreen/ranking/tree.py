@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from symscreen.errors import OptionError
 from symscreen.ranking.coding import coded
@@ -15,6 +13,7 @@ from symscreen.ranking.leaves import rankings_at
 from symscreen.ranking.penalty import best_penalty, risks_over_folds
 from symscreen.ranking.pruning import ends_at, path_of, penalties_of, pruned
 from symscreen.ranking.ranker import Ranker
+from symscreen.ranking.seeds import fresh_seeds
 from symscreen.ranking.training import training_of
 from symscreen.statistics.crit import grow, importances, leaves_of
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 __all__ = ["ConsensusRankingTree"]
-
-_SEEDS = 2**31 - 1
 
 
 class ConsensusRankingTree(Ranker):
@@ -97,6 +94,8 @@ class ConsensusRankingTree(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
+    largest: ClassVar[float] = np.inf  # inputs are compared, and nothing else
+
     def __init__(
         self,
         *,
@@ -143,8 +142,7 @@ class ConsensusRankingTree(Ranker):
         training = training_of(self, X, y, sample_weight, self.categorical_features)
         n, d = len(training.ranks), len(training.sample.columns)
         limits = limits_of(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
-        random = check_random_state(self.random_state)
-        seed, deal = random.randint(_SEEDS, size=2).tolist()
+        seed, deal = fresh_seeds(self.random_state, 2)
         limits |= {"max_features": features_tried(self.max_features, d), "seed": seed}
         nodes = grow(training.sample, **limits)
         self.tree_: Nodes = self._pruned(nodes, training, limits, deal)
@@ -157,7 +155,7 @@ class ConsensusRankingTree(Ranker):
     def _pruned(self, nodes: Nodes, training: Training, limits: Mapping[str, Any], deal: int) -> Nodes:
         path, n = path_of(nodes), len(training.ranks)
         asked: Any = self.ccp_lambda
-        if asked == "cv":
+        if isinstance(asked, str) and asked == "cv":
             if not is_whole(self.folds) or self.folds < 2:
                 raise OptionError(f"folds is {self.folds!r}: give a whole number ≥ 2")
             self.penalties_ = penalties_of(path)
@@ -184,8 +182,7 @@ class ConsensusRankingTree(Ranker):
         int64 array, shape (m,)
             Numbers of nodes of `tree_`.
         """
-        check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype=np.float64)
+        values = self._rows(X)
         return leaves_of(self.tree_, coded(values, self.categories_))
 
     def predict(self, X: Any) -> Values:  # noqa: N803  # scikit-learn's name

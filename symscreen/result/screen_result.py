@@ -41,8 +41,10 @@ class ScreenResult:
     ----------
     table : pandas.DataFrame
         One row a class of features (a feature, where all were asked for), best first, with the columns
-        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, and
-        ``class_size``; behind that ``unit``, where units were given.
+        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
+        ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
+        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``unit``, where
+        units were given.
     expressions : tuple of Expression
         The features, in the order of the table.
     scored : int
@@ -196,7 +198,7 @@ def ranking(
     table.insert(0, "rank", range(1, len(table) + 1))
     record = {**record, "shown": len(table)}
     first = rounds[0][1]
-    best = _HEAD if record["options"]["top"] == "all" else len(first.kept)
+    best = _HEAD if record["options"]["top"] == "all" else min(len(first.kept), record["options"]["top"])
     together = None if first.comparison is None else agreement(first.comparison, best)
     rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
     return ScreenResult(

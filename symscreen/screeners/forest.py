@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from symscreen.ranking_response import RankingResponse
-from symscreen.screeners import ranking_forest
 from symscreen.screeners.boruta import confirmed, shadow_hits
 from symscreen.screeners.joint import JointScreener, Option, Verdict
 from symscreen.screeners.rank_view import rank_view
+from symscreen.screeners.ranking_forest import Growth, impurity_importance, permutation_importance
 from symscreen.screeners.ranking_sample import sample_of
 
 if TYPE_CHECKING:
@@ -88,14 +88,13 @@ def _of_rankings(shown: Shown, trees: int) -> tuple[Importance, Permuted]:
     response = cast("RankingResponse", shown.response)
 
     def plain(columns: Values, seed: np.random.SeedSequence) -> Values:
-        sample = sample_of(columns, response)
-        forest = ranking_forest.grown(sample, seed, trees, _SHARE_OF_FEATURES, shown.jobs)
-        return ranking_forest.impurity_importance(forest, sample)
+        growth = Growth(seed, trees, _SHARE_OF_FEATURES, shown.jobs)
+        return impurity_importance(sample_of(columns, response), growth)
 
     def permuted(columns: Values, seed: np.random.SeedSequence, rng: np.random.Generator) -> Values:
-        sample = sample_of(columns, response)
-        forest = ranking_forest.grown(sample, seed, trees, _SHARE_OF_FEATURES, shown.jobs)
-        return ranking_forest.permutation_importance(forest, sample, rng)
+        del rng  # every tree shuffles by its own seed
+        growth = Growth(seed, trees, _SHARE_OF_FEATURES, shown.jobs)
+        return permutation_importance(sample_of(columns, response), growth)
 
     return plain, permuted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["JointScreener", "Option", "Path", "Shown", "Verdict"]
 
 Setting = int | float | str
+_PAIRS = 40  # pairs of labels that cost trees of rankings what a number costs trees of numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,8 @@ class JointScreener:
     judge : callable
         (Shown, settings) to Verdict: a pure function of both.
     capacity : callable
-        (rows, settings) to the most features that it can take in reasonable time and memory.
+        (rows, settings) to the most features that it can take in reasonable time and memory. Of rankings a
+        row counts once for every 40 pairs of labels.
     blind_to : {"ranks", "affine"}
         What it cannot tell apart, and what is merged before it is shown the features: for trees those with
         the same or mirrored ranks, for linear methods only affine copies.
@@ -238,9 +241,10 @@ class JointScreener:
         """Every option's value: what was given, else the default."""
         return {option.name: option.default for option in self.options} | dict(self.settings)
 
-    def most_features(self, rows: int) -> int:
-        """Say how many features it can take over so many rows."""
-        return self.capacity(rows, self.all_settings)
+    def most_features(self, rows: int, labels: int = 2) -> int:
+        """Say how many features it can take over so many rows, which rank so many labels if they do."""
+        pairs = labels * (labels - 1) // 2
+        return self.capacity(rows * max(1, math.ceil(pairs / _PAIRS)), self.all_settings)
 
     def verdict(self, shown: Shown) -> Verdict:
         """Judge the features shown."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from symscreen.errors import TableError
-from symscreen.label_ranking import numbers_of, read_rankings
+from symscreen.label_ranking import numbers_of, quote_label, read_rankings
 from symscreen.table.choose import require
 from symscreen.table.wording import first_rows, listed, quoted
 
@@ -139,19 +138,19 @@ def _of_texts(frame: Frame, name: str) -> Ranked:
         )
     texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
-    labels = {label.strip() for text in distinct for label in re.split("[>=]", text)}
     if not any(">" in text for text in distinct):
         raise TableError(
             f"{frame.where}: the column {quoted(name)} of --ranking holds no '>': write the preferred label "
             "first, a>b=c>d"
         )
-    _refuse_many(frame, len(labels))
+    labels: set[str] = set()
     for text in distinct:
         try:
-            read_rankings([text])
+            labels.update(read_rankings([text]).labels)
         except TableError as error:
             row = f"{frame.where}: row {texts.index(text) + 1} of {quoted(name)}"
             raise TableError(row + str(error).removeprefix("row 0 of the rankings")) from None
+    _refuse_many(frame, len(labels))
     read = read_rankings(distinct)
     places = {text: place for place, text in enumerate(distinct)}
     nothing = np.full((1, len(read.labels)), np.nan)
@@ -169,7 +168,7 @@ def _of_columns(frame: Frame, names: list[str]) -> Ranked:
                 "columns hold ranks or scores, one for each label; name a column of texts such as a>b>c alone"
             )
         columns.append(column.numbers)
-    return _checked(frame, Ranked(",".join(names), tuple(names), np.column_stack(columns)))
+    return _checked(frame, Ranked(",".join(map(quote_label, names)), tuple(names), np.column_stack(columns)))
 
 
 def _checked(frame: Frame, ranked: Ranked) -> Ranked:

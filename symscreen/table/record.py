@@ -11,6 +11,7 @@ import numpy as np
 
 from symscreen.any_response import AnyResponse, numeric
 from symscreen.label_ranking import Rankings
+from symscreen.label_ranking.row_order import rows_by_content
 from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
 from symscreen.stages_response import StagesResponse
@@ -42,10 +43,9 @@ class Table:
 
     Columns stand in the order of their names (by code point), rows in ascending order of the response,
     ties in the order of the inputs. Where the response is a ranking, rows stand in the order of the inputs,
-    ties in that of the ranks by the labels' names: features cannot tell such rows apart, so the names of
-    labels decide nothing. Where it is a chain of stages, rows stand in the order of the inputs, too, ties in
-    that of the outcomes from first to last. Two sources that differ only in the order of their rows or
-    columns give the same bytes.
+    ties in an order of the rankings that the names of labels do not decide (`rows_by_content`). Where it is a
+    chain of stages, rows stand in the order of the inputs, too, ties in that of the outcomes from first to
+    last. Two sources that differ only in the order of their rows or columns give the same bytes.
 
     Parameters
     ----------
@@ -158,7 +158,14 @@ def arranged_rankings(
     rows = np.flatnonzero(kept)
     known = Rankings(ranked.ranks[rows], ranked.labels)
     columns = [inputs[each][rows] for each in sorted(inputs)]
-    order = _canonical_order([*columns[1:], *known.ranks.T], columns[0])
+    by_inputs = _canonical_order(columns[1:], columns[0])
+    new = np.zeros(rows.size - 1, dtype=np.bool_)  # one column at a time: there may be 100,000 of them
+    for column in columns:
+        own = column[by_inputs]
+        new |= own[1:] != own[:-1]
+    groups = np.empty(rows.size, dtype=np.int64)
+    groups[by_inputs] = np.concatenate([[0], np.cumsum(new)])
+    order = rows_by_content(groups, known.ranks)
     response = RankingResponse(Rankings(known.ranks[order], known.labels), ranked.name)
     return _table(inputs, rows[order], response, kept, notices)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ColumnUnit", "column_unit", "converted", "unit_in_header", "written"]
+__all__ = ["ColumnUnit", "column_unit", "converted", "is_exact", "unit_in_header", "written"]
 
 _LONGEST = 80
 _EXACT = 1 << 53
@@ -151,11 +151,15 @@ def converted(values: NDArray[np.float64], factor: Fraction, offset: Fraction) -
     >>> converted(np.array([5.0]), Fraction(1, 1000), Fraction(0)).tolist()
     [0.005]
     """
-    above, below = factor.numerator, factor.denominator
     # whole numbers where there are such: 5 mm are 5/1000 m, not 5 times the float 0.001
-    exact = max(abs(above), below) < _EXACT
-    values = values * above / below if exact else values * float(factor)
+    whole = is_exact(factor)
+    values = values * factor.numerator / factor.denominator if whole else values * float(factor)
     return values + float(offset) if offset else values
+
+
+def is_exact(factor: Fraction) -> bool:
+    """Say whether both numbers of a factor are exact as floating-point numbers."""
+    return max(abs(factor.numerator), factor.denominator) < _EXACT
 
 
 def _power(name: str, power: Fraction) -> str:

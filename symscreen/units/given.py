@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError, TableError, nearest
-from symscreen.units.column_unit import ColumnUnit, column_unit, converted, unit_in_header
+from symscreen.expression import Apply, Column, Constant
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.define import plain_number
+from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from symscreen.expression import Expression
     from symscreen.table import Table
 
     Given = str | os.PathLike[str] | Mapping[str, str] | None
 
-__all__ = ["given_units", "in_base_units"]
+__all__ = ["given_units", "in_base_units", "in_given_units"]
 
 _MAX_BYTES = 1_000_000
 _SHOWN = 8
@@ -106,6 +110,58 @@ def in_base_units(
         else values
         for name, values in columns.items()
     }
+
+
+def in_given_units(
+    expressions: Sequence[Expression], record: Mapping[str, Any] | None
+) -> tuple[Expression, ...]:
+    """Write formulas so that they hold for columns in the units that they came in.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        Formulas of a result, of columns in base units.
+    record : mapping or None
+        As of `in_base_units`.
+
+    Returns
+    -------
+    tuple of Expression
+        To the bit the same values.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> record = {"columns": {"x": {"factor": "1/1000", "offset": "0"}}}
+    >>> str(in_given_units([parse("x*t")], record)[0])
+    'x/1000*t'
+    """
+    told = {} if record is None else record["columns"]
+    forms = {
+        name: _in_place_of(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
+        for name, unit in told.items()
+    }
+    return tuple(_replaced(expression, forms) for expression in expressions)
+
+
+def _in_place_of(name: str, factor: Fraction, offset: Fraction) -> Expression:
+    form: Expression = Column(name)
+    whole = is_exact(factor)
+    above: float = factor.numerator if whole else float(factor)
+    below = factor.denominator if whole else 1
+    if above != 1:
+        form = Apply(OPERATORS["mul"], (form, Constant(above)))
+    if below != 1:
+        form = Apply(OPERATORS["div"], (form, Constant(below)))
+    return Apply(OPERATORS["add"], (form, Constant(plain_number(float(offset))))) if offset else form
+
+
+def _replaced(expression: Expression, forms: Mapping[str, Expression]) -> Expression:
+    if isinstance(expression, Column):
+        return forms.get(expression.name, expression)
+    if isinstance(expression, Apply):
+        return Apply(expression.operator, tuple(_replaced(one, forms) for one in expression.arguments))
+    return expression
 
 
 def _told_units(units: Given) -> dict[str, str] | None:

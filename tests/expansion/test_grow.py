@@ -351,3 +351,18 @@ def test_a_candidate_without_values_stands_for_no_twin(layers, rng):
     space = grown(layers, np.array([x, y]), operators=operators)
     assert "x*y" in formulas(space, streamed(space)[0])
     assert space.counts[1].pruned[Fate.UNDEFINED] >= 1
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_every_candidate_is_accounted_for(problem):
+    space = expanded(problem)
+    _, lost = streamed(space)
+    counts = list(space.counts)
+    before = 0
+    for count in counts:
+        pruned = sum(count.pruned.values())
+        extra = len(space.given.expressions) if count is counts[-1] else 0
+        assert count.features == before + extra + count.generated - pruned
+        before = count.features if problem.pool_kind == "cumulative" else 0
+    assert space.size - sum(lost.values()) == len(streamed(space)[0])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 import sys
 import warnings
 from dataclasses import replace
@@ -66,17 +67,24 @@ def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
     save_bundle(MODEL, path, record={"seed": 3, "notes": ["λ", None, True]})
     assert load_bundle(path) == load_bundle(str(path)) == MODEL
     content = json.loads(path.read_text())
+    digest = content.pop("digest")
+    assert re.fullmatch("[0-9a-f]{64}", digest)
     assert content == {
-        "format": 1,
+        "format": 2,
         "symscreen": symscreen.__version__,
         "kind": "model",
         "target": "y",
         "intercept": 1.5,
         "terms": [
-            {"coefficient": 2.0, "expression": "x1**3"},
-            {"coefficient": -0.1, "expression": "`a b`/x1"},
+            {"coefficient": 2.0, "expression": "x1**3", "tree": ["cube", {"column": "x1"}]},
+            {
+                "coefficient": -0.1,
+                "expression": "`a b`/x1",
+                "tree": ["div", {"column": "a b"}, {"column": "x1"}],
+            },
         ],
         "inputs": ["a b", "x1"],
+        "domains": {"x1": ["nonzero"]},
         "define": {},
         "costs": {},
         "record": {"seed": 3, "notes": ["λ", None, True]},
@@ -86,6 +94,25 @@ def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
     save_bundle(FEATURES, path, force=True)
     assert load_bundle(path) == FEATURES
     assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_what_an_older_version_saved_is_still_read(tmp_path):
+    path = tmp_path / "m.json"
+    old = {"format": 1, "symscreen": "0.1.0", "inputs": ["x1"], "define": {}, "costs": {}}
+    features = {"kind": "features", "features": ["x1**3", "1/x1"]}
+    path.write_text(json.dumps(old | features))
+    assert load_bundle(path) == (parse("x1**3"), parse("1/x1"))
+    terms = [{"coefficient": 2.0, "expression": "x1**3"}]
+    path.write_text(json.dumps(old | {"kind": "model", "target": "y", "intercept": 1.5, "terms": terms}))
+    assert load_bundle(path) == Formula("y", 1.5, (2.0,), (parse("x1**3"),))
+
+
+def test_each_formula_stands_on_a_line_of_its_own():
+    lines = bundle_as_json(FEATURES, record={"a": [1]}).splitlines()
+    assert [json.loads(line.rstrip(","))["expression"] for line in lines if '"tree"' in line] == [
+        "x1**3",
+        "log(`a b`)",
+    ]
 
 
 def test_standard_input_and_output(monkeypatch, capsys):
@@ -236,7 +263,7 @@ def test_what_could_not_be_read_back_is_refused(tmp_path):
     for _ in range(200):
         deep = apply(OPERATORS["sin"], deep)
     for thing in ([deep], [Column("x" * 10_001)]):
-        with pytest.raises(OutputError, match=r"cannot be saved: the bundle, features\[0\]: "):
+        with pytest.raises(OutputError, match=r"cannot be saved: the bundle, features\[0\]\.expression: "):
             save_bundle(thing, tmp_path / "f.json")
     with pytest.raises(OutputError, match="there are none"):
         save_bundle([], tmp_path / "f.json")
@@ -250,6 +277,10 @@ def test_half_a_surrogate_pair_in_a_name_survives(tmp_path):
     features = (Column("\ud800λ"),)
     save_bundle(features, tmp_path / "f.json")
     assert load_bundle(tmp_path / "f.json") == features
+
+
+def _term(text, tree):
+    return {"coefficient": 1.0, "expression": text, "tree": tree}
 
 
 def _altered(change):
@@ -272,12 +303,12 @@ def _set(*path_and_value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set("format", 2), "m.json, format: format 2 came after symscreen"),
-        (_set("format", 0), "format: expected 1, found 0"),
-        (lambda content: content.update(format=True), "format: expected 1, found True"),
+        (_set("format", 3), "m.json, format: format 3 came after symscreen"),
+        (_set("format", 0), "format: expected 1 or 2, found 0"),
+        (lambda content: content.update(format=True), "format: expected 1 or 2, found True"),
         (lambda content: content.update(intercept=True), "intercept: expected a number, found True"),
-        (_set("format", 1.0), "format: expected 1, found 1.0"),
-        (_set("format", "1"), "format: expected 1, found '1'"),
+        (_set("format", 1.0), "format: expected 1 or 2, found 1.0"),
+        (_set("format", "1"), "format: expected 1 or 2, found '1'"),
         (_set("symscreen", None), "symscreen: expected a text"),
         (_set("kind", "modle"), "kind: 'modle' is unknown; did you mean 'model'"),
         (_set("kind", "features"), "m.json, target: this key has no meaning"),
@@ -297,7 +328,16 @@ def _set(*path_and_value):
         (_set("terms", 1, "expression", "evil(x1)"), "there is no operator 'evil'"),
         (_set("terms", 1, "expression", "x1*" * 5000 + "x1"), r"terms\[1\].expression: .* is too long"),
         (_set("terms", 1, "expression", "(" * 500 + "x1"), r"terms\[1\].expression: .* nested more than"),
-        (_set("terms", [{"coefficient": 1, "expression": "x1*`a b`"}] * 500), "500 terms is too long"),
+        (
+            _set("terms", [_term("x1*`a b`", ["mul", {"column": "x1"}, {"column": "a b"}])] * 500),
+            "500 terms is too long",
+        ),
+        (_set("terms", 0, _term("x1**3", ["cube", {"column": "a b"}])), r"terms\[0\].tree: not the tree of"),
+        (_set("terms", 0, _term("x1**3", ["square", {"column": "x1"}])), r"terms\[0\].tree: not the tree of"),
+        (_set("domains", {}), "domains: expected those of its formulas, found"),
+        (_set("digest", "0" * 64), "digest: the formulas are not those that were saved; save them again"),
+        (_set("intercept", 2.5), "digest: the formulas are not those that were saved"),
+        (lambda content: content.pop("digest"), "digest: missing"),
         (_set("inputs", ["x1"]), "inputs: expected those of its formulas, .'a b', 'x1'.*, found"),
         (_set("inputs", "x1"), "inputs: expected a list of texts"),
         (_set("define", []), "define: expected an object"),

@@ -82,3 +82,8 @@ def test_a_column_is_read_as_a_table_is():
     assert numbers_of(pd.Series([1, None], dtype="Int64"))[0] == 1.0
     with pytest.raises(TableError, match="no number"):
         numbers_of(["x"])
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(TableError, match="rows of the rankings have different lengths"):
+        as_rankings([[1, 2], [1]])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from ranking_cases import rankings
 
 from symscreen.errors import TableError
@@ -108,3 +109,73 @@ def test_names_must_be_one_a_column_and_different():
 
 def test_a_text_leaves_out_what_is_missing():
     assert text_of([np.nan, 2, 1], ["x", "y", "z"]) == "z>y"
+
+
+def test_orders_read_no_filler_and_nothing_missing_as_a_label():
+    filled = orders_of([[2, 3, 1], [1, np.nan, 2]])
+    with pytest.raises(TableError, match="row 1 of the rankings holds -1, which is no label: end a list at"):
+        rankings_of_orders(filled)
+    for nothing in (np.nan, None, pd.NA):
+        with pytest.raises(TableError, match=r"row 0 .* which is no label"):
+            rankings_of_orders([["a", nothing]])
+    assert rankings_of_orders([[1, -1, 0]], labels=[-1, 0, 1]).texts() == ["1>-1>0"]
+
+
+@pytest.mark.parametrize(
+    "orders", [None, 5, "abc", ["ab"], [1, 2], [{"a": 1}], [{"a", "b"}], [["a", ["b", [1]]]]]
+)
+def test_what_is_no_list_of_labels_is_refused(orders):
+    with pytest.raises(TableError, match=r"list of l|no label"):
+        rankings_of_orders(orders)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: read_rankings(None), "rankings are None: give a list of texts"),
+        (lambda: read_rankings(["a>b"], labels=3), "labels are 3: give a list of names"),
+        (lambda: Rankings([[1, 2]], None), "labels are None"),
+        (lambda: text_of([1, 2, 3], "ab"), "3 ranks were given with 2 names"),
+        (lambda: text_of([1, 2], "abc"), "2 ranks were given with 3 names"),
+        (lambda: text_of(3, "a"), "rankings have shape"),
+        (lambda: rankings_of_columns(None), "NoneType holds no named columns"),
+        (lambda: rankings_of_columns({}), "dict holds no named columns"),
+        (lambda: rankings_of_columns({"a": [[1], [1, 2]], "b": [1, 2]}), "no number"),
+    ],
+)
+def test_odd_input_is_refused_in_words(call, words):
+    with pytest.raises(TableError, match=words):
+        call()
+
+
+def test_unusual_labels_stand_in_backticks():
+    labels = ("a>b", "c,d", "`", "x=1", " e ", "", "f-")
+    written = Rankings([[1, 2, 3, 4, 4, 6, 7]], labels)
+    assert written.texts() == ["`a>b`>`c,d`>````>`x=1`=` e `>``>`f-`"]
+    assert read_rankings(["`oat milk` > tea"]).labels == ("oat milk", "tea")
+
+
+@given(st.lists(st.text("ab>=`,;- \n<→é", max_size=4), unique=True, min_size=1, max_size=5), st.data())
+def test_any_labels_are_read_again(labels, data):
+    ranks = data.draw(st.permutations(range(len(labels))))
+    written = Rankings([ranks, np.floor(np.array(ranks) / 2)], tuple(labels))
+    read = read_rankings(written.texts(), labels)
+    assert np.array_equal(read.ranks, written.ranks)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a -> b", "holds an arrow: '>' alone means 'is preferred to'"),
+        ("a—>b", "holds an arrow"),
+        ("a→b", "holds no '>'"),
+        ("a>`b", "backtick that opens or closes no name"),
+        ("a>b`c", "backtick that opens or closes no name"),
+        ("`a`b>c", "backtick that opens or closes no name"),
+        ("a>a\u202e>a", r"names 'a' twice"),
+        ("\u202e>", r"row 0 of the rankings, '\\u202e>', lacks a name"),
+    ],
+)
+def test_what_would_be_misread_is_refused(text, words):
+    with pytest.raises(TableError, match=words):
+        read_rankings([text])

@@ -7,8 +7,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import as_rankings
-from symscreen.ranking.label_ranker import fresh_seeds, ranks_of_positions
 from symscreen.ranking.labelwise import LabelwiseRegressor
+from symscreen.ranking.seeds import fresh_seeds
+from symscreen.ranking.sorting import ranks_of_positions
 
 
 @pytest.fixture

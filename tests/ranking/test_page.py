@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -23,10 +24,13 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
         capture_output=True,
         text=True,
         check=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     assert "['tea>milk>coffee', 'coffee>milk=tea', 'milk>coffee']" in done.stdout
     assert "[1.  1.5]" in done.stdout
     assert "kemeny True" in done.stdout
+    printed = re.search(r"^```text\n(shift in .*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
+    assert printed in done.stdout
     assert re.search(r"^0 +x1\*x3", done.stdout, re.MULTILINE)
 
 

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ranking_cases import all_losses, loss_by_definition, rankings, weights_for
 
-from symscreen.errors import TableError
+from symscreen.errors import OptionError, TableError
+from symscreen.ranking.consensus import median_ranking
 from symscreen.ranking.distances import kendall_distance
+from symscreen.ranking.kemeny import kemeny_median
 from symscreen.ranking.pairwise import (
     dispersion,
     excess_risk,
@@ -19,6 +21,7 @@ from symscreen.ranking.pairwise import (
     pairwise_probabilities,
     transitive,
 )
+from symscreen.ranking.transitive_set import projection
 
 
 @given(rankings(missing=False), st.data())
@@ -104,3 +107,28 @@ def test_predictions_that_do_not_match_are_refused():
         excess_risk(np.full((3, 2, 2), 0.5), [[1, 2], [2, 1]])
     with pytest.raises(TableError, match="row 1 of the rankings"):
         excess_risk(np.full((2, 2), 0.5), [[1, 2], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    "what",
+    [dispersion, lower_bound, margin, transitive, median_ranking, kemeny_median, projection,
+     lambda p: expected_distance(p, [1, 2, 3])],
+)  # fmt: skip
+def test_a_stack_of_matrices_is_refused(what):
+    stack = np.full((2, 3, 3), 0.5)
+    with pytest.raises(TableError, match=r"of shape \(2, 3, 3\) are a stack of matrices, and one is needed"):
+        what(stack)
+    what(stack[0])
+    with pytest.raises(TableError, match="pairwise probabilities are no matrix of numbers"):
+        what([[0.5], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("method", [None, ["kemeny"], "kemmeny"])
+def test_an_unknown_method_is_refused(method):
+    with pytest.raises(OptionError, match="the consensus method is"):
+        median_ranking(np.full((2, 2), 0.5), method=method)
+
+
+def test_ragged_rankings_are_refused_by_distances():
+    with pytest.raises(TableError, match="different lengths"):
+        kendall_distance([[1, 2], [1]], [1, 2])

@@ -143,5 +143,7 @@ def test_options_without_meaning_are_refused(groups):
 
 
 def test_a_negative_weight_is_refused():
-    with pytest.raises(TableError, match=r"the weight of row 1 is -1: weights must be at least 0"):
+    with pytest.raises(
+        OptionError, match=r"the weight of row 1 is -1: weights must be finite and at least 0"
+    ):
         PairwiseRanker().fit([[0.0], [1.0]], [[1, 2], [2, 1]], sample_weight=[1.0, -1.0])

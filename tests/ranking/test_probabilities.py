@@ -49,9 +49,21 @@ def test_the_order_of_the_rows_does_not_change_a_bit(rows, random):
     assert np.array_equal(pairwise_probabilities(shuffled).p, pairwise_probabilities(rows).p, equal_nan=True)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [[1.0, 1.0]]])
-def test_weights_that_are_none_are_refused(weights):
-    with pytest.raises(OptionError, match="were given for 2 rankings: give one finite number ≥ 0 a row"):
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0], "of shape \\(1,\\) were given for 2 rankings"),
+        ([[1.0, 1.0]], "were given for 2 rankings: give one finite number ≥ 0 a row"),
+        ([1.0, -1.0], "the weight of row 1 is -1: weights must be finite and at least 0"),
+        ([1.0, np.nan], "the weight of row 1 is nan"),
+        ([0.0, 0.0], "all weights are zero"),
+        ([1e308, 1e308], "the largest weight is 1e\\+308.*divide all by the largest"),
+        ([1e-300, 0.0], "the largest weight is 1e-300"),
+        (["a", "b"], "weights are no numbers"),
+    ],
+)
+def test_weights_that_are_none_are_refused(weights, words):
+    with pytest.raises(OptionError, match=words):
         pairwise_probabilities([[1, 2], [2, 1]], weights)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import as_rankings
-from symscreen.ranking.label_ranker import Learned
+from symscreen.ranking.learned import Learned
 from symscreen.ranking.stack import RankingEnsemble
 from symscreen.ranking.stack_members import completed, families
 

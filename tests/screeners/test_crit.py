@@ -10,7 +10,7 @@ from symscreen.screeners.crit import CRIT
 from symscreen.screeners.forest import FOREST
 from symscreen.screeners.joint import Shown
 from symscreen.screeners.rank_view import rank_view
-from symscreen.screeners.ranking_forest import grown, impurity_importance, permutation_importance
+from symscreen.screeners.ranking_forest import Growth, impurity_importance, permutation_importance
 from symscreen.screeners.ranking_sample import dispersion_of, sample_of
 
 LABELS = ("a", "b", "c")
@@ -95,8 +95,8 @@ def test_who_is_missing_teaches_the_forest_nothing(rng):
     ranks = np.column_stack([np.where(rng.random(200) < 0.9, -1.0, 1.0), np.zeros(200), 3 * values[1]])
     ranks[values[0] > 0, 0] = np.nan
     sample = sample_of(rank_view(values), RankingResponse(Rankings(ranks, LABELS)))
-    forest = grown(sample, np.random.SeedSequence(1), 30, 1.0, 1)
-    for found in (impurity_importance(forest, sample), permutation_importance(forest, sample, rng)):
+    for importance in (impurity_importance, permutation_importance):
+        found = importance(sample, Growth(np.random.SeedSequence(1), 30, 1.0, 1))
         assert found[1] > 5 * np.abs(found[[0, 2]]).max()
 
 

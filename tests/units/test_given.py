@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from symscreen.errors import OptionError, TableError
+from symscreen.expression import evaluate, parse
 from symscreen.table import read_table
-from symscreen.units import given_units, in_base_units
+from symscreen.units import given_units, in_base_units, in_given_units
 
 pytest.importorskip("pint", reason="units need pint")
 
@@ -84,6 +85,23 @@ def test_new_rows_are_converted_as_the_record_tells(table):
     found = in_base_units(by_name, json.loads(json.dumps(units.record)))
     assert all((found[name] == converted.columns[place]).all() for place, name in enumerate(table.names))
     assert in_base_units(by_name, None) == by_name
+
+
+def test_formulas_on_given_units_have_the_same_bits(rng):
+    told = {"x": "mm", "t": "degF", "a": "degree", "v": "km/h", "m": "kg"}
+    table = read_table({name: rng.normal(size=40) for name in [*told, "y"]})
+    converted, units = given_units(table, told, None)
+    record = json.loads(json.dumps(units.record))
+    formulas = [parse(text) for text in ("x*v", "t", "sin(a)", "m*v**2", "x + 2*x", "y0")]
+    raw, base = (
+        dict(zip((*table.names, "y0"), [*one.columns, one.columns[0]], strict=True))
+        for one in (table, converted)
+    )
+    raw["y0"] = base["y0"]
+    for given, own in zip(in_given_units(formulas, record), formulas, strict=True):
+        assert (evaluate(given, raw) == evaluate(own, base)).all()
+        assert parse(str(given)) == given
+    assert in_given_units(formulas, None) == tuple(formulas)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Formulas as a Python module that needs numpy alone."""
+
+from __future__ import annotations
+
+import keyword
+from typing import TYPE_CHECKING
+
+from symscreen.export.source import Language, comment, identifiers, operators_in, task_of, whole
+from symscreen.expression import columns_of
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symscreen.export.source import Formulas
+    from symscreen.grammar import Operator
+
+__all__ = ["to_numpy"]
+
+_NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", finite_inputs=True)
+_TAKEN = ("np", "erf", "math", "power", "columns", "float", "finite_or_nan", *keyword.kwlist)
+_FINITE = """\
+def finite_or_nan(values):
+    values = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(values), values, np.nan)
+"""
+_NEEDED = {
+    "pow": """\
+def power(a, b):
+    return np.where(np.isnan(a) | np.isnan(b), np.nan, np.power(a, b))
+""",
+    "erf": """\
+erf = np.vectorize(math.erf, otypes=[float])
+""",
+}
+
+
+def to_numpy(
+    formulas: Formulas,
+    *,
+    names: Mapping[str, str] | None = None,
+    operators: Mapping[str, Operator] = OPERATORS,
+) -> str:
+    """Write formulas as a Python module with numpy.
+
+    Parameters
+    ----------
+    formulas : Expression, Formula or sequence of Expression
+        One feature, a model, or several features.
+    names : mapping of str to str, optional
+        What columns are called in the new data, where that is something else.
+    operators : mapping of str to Operator
+        The grammar's operators; needed where a definition calls others.
+
+    Returns
+    -------
+    str
+        A module with a function ``feature``, ``model``, or ``feature_1``, ``feature_2``, … of one argument:
+        whatever gives an array for a column's name, such as a dict or a pandas frame. NaN where the formula
+        is undefined.
+
+    Raises
+    ------
+    OutputError
+        If a formula cannot be written; the message says why.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> print(to_numpy(parse("x1 - cos(`flow rate`)")).partition("# x1 ")[2])
+    - cos(`flow rate`)
+    def feature(columns):
+        flow_rate = finite_or_nan(columns['flow rate'])
+        x1 = finite_or_nan(columns['x1'])
+        with np.errstate(all="ignore"):
+            return finite_or_nan(x1 - np.cos(flow_rate))
+    <BLANKLINE>
+    """
+    task = task_of(formulas, operators)
+    called = {name: name for name in task.inputs} | dict(names or {})
+    own = identifiers(task.inputs, (*_TAKEN, *task.functions))
+    used = operators_in(task.expressions)
+    head = "import math\n\nimport numpy as np\n" if "erf" in used else "import numpy as np\n"
+    parts = [head, _FINITE, *(text for name, text in _NEEDED.items() if name in used)]
+    for function, label, expression in zip(task.functions, task.labels, task.expressions, strict=True):
+        columns = [name for name in task.inputs if name in columns_of(expression)]
+        # never among the first two lines, where a comment may name the file's encoding
+        lines = [f"# {comment(label)}", f"def {function}(columns):"]
+        lines += [f"    {own[name]} = finite_or_nan(columns[{called[name]!a}])" for name in columns]
+        lines += [
+            '    with np.errstate(all="ignore"):',
+            f"        return {whole(expression, _NUMPY, own)}",
+            "",
+        ]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)

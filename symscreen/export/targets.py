@@ -1,0 +1,214 @@
+"""All targets of the exports, and whatever holds formulas written for one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from symscreen.errors import FormulaError, OptionError, OutputError, nearest
+from symscreen.export.c_source import to_c
+from symscreen.export.definitions import operators_from
+from symscreen.export.excel import to_excel
+from symscreen.export.formula import Formula
+from symscreen.export.latex import to_latex
+from symscreen.export.matlab import to_matlab
+from symscreen.export.numpy_source import to_numpy
+from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
+from symscreen.grammar import OPERATORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from symscreen.export.source import Formulas
+    from symscreen.grammar import Operator
+    from symscreen.result import ScreenResult
+
+__all__ = ["TARGETS", "Target", "exported", "operators_of_record"]
+
+
+class _Writer(Protocol):
+    def __call__(
+        self,
+        formulas: Formulas,
+        *,
+        names: Mapping[str, str] | None = None,
+        operators: Mapping[str, Operator] = OPERATORS,
+    ) -> str: ...
+
+
+class Fitted(Protocol):
+    """What a fit returns, as far as it matters here."""
+
+    @property
+    def formula(self) -> Formula: ...  # told in `symscreen.models.FitResult`
+    @property
+    def operators(self) -> Mapping[str, Operator]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A language that formulas can be written in.
+
+    Parameters
+    ----------
+    name : str
+        As users type it.
+    summary : str
+        One line for a listing.
+    outside : str
+        What it gives where a formula is undefined.
+    write : callable
+        ``write(formulas, *, names=None, operators=OPERATORS)``, such as `to_sql`.
+    """
+
+    name: str
+    summary: str
+    outside: str
+    write: _Writer
+
+
+def _latex(
+    formulas: Formulas,
+    *,
+    names: Mapping[str, str] | None = None,
+    operators: Mapping[str, Operator] = OPERATORS,
+) -> str:
+    del operators  # a name that is defined stands as it is, upright
+    if names:
+        raise OutputError("LaTeX shows the columns' own names; give no others")
+    if isinstance(formulas, Formula):
+        return formulas.latex()
+    return "\n".join(map(to_latex, formulas if isinstance(formulas, (tuple, list)) else (formulas,)))
+
+
+def _sympy(
+    formulas: Formulas,
+    *,
+    names: Mapping[str, str] | None = None,
+    operators: Mapping[str, Operator] = OPERATORS,
+) -> str:
+    import sympy
+
+    from symscreen.expression import to_sympy
+
+    del operators  # an operator knows its own sympy form
+    if names:
+        raise OutputError("sympy's symbols are called as the columns are; give no other names")
+    if isinstance(formulas, Formula):
+        forms = [formulas.to_sympy()]
+    else:
+        forms = [to_sympy(one) for one in (formulas if isinstance(formulas, (tuple, list)) else (formulas,))]
+    return "\n".join(map(sympy.srepr, forms))
+
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        Target("numpy", "a Python module with numpy", "NaN", to_numpy),
+        Target("sql", "expressions of standard SQL", "NULL", to_sql),
+        Target("sqlite", "expressions for SQLite", "NULL", to_sqlite),
+        Target("duckdb", "expressions for DuckDB", "NULL", to_duckdb),
+        Target("c", "C functions of doubles", "NaN", to_c),
+        Target("excel", "Excel formulas of cells", "#N/A, #NUM! or #DIV/0!", to_excel),
+        Target("matlab", "a function file for MATLAB and Octave", "NaN", to_matlab),
+        Target("latex", "LaTeX, for reading", "", _latex),
+        Target("sympy", "what builds the sympy form (srepr)", "whatever sympy says", _sympy),
+    )
+}
+
+
+def exported(
+    thing: ScreenResult | Fitted | Formulas,
+    target: str,
+    *,
+    names: Mapping[str, str] | None = None,
+    operators: Mapping[str, Operator] = OPERATORS,
+) -> str:
+    """Write whatever holds formulas in another language.
+
+    Parameters
+    ----------
+    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
+        All features of a ranking, a model, one feature or several.
+    target : str
+        One of `TARGETS`.
+    names : mapping of str to str, optional
+        What columns are called there, or their cells.
+    operators : mapping of str to Operator
+        The grammar's operators, where a definition calls others; results bring their own.
+
+    Returns
+    -------
+    str
+        The text; what it holds, the target's own function tells.
+
+    Raises
+    ------
+    OptionError
+        If there is no such target, or a name is given for a column that no formula needs.
+    OutputError
+        If a formula cannot be written there; the message says why.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> exported(parse("x1**2"), "excel", names={"x1": "C5"})
+    '=IF(COUNT(C5)<1,NA(),C5^2)'
+    """
+    if target not in TARGETS:
+        raise OptionError(f"there is no target {target!r}{nearest(target, TARGETS)}")
+    formulas: Any = thing
+    # known by what they hold: importing their classes would load all that makes them
+    if (expressions := getattr(thing, "expressions", None)) is not None:
+        formulas, operators = expressions, operators_of_record(getattr(thing, "record", {}))
+    elif (formula := getattr(thing, "formula", None)) is not None:
+        formulas, operators = formula, {**OPERATORS, **getattr(thing, "operators", {})}
+    _check_names(names, formulas)
+    return TARGETS[target].write(formulas, names=names, operators=operators)
+
+
+def _check_names(names: Mapping[str, str] | None, formulas: Formulas) -> None:
+    needed = _inputs(formulas)
+    for name in names or {}:
+        if name not in needed:
+            raise OptionError(f"no formula needs a column {name!r}{nearest(name, needed)}")
+
+
+def _inputs(formulas: Formulas) -> tuple[str, ...]:
+    from symscreen.export.parts import inputs_of
+
+    expressions: Any = formulas.terms if isinstance(formulas, Formula) else formulas
+    return inputs_of(expressions if isinstance(expressions, (tuple, list)) else (expressions,))
+
+
+def operators_of_record(record: Mapping[str, Any]) -> dict[str, Operator]:
+    """Build the operators that a screen's formulas may call from its record.
+
+    Parameters
+    ----------
+    record : mapping
+        As `ScreenResult.record` has it; what it does not tell is what ships.
+
+    Returns
+    -------
+    dict of str to Operator
+
+    Raises
+    ------
+    FormulaError
+        If the record was changed.
+
+    Examples
+    --------
+    >>> record = {"grammar": {"define": {"gauss": "exp(-x**2)"}, "costs": {"gauss": 2, "exp": 3}}}
+    >>> built = operators_of_record(record)
+    >>> built["gauss"].cost, built["exp"].cost
+    (2, 3)
+    """
+    grammar = record.get("grammar", {})
+    try:
+        costs, defined = grammar.get("costs", {}), grammar.get("define", {})
+        definitions = {name: {"formula": text, "cost": costs[name]} for name, text in defined.items()}
+        return operators_from(definitions, {name: cost for name, cost in costs.items() if name in OPERATORS})
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FormulaError(f"the record's operators cannot be read: {error}") from None

@@ -1,0 +1,197 @@
+"""An answer in words: the first line says it in one sentence, the others tell the facts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from symscreen.preparation import Prepared
+    from symscreen.whereabouts.answer import Answer, Why
+
+    Lines = list[str]
+
+__all__ = ["worded"]
+
+
+def worded(found: Why, ready: Prepared) -> str:
+    """Put an answer into words.
+
+    Parameters
+    ----------
+    found : Why
+        The answer and its facts.
+    ready : Prepared
+        The screen that was asked about.
+
+    Returns
+    -------
+    str
+        Lines; the first is the answer.
+    """
+    lines = _WORDS[found.answer](found, ready)
+    if found.affine_copy:
+        lines.append(f"{found.affine_copy}, which is there, differs from it by a factor and an offset only.")
+    return "\n".join(lines)
+
+
+def _ranked(found: Why, ready: Prepared) -> Lines:
+    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}"
+    if found.match == "values":
+        lines = [f"{found.formula} has the values of {found.found_as} on these data: {where}."]
+    elif found.match == "algebra":
+        lines = [f"{found.formula} is there as {found.found_as}: {where}."]
+    else:
+        lines = [f"{found.formula} is there: {where}."]
+    way = {1: "; it rises with the response", -1: "; it falls with the response"}.get(found.direction, "")
+    lines.append(f"scores: {_scores(found.scores)}{way}.")
+    lines += _verdicts(found)
+    leader = ready.job.request.screeners[0].name
+    if found.class_size is not None and found.class_size > 1:
+        shown = "it stands" if found.stands_for == found.found_as else f"{found.stands_for} stands"
+        lines.append(f"its class: {found.class_size:,} features alike to {leader}; {shown} for them.")
+    if found.bar is not None and found.rank is not None and found.rank > found.bar:
+        lines.append(f"the list shows the best {found.bar:,}: --top {found.rank} would reach it.")
+    return lines
+
+
+def _not_shown(found: Why, ready: Prepared) -> Lines:
+    name = ready.job.request.screeners[0].name
+    lines = [f"{found.formula} was not shown to {name}, which ranks the best {found.bar:,} (--prescreen)."]
+    lines.append(_stood(found))
+    scores = {name: score for name, score in found.scores.items() if not math.isnan(score)}
+    return [*lines, *([f"scores: {_scores(scores)}."] if scores else []), *_as_found(found)]
+
+
+def _dropped(found: Why, ready: Prepared) -> Lines:
+    mode = ready.job.request.search.mode
+    lines = [f"{found.formula} was dropped by the {mode}, before all of its rows were scored."]
+    return [*lines, f"scored over all rows, it has {_stood(found)}", *_as_found(found)]
+
+
+def _not_generated(found: Why, ready: Prepared) -> Lines:
+    lacks = []
+    if found.missing_inputs:
+        lacks.append(_named("input", found.missing_inputs, "is not used", "are not used"))
+    if found.missing_operators:
+        lacks.append(_named("operator", found.missing_operators, "is not used", "are not used"))
+    if found.missing_constants:
+        lacks.append(
+            _named("constant", map(str, found.missing_constants), "is not in the grammar",
+                   "are not in the grammar")
+        )  # fmt: skip
+    if not lacks:
+        needs = f"it needs more layers, --layers {found.layers}" if found.layers else "it needs many layers"
+        return [f"{found.formula} is not generated: {needs}."]
+    lines = [f"{found.formula} is not generated: {', and '.join(lacks)}."]
+    if found.missing_inputs:
+        lines.append("name it with --inputs, or do not --exclude it; text is no input.")
+    elif found.layers:
+        written = "".join(layer.kind for layer in ready.job.layers)
+        lines.append(f"with that, --layers {found.layers} reaches it; this screen has {written}.")
+    return lines
+
+
+def _undefined(found: Why, ready: Prepared) -> Lines:
+    part = "" if found.part == found.formula else f": {found.part} is"
+    rows = ready.table.response.n
+    lines = [f"{found.formula} is undefined in {found.rows:,} of {_count(rows, 'row')}{part}."]
+    values = ", ".join(f"{name} = {value:.6g}" for name, value in found.arguments.items())
+    return [*lines, f"row {found.row}: {values}."] if values else lines
+
+
+def _constant(found: Why, ready: Prepared) -> Lines:
+    del ready
+    if found.part == found.formula:
+        return [f"{found.formula} is constant on these data."]
+    return [f"{found.formula} is not there: {found.part} is constant on these data."]
+
+
+def _forbidden(found: Why, ready: Prepared) -> Lines:
+    part = "" if found.part == found.formula else f"built as {found.part}, which is barred; "
+    grammar = ready.job.grammar.name
+    return [
+        f"{found.formula} is forbidden by the grammar's rule {found.rule}.",
+        f"{part}see symscreen operators {grammar}.",
+    ]
+
+
+def _complex(found: Why, ready: Prepared) -> Lines:
+    del ready
+    what = found.formula if found.part == found.formula else f"{found.formula}: {found.part}"
+    return [
+        f"{what} has complexity {found.complexity}, over the cap of {found.cap}.",
+        f"--max-complexity {found.complexity} would let it in.",
+    ]
+
+
+def _cut(found: Why, ready: Prepared) -> Lines:
+    del ready
+    part = "" if found.part == found.formula else f" with its part {found.part}"
+    lines = [f"{found.formula} was lost at layer {found.layer}{part}, to the cut."]
+    stay = "" if found.bar is None else f"; {found.bar:,} stay (--keep)"
+    lines.append(_stood(found).rstrip(".") + stay + ".")
+    if found.stands_for:
+        lines.append(f"{found.stands_for}, an affine copy, stands for it in the cut.")
+    return [*lines, *_verdicts(found)]
+
+
+def _stood(found: Why) -> str:
+    places = ", ".join(f"place {place:,} by {name}" for name, place in found.places.items())
+    return f"{places}, of {_count(found.features, 'feature')}."
+
+
+def _as_found(found: Why) -> Lines:
+    return [] if found.match in {None, "same"} else [f"it is there as {found.found_as}."]
+
+
+def _verdicts(found: Why) -> Lines:
+    return [
+        f"{name} {'selects' if chosen else 'does not select'} it." for name, chosen in found.selected.items()
+    ]
+
+
+def _scores(scores: Mapping[str, float]) -> str:
+    shown = (f"{name} {'not shown it' if math.isnan(one) else f'{one:.6g}'}" for name, one in scores.items())
+    return ", ".join(shown)
+
+
+def _named(thing: str, names: Iterable[str], one: str, several: str) -> str:
+    listed = list(names)
+    if len(listed) == 1:
+        return f"the {thing} {listed[0]} {one}"
+    return f"the {thing}s {', '.join(listed[:-1])} and {listed[-1]} {several}"
+
+
+def _count(number: int | None, thing: str) -> str:
+    return f"{number or 0:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _no_unit(found: Why, ready: Prepared) -> Lines:
+    del ready
+    return [f"{found.formula} has no unit: {found.rule}."]
+
+
+def _other_units(found: Why, ready: Prepared) -> Lines:
+    assert ready.job.units is not None  # noqa: S101  # else nobody asks for any
+    target = ready.job.units.target
+    asked = "" if target is None else f", and {target.base} is asked for (--target-units {target.given})"
+    return [f"{found.formula} is in {found.unit}{asked}."]
+
+
+_WORDS: dict[Answer, Callable[[Why, Prepared], Lines]] = {
+    "ranked": _ranked,
+    "duplicate": _ranked,
+    "not shown": _not_shown,
+    "dropped": _dropped,
+    "not generated": _not_generated,
+    "undefined": _undefined,
+    "constant": _constant,
+    "forbidden": _forbidden,
+    "too complex": _complex,
+    "cut": _cut,
+    "no unit": _no_unit,
+    "other units": _other_units,
+}

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import keyword
+import re
+
+import numpy as np
+import pytest
+
+from symscreen.errors import OutputError, TableError
+from symscreen.export import Formula, for_gplearn, for_pysr, kept_as_columns
+from symscreen.expression import evaluate, parse
+from symscreen.grammar import OPERATORS
+
+FORMULAS = [parse(text) for text in ("x1 - cos(`flow rate`)/x1", "abs(x1 - `e`)**0.5", "-x1*min(`e`, 2)")]
+ROWS = {
+    "x1": np.array([1.0, 2.0, -3.0]),
+    "flow rate": np.array([0.5, 1.0, 2.0]),
+    "e": np.array([1.0, 4.0, 9.0]),
+}
+
+
+def test_a_guess_reads_back_as_the_formula_and_its_operators_are_listed():
+    made = for_pysr(FORMULAS)
+    assert made.unary == ("abs", "cos", "neg")
+    assert made.binary == ("*", "-", "/", "^", "min")
+    frame = made.frame(ROWS)
+    assert sorted(frame.columns) == sorted(made.variables.values())
+    for text, formula in zip(made.texts, FORMULAS, strict=True):
+        # but for the power's sign, PySR's notation is ours
+        back = parse(text.replace("^", "**"), names=set(frame.columns))
+        columns = {name: frame[name].to_numpy() for name in frame}
+        np.testing.assert_allclose(evaluate(back, columns), evaluate(formula, ROWS), rtol=1e-12)
+
+
+def test_variables_mean_nothing_else_there():
+    made = for_pysr(parse("`e` + `lambda` + `sin` + `x-y` + `=cmd`"))
+    for name in made.variables.values():
+        assert re.fullmatch(r"[A-Za-z]\w*", name)
+        assert not keyword.iskeyword(name)
+        assert name not in {*OPERATORS, "e"}
+
+
+def test_a_program_reads_back_as_the_formula():
+    formulas = [parse("x1 - cos(`e`)/x1"), parse("abs(x1 - `e`)*x1**3"), parse("max(-x1, 1/`e`)")]
+    made = for_gplearn(formulas)
+    columns = {own: ROWS[name] for name, own in made.variables.items()}
+    for text, formula in zip(made.texts, formulas, strict=True):
+        # every function of gplearn that is used has the name of one of ours
+        np.testing.assert_allclose(evaluate(parse(text), columns), evaluate(formula, ROWS), rtol=1e-12)
+    assert made.unary == ("abs", "cos", "inv", "neg")
+    assert made.binary == ("div", "max", "mul", "sub")
+
+
+def test_what_gplearn_has_not_goes_as_a_column():
+    with pytest.raises(
+        OutputError, match=r"'exp\(x1\)' is no program .* which have no exp; hand the feature"
+    ):
+        for_gplearn(parse("1 + exp(x1)"))
+    frame, meaning = kept_as_columns([parse("exp(x1)"), parse("log(x1)"), parse("x1/`e`")], ROWS)
+    assert meaning == {"f1": "exp(x1)", "f3": "x1/e"}
+    np.testing.assert_array_equal(frame["f3"], ROWS["x1"] / ROWS["e"])
+    with pytest.raises(OutputError, match="no feature is defined in all rows"):
+        kept_as_columns(parse("log(x1)"), ROWS)
+    with pytest.raises(TableError, match="no column 'x1'"):
+        kept_as_columns(parse("log(x1)"), {"e": [1.0]})
+
+
+def test_a_model_is_one_guess():
+    made = for_pysr(Formula("y", 1.0, (2.5,), (parse("x1**2"),)))
+    assert made.texts == ("(1.0 + (2.5 * square(x1)))",)
+    assert "square" in made.unary

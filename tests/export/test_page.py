@@ -1,0 +1,51 @@
+"""What docs/export.md shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from symscreen import cli
+from symscreen.export import TARGETS
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
+
+
+def test_the_python_examples_run_one_after_the_other(tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    (tmp_path / "example.py").write_text("\n".join(blocks))
+    command = [sys.executable, "-W", "error", "example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for line in (
+        "=IF(COUNT(B2,C2)<2,NA(),B2 - COS(C2)/B2)",
+        "SIN(CAST(`flow rate` AS REAL))",
+        "        return finite_or_nan(x1 - np.cos(x2)/x1)",
+        "double feature(double x1, double x2)",
+        "('(x1 - (cos(x2) / x1))', 'square(x1)') ('cos', 'square') ('-', '/')",
+        "{'f1': 'x1 - cos(x2)/x1'}",
+    ):
+        assert line in done.stdout.splitlines()
+
+
+def test_the_commands_run(tmp_path, monkeypatch, frame):
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    lines = block.splitlines()
+    assert len(lines) == 6
+    for line in lines:
+        assert cli._run(shlex.split(line)[1:]) == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"ranking.csv", "features.json", "columns.csv", "features.py", "model.json"} <= names
+
+
+def test_the_table_lists_every_target_as_its_record_does():
+    listed = dict(re.findall(r"^\| `(\w+)` \|[^|]+\|([^|]*)\|", PAGE, re.MULTILINE))
+    listed = {name: outside.strip() for name, outside in listed.items() if name in TARGETS}
+    assert list(listed) == list(TARGETS)
+    for name in set(TARGETS) - {"sympy"}:
+        assert listed[name] == TARGETS[name].outside

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import expressions
+
+from symscreen.expression import key, parse, to_text
+from symscreen.whereabouts.forms import other_forms
+
+
+@settings(max_examples=30)
+@given(expressions(st.sampled_from(["x", "y", "a b"])))
+def test_other_forms_are_equal_and_written_otherwise(formula):
+    for form in other_forms(formula):
+        assert key(form) == key(formula)
+        assert form != formula
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9**9**9*x",
+        "(x + y)**99",
+        "x**(y)",
+        "exp(1e9*x)",
+        "((x**3)**3)**3",
+        " + ".join(f"x{i}" for i in range(30)),
+    ],
+)
+def test_what_could_take_long_is_left_alone(text):
+    assert other_forms(parse(text)) == []
+
+
+def test_a_sum_is_factored_and_a_product_expanded():
+    assert "a*(b + c)" in map(to_text, other_forms(parse("a*b + a*c")))
+    assert "a*b + a*c" in map(to_text, other_forms(parse("a*(b + c)")))

@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from expansion.brute_force import expand_by_hand, problems
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import symscreen
+from symscreen.backends import Threads
+from symscreen.errors import FormulaError, OptionError
+from symscreen.expansion import Fate
+from symscreen.expansion.prune import equal_to_rounding
+from symscreen.expression import Constant, apply, evaluate, key, parse
+from symscreen.result import Request
+from symscreen.rounds import Job
+from symscreen.screeners import SCREENERS
+from symscreen.table import read_table
+from symscreen.whereabouts import ANSWERS
+from symscreen.whereabouts.grown import grown_with_cuts
+from symscreen.whereabouts.question import answered
+from symscreen.whereabouts.reach import reached
+
+WORDS = {
+    Fate.FORBIDDEN: "forbidden",
+    Fate.COMPLEX: "too complex",
+    Fate.CONSTANT: "constant",
+    Fate.UNDEFINED: "undefined",
+}
+
+
+def request_of(**changes):
+    options = {
+        "screeners": (SCREENERS["t0"],), "sign": "free", "limit": 20, "prescreen": 100, "seed": 0, "jobs": 1,
+        "backend": Threads(1), "chunk_size": 1 << 14,
+    }  # fmt: skip
+    return Request(**(options | changes))
+
+
+def grown_of(problem):
+    columns = dict(zip(problem.names, problem.columns, strict=True))
+    table = read_table(columns, y=np.array([3.0, -1.0, 2.0, 7.0, 5.0, 4.0]))
+    layers = problem.grammar.parsed_layers(problem.layers)
+    job = Job(problem.grammar, layers, problem.pool_kind, problem.also, request_of(), (), None, None)
+    return grown_with_cuts(table, job)
+
+
+@settings(max_examples=25)
+@given(problems())
+def test_every_candidate_that_was_left_out_gets_its_reason(problem):
+    grown = grown_of(problem)
+    space = grown.space
+    pruned = np.flatnonzero(space.fates != Fate.KEPT)[:25]
+    for candidate in pruned.tolist():
+        formula = space.expression(space.at_hand + candidate)
+        if isinstance(formula, Constant):  # an `id` of one
+            continue
+        found = answered(formula, grown)
+        if found.answer in {"ranked", "duplicate"}:
+            assert found.found_as
+            continue
+        fate = Fate(space.fates[candidate])
+        if fate is Fate.CONSTANT and np.isnan(evaluate(formula, grown.columns)).any():
+            assert found.answer == "undefined"  # x/0 - x/0 is both
+            continue
+        assert found.answer == WORDS[fate], str(formula)
+
+
+@st.composite
+def asked_of(draw, problem):
+    """Draw a formula that a problem's layers could write, whatever bars it."""
+    pool = [parse(f"`{name}`") for name in problem.names] + [
+        Constant(value) for value in problem.grammar.constants
+    ]
+    for layer in problem.grammar.parsed_layers(problem.layers):
+        operator = draw(st.sampled_from(layer.operators))
+        pool.append(apply(operator, *(draw(st.sampled_from(pool)) for _ in range(operator.arity))))
+    return pool[-1]
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_a_formula_that_the_layers_could_write_gets_the_answer_of_brute_force(data):
+    problem = data.draw(problems())
+    asked = data.draw(asked_of(problem))
+    grown = grown_of(problem)
+    assume(not isinstance(asked, Constant))
+    found = answered(asked, grown)
+    items, _ = expand_by_hand(problem)
+    values = evaluate(asked, problem.by_name)[None]
+    by_key = [item for item in items if item.key == key(asked)]
+    columns = [vars(item)["values"][None] for item in items]
+    by_value = any(equal_to_rounding(column, values)[0] for column in columns)
+    assert found.answer in ANSWERS
+    assert (found.answer == "ranked") == bool(by_key)
+    if not by_key:
+        assert (found.answer == "duplicate") == by_value
+    if reached(asked, grown.job.layers, problem.grammar.constants, problem.pool_kind):
+        assert found.answer != "not generated", str(asked)
+
+
+@pytest.fixture
+def small(rng):
+    """Rows of a grid, so that many features tie, split ties by rounding, or have the same ranks."""
+    grid = np.array(list(itertools.product([1.0, 2.0, 3.0, 4.0, 6.0], [1.0, 2.0, 3.0, 5.0])))
+    y = grid[:, 0] * grid[:, 1] + rng.normal(0, 2, 20)
+    return pd.DataFrame({"a": grid[:, 0], "b": grid[:, 1], "y": y})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"layers": "ub", "unary": "log,inv,neg", "binary": "add,mul"},
+        {"layers": "ub", "unary": "log,inv", "binary": "sub", "sign": "positive"},
+        {"layers": "bu", "unary": "log,square", "binary": "sub,mul", "screener": "pearson,t0"},
+        {"layers": "bu", "unary": "id,exp", "binary": "mul", "screener": "xi", "pool": "strict"},
+    ],
+)
+def test_every_feature_has_the_rank_that_a_screen_gives_it(small, options):
+    every = symscreen.screen(small, top="all", **options)
+    classes = symscreen.screen(small, top=10**6, **options)
+    rows = every.table.to_dict("records")
+    shown = dict(zip(classes.table["expression"], classes.table["rank"], strict=True))
+    stood_for = {}
+    for row in rows[:: max(1, len(rows) // 40)]:
+        alone = symscreen.why(small, row["expression"], top="all", **options)
+        assert (alone.answer, alone.match, alone.rank) == ("ranked", "same", row["rank"])
+        assert alone.features == every.scored
+        assert alone.scores == pytest.approx({name: row[name] for name in alone.scores}, abs=1e-15)
+        assert {1: "+", -1: "-", 0: ""}[alone.direction] == row["direction"]
+        found = symscreen.why(small, row["expression"], top=3, **options)
+        assert found.rank == shown[found.stands_for]
+        if row["expression"] in shown:
+            assert found.stands_for == row["expression"]
+        stood_for.setdefault(found.stands_for, found.class_size)
+    sizes = dict(zip(classes.table["expression"], classes.table["class_size"], strict=True))
+    assert all(sizes[name] == size for name, size in stood_for.items())
+
+
+def test_a_rank_does_not_depend_on_threads_and_chunks(frame):
+    plain = symscreen.why(frame, "x1*x2 + x1", layers="bb")
+    assert plain == symscreen.why(frame, "x1*x2 + x1", layers="bb", jobs=1, chunk_size=7)
+    turned = symscreen.why(frame[::-1][["x3", "target", "x1", "x2"]], "x1*x2 + x1", layers="bb")
+    assert plain.text == turned.text
+
+
+def first_line(found):
+    return found.text.splitlines()[0]
+
+
+def test_a_formula_is_found_as_its_equal_by_algebra(frame):
+    found = symscreen.why(
+        frame, "x1*(x2 + x3)", layers="bb", unary="id", binary="mul,add", also="x1*x2+x1*x3"
+    )
+    assert (found.answer, found.match) == ("ranked", "algebra")
+    assert found.found_as == "x1*x2 + x1*x3"
+    assert first_line(found).startswith("x1*(x2 + x3) is there as x1*x2 + x1*x3: rank ")
+
+
+def test_a_formula_with_the_values_of_another_is_its_duplicate(frame):
+    frame["total"] = frame.x1 + frame.x2
+    found = symscreen.why(frame, "sin(x1 + x2)", target="target", layers="ub", unary="sin", binary="mul")
+    assert (found.answer, found.match, found.found_as) == ("duplicate", "values", "sin(total)")
+    screened = symscreen.screen(frame, target="target", layers="ub", unary="sin", binary="mul", top="all")
+    assert found.rank <= len(screened)
+    assert first_line(found).startswith("sin(x1 + x2) has the values of sin(total) on these data: rank ")
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "missing", "layers"),
+    [
+        ("x1*x2 + x1*x3", {"layers": "b"}, ((), (), ()), "bb"),
+        ("exp(x1*x2)", {"layers": "ub"}, ((), (), ()), "bu"),
+        ("exp(x1*x2)", {"layers": "u"}, ((), (), ()), "bu"),
+        ("tanh(x1)", {"layers": "u"}, (("tanh",), (), ()), "u"),
+        ("tanh(x1 + 3)", {"layers": "u"}, (("tanh",), (3,), ()), "bu"),
+        ("x1*x2", {"layers": "ub", "exclude": ["x2"]}, ((), (), ("x2",)), ""),
+        ("x1", {"layers": "b", "pool": "strict"}, (("id",), (), ()), "u"),
+    ],
+)
+def test_what_was_not_generated_is_told_with_what_is_missing(frame, formula, options, missing, layers):
+    found = symscreen.why(frame, formula, **options)
+    assert found.answer == "not generated"
+    told = (found.missing_operators, found.missing_constants, found.missing_inputs)
+    assert (told, found.layers) == (missing, layers)
+    if layers and not any(missing):
+        assert f"--layers {layers}" in first_line(found)
+        assert symscreen.why(frame, formula, **options | {"layers": layers}).answer == "ranked"
+
+
+def test_a_row_that_leaves_the_domain_is_shown(frame):
+    frame.loc[6, "x1"] = 0.25
+    found = symscreen.why(frame, "x2 + log(x1 - 0.3)", layers="ub")
+    assert (found.answer, found.part, found.rows, found.row) == ("undefined", "log(x1 - 0.3)", 1, 7)
+    assert found.arguments == pytest.approx({"x1 - 0.3": -0.05, "x1": 0.25})
+    assert found.text == (
+        "x2 + log(x1 - 0.3) is undefined in 1 of 60 rows: log(x1 - 0.3) is.\n"
+        "row 7: x1 - 0.3 = -0.05, x1 = 0.25."
+    )
+
+
+def test_a_huge_number_is_undefined_and_not_computed(frame):
+    found = symscreen.why(frame, "9**9**9*x1", layers="b")
+    assert (found.answer, found.part, found.rows) == ("undefined", "9**9**9", 60)
+
+
+def test_what_is_constant_is_told(frame):
+    frame["k"] = 2.5
+    found = symscreen.why(frame, "log(k)", target="target", layers="u")
+    assert (found.answer, found.part) == ("constant", "k")
+    assert symscreen.why(frame, "x1/x1", layers="b").part == "x1/x1"
+    whole = symscreen.why(frame, "k*x1", target="target", layers="b")
+    assert (whole.answer, whole.part, whole.affine_copy) == ("constant", "k", "x1")
+
+
+def test_the_rule_that_bars_a_formula_is_named(frame):
+    found = symscreen.why(frame, "log(x1**2)", layers="uu")
+    assert (found.answer, found.rule, found.affine_copy) == ("forbidden", "[forbid] log: square", "log(x1)")
+    inside = symscreen.why(frame, "sin(x1*cos(x2))", layers="ub")  # of no use to add layers
+    assert (inside.answer, inside.rule) == ("forbidden", "[forbid_within] sin: cos")
+
+
+def test_a_formula_over_the_cap_is_told_its_complexity(frame):
+    found = symscreen.why(frame, "x1*x2*x3", layers="bb", max_complexity=4)
+    assert (found.answer, found.complexity, found.cap) == ("too complex", 5, 4)
+
+
+def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
+    options = {"layers": "ub", "unary": "sin,exp", "binary": "mul", "keep": "u:3"}
+    found = symscreen.why(frame, "sin(x3)*x2", **options)
+    assert (found.answer, found.part, found.layer, found.bar) == ("cut", "sin(x3)", 1, 3)
+    one_layer = {"layers": "u", "unary": "sin,exp"}
+    for name, place in found.places.items():
+        alone = symscreen.why(frame, "sin(x3)", screener=name, top="all", **one_layer)
+        assert place <= alone.rank
+        assert place > 1
+    itself = symscreen.why(frame, "sin(x3)", **options)
+    assert (itself.answer, itself.part, itself.layer) == ("cut", "sin(x3)", 1)
+    assert symscreen.why(frame, "exp(x1)*x2", **options).answer == "ranked"
+
+
+def test_a_joint_screener_that_cuts_is_told_of(frame, rng):
+    noise = frame.assign(**{f"z{place}": rng.normal(size=60) for place in range(6)})
+    options = {"target": "target", "layers": "ub", "unary": "sin", "binary": "mul", "cut": "lasso"}
+    answers = [symscreen.why(noise, f"sin(z{place})*x2", **options) for place in range(6)]
+    lost = [found for found in answers if found.answer == "cut"]
+    assert lost
+    for found in lost:
+        assert found.selected == {"lasso": False}
+        assert "lasso does not select it." in found.text
+
+
+def test_what_a_joint_screener_was_not_shown_has_no_rank(frame):
+    options = {"layers": "ub", "unary": "sin,square", "binary": "mul,add", "screener": "lasso"}
+    found = symscreen.why(frame, "sin(x3)*sin(x3)", prescreen=5, **options)
+    assert (found.answer, found.rank, found.bar) == ("not shown", None, 5)
+    assert set(found.places) == {"t0", "xi"}
+    assert min(found.places.values()) > 1
+    assert first_line(found).startswith("sin(x3)*sin(x3) was not shown to lasso")
+
+
+def test_what_a_joint_screener_was_shown_has_the_rank_of_the_screen(frame):
+    options = {"layers": "u", "unary": "sin,square,log", "screener": "lasso,t0"}
+    table = symscreen.screen(frame, top=100, **options).table
+    for row in table.to_dict("records"):
+        found = symscreen.why(frame, row["expression"], top=2, **options)
+        assert (found.answer, found.rank) == ("ranked", row["rank"])
+        assert found.scores == pytest.approx({"lasso": row["lasso"], "t0": row["t0"]})
+        assert found.selected["lasso"] == row["lasso_selected"]
+
+
+def test_a_joint_screener_beside_tells_what_it_says(frame):
+    found = symscreen.why(frame, "x1**2", layers="u", screener="t0,lasso", prescreen=10)
+    assert found.answer == "ranked"
+    assert set(found.scores) == {"t0", "lasso"}
+
+
+@pytest.mark.parametrize("search", ["sieve", "race"])
+def test_what_a_search_dropped_is_told_with_its_place(frame, search, monkeypatch):
+    monkeypatch.setattr("symscreen.search.modes._FEWEST", 8)
+    monkeypatch.setattr("symscreen.search.modes._PER_WANTED", 1)
+    options = {"layers": "ubb", "unary": "sin,square", "binary": "mul,add,sub", "top": 2}
+    best = symscreen.screen(frame, search=search, **options).table.expression[0]
+    assert symscreen.why(frame, best, search=search, **options).rank == 1
+    answers = [symscreen.why(frame, f"{text}*x2 + sin(x3)", search=search, **options)
+               for text in ("sin(x3)", "x3", "sin(x2)")]  # fmt: skip
+    dropped = [found for found in answers if found.answer == "dropped"]
+    assert dropped or search == "race"
+    for found in dropped:
+        exact = symscreen.why(frame, found.formula, **options | {"top": "all"})
+        assert found.places["t0"] <= exact.rank
+        assert f"dropped by the {search}" in first_line(found)
+
+
+def test_a_ranking_for_a_response(rng):
+    x = rng.normal(size=(30, 2))
+    order = np.where(x[:, 0] > 0, "p>q", "q>p")
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "taste": order})
+    options = {"ranking": "taste", "layers": "ub", "unary": "sin", "binary": "mul"}
+    table = symscreen.screen(frame, top=100, **options).table
+    for row in table.head(5).to_dict("records"):
+        assert symscreen.why(frame, row["expression"], **options).rank == row["rank"]
+
+
+def test_of_several_rounds_the_first_is_meant(frame):
+    found = symscreen.why(frame, "x1*x2", layers="b", rounds=2)
+    assert "of 2 rounds the first is meant" in found.notices
+    assert found.rank == symscreen.why(frame, "x1*x2", layers="b").rank
+
+
+def test_any_column_name_works(frame):
+    odd = frame.rename(columns={"x1": "a b", "x2": "λ", "x3": "lambda"})
+    found = symscreen.why(odd, "`a b`*`lambda`", layers="b")
+    assert found.answer == "ranked"
+
+
+def test_mistakes_are_told_in_one_line(frame):
+    with pytest.raises(FormulaError, match="there is no column 'x9'"):
+        symscreen.why(frame, "x9*x1", layers="b")
+    with pytest.raises(FormulaError, match="'target' is the response"):
+        symscreen.why(frame, "target*x1", layers="b")
+    with pytest.raises(FormulaError, match="character"):
+        symscreen.why(frame, "x1*", layers="b")
+    with pytest.raises(OptionError, match="why has no option 'layer'; did you mean 'layers'"):
+        symscreen.why(frame, "x1", layer="b")
