@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
-    from symscreen.statistics.columns import t0, xi
+    from symscreen.statistics.columns import t0, t0_interval, xi
     from symscreen.whereabouts import Why, why
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "save_bundle",
     "screen",
     "t0",
+    "t0_interval",
     "trees",
     "why",
     "xi",
@@ -73,6 +74,7 @@ _HOMES = {
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
+    "t0_interval": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",
     "xi": "symscreen.statistics.columns",
 }
