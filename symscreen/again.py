@@ -65,6 +65,7 @@ def prepared_again(
         "groups": None,
         "p_values": False,  # as permutations, they choose nothing of what is shown
         "permutations": None,
+        "intervals": False,
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
         **_response(record, beside=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,

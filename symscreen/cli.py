@@ -152,7 +152,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
-      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J

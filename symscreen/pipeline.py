@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.confidence import with_intervals
 from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
@@ -74,6 +75,7 @@ def screen(
     members: int | None = None,
     stability: int | None = None,
     groups: str | None = None,
+    intervals: bool | float = False,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -179,6 +181,11 @@ def screen(
     groups : str, optional
         A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
         input.
+    intervals : bool or float
+        Whether to give a standard error of T0 and intervals of T0 and of Γ = 1 − T0/Δ of the features shown, at
+        this level, True for 0.95: the columns ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,
+        ``gamma_high``. They are of single features, and take no account of their having been selected. T0
+        must be among the screeners.
     seed : int
         For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -243,6 +250,7 @@ def screen(
         members=members,
         stability=stability,
         groups=groups,
+        intervals=intervals,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -272,6 +280,8 @@ def screened_as(ready: Prepared) -> ScreenResult:
         further["distinct"] = thinner
     if ready.halving is not None:
         found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
+    if ready.level is not None:
+        found[0], further["intervals"] = with_intervals(found[0], ready.level)
     if ready.members is not None:
         further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.any_response import labels_of
 from symscreen.backends import Threads, available_cores
+from symscreen.confidence import level_of
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
 from symscreen.options import (
@@ -154,6 +155,8 @@ class Prepared:
         The largest |rank correlation| of two features shown; None for any.
     halving : Halving or None
         How rows are halved for stability selection; None for none.
+    level : float or None
+        Of the intervals of what is shown; None for none.
     """
 
     table: Table
@@ -163,6 +166,7 @@ class Prepared:
     members: int | None = None
     distinct: float | None = None
     halving: Halving | None = None
+    level: float | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -212,6 +216,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     halving = halving_of(
         table, X, options.stability, groups=options.groups, top=options.top, rounds=options.rounds
     )
+    level = level_of(options.intervals, asked, table.response, options.rounds)
     size = request.chunk_size or chunk_size_for(table.response.n)
     request = replace(request, chunk_size=size, control=control)
     if options.prescreen is not None:
@@ -227,9 +232,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
-    return Prepared(
-        table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
-    )
+    written = _written(options, table, job) | ({} if level is None else {"intervals": level})
+    return Prepared(table, job, options.rounds, written, members, options.distinct, halving, level)
 
 
 def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:

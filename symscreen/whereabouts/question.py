@@ -45,7 +45,8 @@ def why(
     expression : str
         The formula, in the one notation.
     **options
-        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant.
+        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
+        before near-duplicates, or what does not pass a false discovery rate, are left out.
 
     Returns
     -------
@@ -67,6 +68,8 @@ def why(
     """
     given = options_of(options, verb="why")
     ready = prepared(X, y, given)
+    plain = replace(ready.job.request, control=None)  # figures beside a rank take time and change none
+    ready = replace(ready, job=replace(ready.job, request=plain))
     asked, lacking = _read(expression, X, ready, given)
     if lacking:
         found = Why(answer="not generated", formula=to_text(asked), missing_inputs=lacking)
