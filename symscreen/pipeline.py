@@ -182,10 +182,9 @@ def screen(
         A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
         input.
     intervals : bool or float
-        Whether to give a standard error of T0 and intervals of T0 and of Γ = 1 − T0/Δ of the features shown, at
-        this level, True for 0.95: the columns ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,
-        ``gamma_high``. They are of single features, and take no account of their having been selected. T0
-        must be among the screeners.
+        Whether to give a standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features shown, at
+        this level, True for 0.95: ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,
+        ``gamma_high``. They take no account of the selection. T0 must be among the screeners.
     seed : int
         For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
