@@ -71,8 +71,8 @@ def level_of(
         raise OptionError(f"--intervals are of T0, which does not score here: add it, --screener {names},t0")
     if rounds != 1:
         raise OptionError(
-            f"--intervals cannot be had with --rounds {rounds}: rounds after the first screen what was fitted "
-            "to the response; leave one of them out"
+            f"--intervals cannot be had with --rounds {rounds}: rounds after the first screen what was "
+            "fitted to the response; leave one of them out"
         )
     return float(level)
 

@@ -97,7 +97,7 @@ def test_the_terminal_shows_gamma_where_there_is_room(frame):
     falling = symscreen.screen(frame.assign(target=-frame.target), intervals=0.9, top=2, **SMALL)
     first = falling.table.iloc[0]
     assert f"{first.gamma_low:.2f} to {first.gamma_high:.2f}" in _printed(falling)
-    several = "t0,xi,kendall,spearman,pearson,stepwise"
+    several = "t0,xi,kendall,spearman,pearson,stepwise,lasso"
     result = symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
     crowded = _printed(result)
     assert "no room for gamma 95 %" in crowded
@@ -132,4 +132,4 @@ def test_the_command_line_takes_a_level_or_none_and_files_hold_all(frame, tmp_pa
     assert "put --intervals behind DATA" in capsys.readouterr().err
     out = tmp_path / "ranking.csv"
     write_ranking(result, str(out), force=False)
-    assert symscreen.classes(out, frame).shape[0] > 0
+    assert symscreen.classes(symscreen.read_ranking(out), frame).shape[0] > 0

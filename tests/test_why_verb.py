@@ -82,15 +82,7 @@ def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
     expected = run(*plain)
     assert expected[0] == 0
     for further in (
-        [
-            "--fdr",
-            "0.05",
-            "--fdr-method",
-            "by",
-            "--p-values",
-            "--permutations",
-            10**6,
-        ],  # which it does not do
+        ["--fdr", "0.05", "--fdr-method", "by", "--p-values", "--permutations", 10**6],
         ["--distinct", "0.9", "--members", 5, "--intervals"],
         ["--stability", 5, "--intervals=0.9"],
     ):
