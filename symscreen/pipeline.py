@@ -9,6 +9,7 @@ from symscreen.preparation import ScreenOptions, prepared
 from symscreen.result import ScreenResult, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.rounds import growth_of, record_of, rounds_of
+from symscreen.running import partial_of, running
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import PoolKind
     from symscreen.preparation import Prepared
-    from symscreen.result import Plan
+    from symscreen.result import Plan, Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
@@ -69,7 +70,12 @@ def screen(
     max_ram: str | int | None = None,
     jobs: int | None = None,
     chunk_size: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    on_progress: Callable[[Standing], None] | None = None,
+    time_limit: str | float | None = None,
+    backend: Literal["threads", "dask"] | None = None,
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
 ) -> ScreenResult:
     """Grow a space of formulas from a table, score every one against a response, keep the best.
 
@@ -160,8 +166,23 @@ def screen(
         Threads; by default all cores. The answer does not depend on it.
     chunk_size : int, optional
         Candidates a task. The answer does not depend on it.
-    progress : callable, optional
-        Called with (candidates done, candidates in all) after each chunk.
+    progress : callable or bool, optional
+        Called with (candidates done, candidates in all) after each chunk; True writes a line on standard
+        error, in a notebook as on a terminal.
+    on_progress : callable, optional
+        Called with a `Standing` after each chunk: done, rate, time left, best so far.
+    time_limit : str or float, optional
+        ``"60s"``, ``"5m"``, or seconds from now: scoring ends in order when they are over, and the result
+        says how many candidates were looked at. They are looked at in a fixed order. Exact search, one
+        round; growing the layers before the last is not cut short.
+    backend : {"threads", "dask"}, optional
+        Where the last layer is scored. The answer does not depend on it.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers are used.
+    checkpoint : str or Path, optional
+        A folder that keeps how far scoring came: a run that was killed goes on from there when the same call
+        is made again, and gives the same result. The layers before the last, and joint screeners, are
+        computed again.
 
     Returns
     -------
@@ -215,6 +236,11 @@ def screen(
         jobs=jobs,
         chunk_size=chunk_size,
         progress=progress,
+        on_progress=on_progress,
+        time_limit=time_limit,
+        backend=backend,
+        scheduler=scheduler,
+        checkpoint=checkpoint,
     )
     return screened_as(prepared(X, y, options))
 
@@ -232,23 +258,24 @@ def screened_as(ready: Prepared) -> ScreenResult:
     ScreenResult
     """
     table, job = ready.table, ready.job
-    found = rounds_of(table, job, ready.rounds)
+    with running(ready) as run:
+        found = rounds_of(table, run.job, ready.rounds)
     space, first = found[0].space, found[0].screened
     record = run_record(
         table,
         space,
         job.grammar,
-        ready.options,
+        ready.options | run.told(found),
         scored=first.scored,
         lost=first.lost,
-        further=record_of(found, job),
+        further=record_of(found, job) | partial_of(found),
     )
     return ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
         job.request.screeners,
         record,
         scale=gini_mean_difference(table.response),
-        notices=(*table.notices, *found[-1].notices),
+        notices=(*table.notices, *found[-1].notices, *run.notices(found)),
         places=found[-1].places,
     )
 

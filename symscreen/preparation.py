@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.any_response import labels_of
-from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
 from symscreen.options import (
@@ -25,6 +25,7 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
+from symscreen.options_running import check_limit, read_backend, read_course
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
@@ -32,12 +33,12 @@ from symscreen.table import is_ranking, read_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
     from symscreen.response import Kind
+    from symscreen.result import Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
@@ -89,7 +90,12 @@ class ScreenOptions:
     max_ram: str | int | None = None
     jobs: int | None = None
     chunk_size: int | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
+    on_progress: Callable[[Standing], None] | None = None
+    time_limit: str | float | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    checkpoint: str | Path | None = None
 
 
 def options_of(given: Mapping[str, Any], *, verb: str) -> ScreenOptions:
@@ -137,12 +143,15 @@ class Prepared:
         How many rounds at most.
     options : dict
         For the record: the options, read.
+    checkpoint : Path or None
+        The folder that keeps how far it came.
     """
 
     table: Table
     job: Job
     rounds: int
     options: dict[str, Any]
+    checkpoint: Path | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -197,7 +206,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
-    return Prepared(table, job, options.rounds, _written(options, table, job))
+    folder = None if options.checkpoint is None else Path(options.checkpoint)
+    return Prepared(table, job, options.rounds, _written(options, table, job), folder)
 
 
 def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
@@ -228,7 +238,8 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
     check_sign(options.sign)
     check_kind(kind, options.sign, options.search, options.rounds)
     limit = read_limit(options.top)
-    backend = Threads(available_cores() if options.jobs is None else at_least_1("jobs", options.jobs))
+    backend = read_backend(options.backend, options.scheduler, options.jobs)
+    check_limit(options.time_limit, options.search, options.rounds)
     size, prescreen = options.chunk_size, options.prescreen
     return Request(
         screeners=asked,
@@ -239,7 +250,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
         jobs=backend.jobs,
         backend=backend,
         chunk_size=0 if size is None else at_least_1("chunk_size", size),
-        progress=options.progress,
+        course=read_course(options.progress, options.on_progress, options.time_limit),
         search=read_search(options.search, options.risk, asked, limit, options.rounds),
         kind=kind,
     )

@@ -1,0 +1,115 @@
+"""A screen while it runs: its workers, its checkpoint, and what of them is told when it is over."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from symscreen.backends import Dask
+from symscreen.checkpoint import opened
+from symscreen.result import grammar_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from symscreen.checkpoint import Folder
+    from symscreen.preparation import Prepared
+    from symscreen.rounds import Job, Round
+
+__all__ = ["Run", "partial_of", "running"]
+
+_FREE = ("jobs", "chunk_size")  # options that change no byte of what is kept
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A screen that runs.
+
+    Parameters
+    ----------
+    job : Job
+        What is done.
+    folder : Folder or None
+        Where its state is kept.
+    """
+
+    job: Job
+    folder: Folder | None
+
+    def told(self, found: Sequence[Round]) -> dict[str, Any]:
+        """Return what the record's options tell of how this very run went; empty for a plain one."""
+        backend, run = self.job.request.backend, dict[str, Any]()
+        if isinstance(backend, Dask):
+            run["backend"] = {"name": backend.name, **backend.told}
+        if self.folder is not None:
+            outcomes = [each.screened.outcome for each in found]
+            run["chunks"] = sum(one.chunks for one in outcomes if one is not None)
+            run["resumed_chunks"] = sum(one.resumed for one in outcomes if one is not None)
+        return {"run": run} if run else {}
+
+    def notices(self, found: Sequence[Round]) -> tuple[str, ...]:
+        """Return what people should know of it."""
+        notices = []
+        for outcome in (each.screened.outcome for each in found):
+            if outcome is not None and outcome.resumed:
+                notices.append(f"went on from a checkpoint: {outcome.resumed:,} chunks were done before")
+            if outcome is not None and not outcome.complete:
+                more = "" if self.folder is None else "; the same command goes on from there"
+                notices.append(
+                    f"partial: time ran out when {outcome.done:,} of {outcome.total:,} candidates had been "
+                    f"looked at, in their fixed order; the others are not in this ranking{more}"
+                )
+        if self.folder is not None and self.folder.failure is not None:
+            notices.append(f"the checkpoint stands where it last could be written: {self.folder.failure}")
+        return tuple(notices)
+
+
+def partial_of(found: Sequence[Round]) -> dict[str, Any]:
+    """Return what the record tells of a run that ended before all candidates were looked at."""
+    outcome = found[0].screened.outcome
+    if outcome is None or outcome.complete:
+        return {}
+    return {"partial": {"candidates_looked_at": outcome.done, "candidates": outcome.total}}
+
+
+@contextmanager
+def running(ready: Prepared) -> Iterator[Run]:
+    """Open what a screen needs while it runs, and close it however it ends.
+
+    Parameters
+    ----------
+    ready : Prepared
+        A screen that is ready.
+
+    Yields
+    ------
+    Run
+
+    Raises
+    ------
+    OutputError
+        If the checkpoint cannot be had, or is that of another run.
+    """
+    job, folder = ready.job, None
+    with ExitStack() as stack:
+        if isinstance(job.request.backend, Dask):
+            stack.callback(job.request.backend.close)
+        if ready.checkpoint is not None:
+            folder = stack.enter_context(opened(ready.checkpoint, _identity(ready)))
+            course = replace(job.request.course, keeper=folder)
+            job = replace(job, request=replace(job.request, course=course))
+        yield Run(job, folder)
+
+
+def _identity(ready: Prepared) -> dict[str, Any]:
+    """Say what a run is: whatever its bytes depend on."""
+    table = ready.table
+    packages = ("symscreen", "numpy", "numba", "scipy")
+    return {
+        "versions": {package: metadata.version(package) for package in packages},
+        "options": {name: value for name, value in ready.options.items() if name not in _FREE},
+        "grammar": grammar_record(ready.job.grammar),
+        "data": {"digest": table.digest, "rows": table.response.n, "inputs": list(table.names)},
+    }
