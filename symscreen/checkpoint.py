@@ -1,7 +1,7 @@
 """A folder that keeps how far a screen came, so that the same command goes on from there.
 
-It holds ``run.json``, which says of what run it is; ``lock``, held while a run uses it; and for each stream of
-features one file: a line with checksums, then arrays as numpy writes them, without pickles. Every file is
+It holds ``run.json``, which says of what run it is; ``lock``, held while a run uses it; and for each stream
+of features one file: a line with checksums, then arrays as numpy writes them, without pickles. Every file is
 written beside its place and renamed, so that a run killed at any moment leaves the last state whole.
 """
 
@@ -165,7 +165,7 @@ def _check(path: Path, whole: dict[str, Any]) -> None:
         raise OutputError(f"{file}: cannot be read; delete the folder to begin anew") from None
     ways = "run it as it was, or give another folder to begin anew"
     for name, was, now in _differences(there, whole):
-        raise OutputError(f"{path}: is the checkpoint of another run: {name} was {was}, now {now}; {ways}")
+        raise OutputError(f"{path} is the checkpoint of another run: {name} was {was}, now {now}; {ways}")
 
 
 def _differences(was: Any, now: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
@@ -257,9 +257,7 @@ def state_of(content: bytes, run: str) -> Streamed:
 
 def _streamed(arrays: dict[str, NDArray[Any]]) -> Streamed:
     lists, scored, done, total, chunks = (int(figure) for figure in arrays["figures"])
-    kept = tuple(
-        Kept(*(arrays[f"{place}_{field.name}"] for field in fields(Kept))) for place in range(lists)
-    )
+    kept = tuple(Kept(*(arrays[f"{place}_{field.name}"] for field in fields(Kept))) for place in range(lists))
     plain = none_kept(0)
     for one in kept:
         for field in fields(Kept):

@@ -42,7 +42,7 @@ class JsonLines(logging.Formatter):
     '{"time": 1.5, "level": "info", "stage": "grown", "features": 42}'
     """
 
-    def format(self, record: logging.LogRecord) -> str:  # noqa: A003  # logging's name
+    def format(self, record: logging.LogRecord) -> str:  # logging's name
         """Write a record."""
         named = getattr(record, "stage", None)
         what = {"message": record.getMessage()} if named is None else {"stage": named}

@@ -1,4 +1,4 @@
-"""What users give to say where a screen runs, how long, and who is told: read into exact types, or refused."""
+"""Where a screen runs, how long, and who is told: what users give, read into exact types or refused."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def check_limit(limit: object, mode: str, rounds: int) -> None:
         return
     if mode != "exact":
         raise OptionError(
-            f"--time-limit leaves out the end of the space, and --search {mode} features of all of it: use one"
+            f"--time-limit leaves out the end of the space, and --search {mode} most of all of it: use one"
         )
     if rounds > 1:
         raise OptionError(f"--time-limit cannot be had with --rounds {rounds}: a round needs all of the last")

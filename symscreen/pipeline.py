@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.logs import stage
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
 from symscreen.result import ScreenResult, run_record
@@ -258,6 +259,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
     ScreenResult
     """
     table, job = ready.table, ready.job
+    stage("prepared", rows=table.response.n, inputs=len(table.names), digest=table.digest)
     with running(ready) as run:
         found = rounds_of(table, run.job, ready.rounds)
     space, first = found[0].space, found[0].screened

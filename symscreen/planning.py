@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle
 from time import perf_counter
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """Processes of this machine or of many, by Dask: ranges travel out, merged tables of the best travel back.
 
-What scores (the pool of features with it) is sent once to each worker. A task is a run of chunks, merged where
-it was scored; the outcomes of several such tasks are merged by a worker, and only that table comes back. So
-many tasks are under way as keep the workers busy, whatever the size of the space.
+What scores (the pool of features with it) is sent once to each worker. A task is a run of chunks, merged
+where it was scored; the outcomes of several such tasks are merged by a worker, and only that table comes
+back. So many tasks are under way as keep the workers busy, whatever the size of the space.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Dask:
         branches = max(1, min(_BRANCHES, len(pieces) // (2 * workers)))
         waiting = _cut(pieces, branches)
         most = -(-_UNDER_WAY * workers // branches)
-        running: deque[tuple[list[Sequence[Task]], Any]] = deque()
+        running: deque[tuple[list[list[Task]], Any]] = deque()
         try:
             running.extend((run, self._begun(function, run, merge)) for run in islice(waiting, most))
             while running:
@@ -115,7 +115,7 @@ class Dask:
     def _begun(
         self,
         function: Callable[[Task], Outcome],
-        run: list[Sequence[Task]],
+        run: list[list[Task]],
         merge: Callable[[Sequence[Outcome]], Outcome],
     ) -> Any:
         """Hand a run of pieces to the workers."""
@@ -126,7 +126,7 @@ class Dask:
     def _waited(
         self,
         function: Callable[[Task], Outcome],
-        run: list[Sequence[Task]],
+        run: list[list[Task]],
         merge: Callable[[Sequence[Outcome]], Outcome],
         future: Any,
     ) -> tuple[Outcome, Counter[str]]:
@@ -189,8 +189,8 @@ def _check_versions(client: Any) -> None:
         for package, version in own.items():
             if theirs[package] != version:
                 raise OptionError(
-                    f"the worker {worker} has {package} {theirs[package]} and this process {version}: install "
-                    "the same version on both"
+                    f"the worker {worker} has {package} {theirs[package]} and this process {version}: "
+                    "install the same version on both"
                 )
 
 

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from symscreen.backends import parts_of
+from symscreen.logs import stage
 from symscreen.result.course import UNATTENDED
 from symscreen.result.kept import best_classes
 from symscreen.result.merging import Merged, Streamed, merged_parts
@@ -74,18 +75,20 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, course: Course =
     function = _OfChunk(replace(scorer, bars=()))  # one and the same in all stages: it travels once
     merge = partial(merged_parts, scorer.keeps)
     try:
-        for stage in _stages(chunks, passed):
+        for chunks_of_stage in _stages(chunks, passed):
             bars = merged.settled()
-            with closing(parts_of(backend, function, [(chunk, bars) for chunk in stage], merge)) as parts:
+            tasks = [(chunk, bars) for chunk in chunks_of_stage]
+            with closing(parts_of(backend, function, tasks, merge)) as parts:
                 scored = 0
                 for count, part in parts:
                     scored += count
-                    merged.add(part, stage[scored - 1][1], count)
+                    merged.add(part, tasks[scored - 1][0][1], count)
                     teller.tell(part, merged)
                     if keeper is not None:
                         keeper.offer(stream, merged.now, last=False)
                     if course.until is not None and monotonic() > course.until:
                         return merged.now()
+            stage("scored", done=merged.done, total=space.total, features=merged.scored)
         return merged.now()
     finally:
         if keeper is not None and merged.whole:
