@@ -48,13 +48,11 @@ class Folder:
         The folder, which is there and says of what run it is.
     run : str
         The digest of what the run is.
-    every : float
-        Seconds between two states at least.
     """
 
-    def __init__(self, path: Path, run: str, every: float = _EVERY) -> None:
-        self._path, self._run, self._every = path, run, every
-        self._next = monotonic() + every
+    def __init__(self, path: Path, run: str) -> None:
+        self._path, self._run = path, run
+        self._next = monotonic() + _EVERY
         self._kept: dict[str, int] = {}
         self.failure: str | None = None
 
@@ -98,7 +96,7 @@ class Folder:
         else:
             self._kept[stream], self.failure = state.done, None
         took = monotonic() - began
-        self._next = began + took + max(self._every, took / _SHARE)
+        self._next = began + took + max(_EVERY, took / _SHARE)
 
 
 @contextmanager
