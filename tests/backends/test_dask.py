@@ -113,5 +113,5 @@ def test_without_dask_the_line_to_type_is_told(frame, monkeypatch):
 def test_a_scheduler_that_does_not_answer_is_refused(frame, monkeypatch):
     pytest.importorskip("distributed", reason="Dask is an extra")
     monkeypatch.setattr("symscreen.backends.dask._PATIENCE", "1s")
-    with pytest.raises(OptionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(OptionError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         symscreen.screen(frame, scheduler="tcp://127.0.0.1:9", **OPTIONS)
