@@ -8,6 +8,8 @@ back. So many tasks are under way as keep the workers busy, whatever the size of
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 from collections import Counter, deque
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
@@ -157,6 +159,8 @@ class Dask:
         if "client" not in self._held:
             self._held["client"] = self._connected()
             _check_versions(self._held["client"])
+            if self.scheduler is None:
+                self._held["client"].run(_deaf)
         return self._held["client"]
 
     def _connected(self) -> Any:
@@ -180,6 +184,12 @@ class Dask:
             return Client(self.scheduler, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
             raise OptionError(f"no Dask scheduler answers at {self.scheduler} ({error})") from None
+
+
+def _deaf() -> None:
+    """Leave the interrupt of a terminal, which reaches all its processes, to the one that asks."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _check_versions(client: Any) -> None:
