@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
+    from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_power import power
     from symscreen.report.stored import read_ranking
+    from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
@@ -27,12 +30,14 @@ if TYPE_CHECKING:
 __all__ = [
     "FitResult",
     "ScreenResult",
+    "Standing",
     "SymbolicRegressor",
     "SymscreenError",
     "Why",
     "__version__",
     "apply_bundle",
     "check_screener",
+    "classes",
     "datasets",
     "evaluation",
     "export",
@@ -40,6 +45,7 @@ __all__ = [
     "load_bundle",
     "load_grammar",
     "plan",
+    "power",
     "read_ranking",
     "save_bundle",
     "screen",
@@ -55,14 +61,17 @@ _HOMES = {
     "SymbolicRegressor": "symscreen.sklearn_api",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
+    "Standing": "symscreen.result.course",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.applied",
     "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
+    "classes": "symscreen.pipeline_classes",
     "fit": "symscreen.pipeline_fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
+    "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",

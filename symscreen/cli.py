@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from symscreen.cli_classes import classes
 from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
@@ -23,8 +24,10 @@ from symscreen.cli_options import (
     search_options,
     space_options,
     stages_options,
+    trust_options,
 )
 from symscreen.cli_output import attended, logged, notify
+from symscreen.cli_power import power
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -125,6 +128,7 @@ def command() -> None:
 )
 @search_options
 @error_options
+@trust_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -263,8 +267,10 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(classes)
 command.add_command(export)
 command.add_command(evaluate)
+command.add_command(power)
 command.add_command(reproduce)
 command.add_command(why)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "cut_options",
     "error_options",
     "fit_options",
     "plan_options",
@@ -21,11 +22,13 @@ __all__ = [
     "read_counts",
     "read_ratios",
     "read_top",
+    "refuse_response",
     "running_options",
     "screener_options",
     "search_options",
     "space_options",
     "stages_options",
+    "trust_options",
 ]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
@@ -167,6 +170,11 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
 # fmt: on
 
 
+def cut_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that cut between layers."""
+    return _with(_CUTS, function)
+
+
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say who scores, cuts and how often."""
     return _with(_SCREENERS, function)
@@ -224,6 +232,24 @@ _RUNNING: tuple[Callable[..., Any], ...] = (
 def running_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say where it runs, how long, and what is kept and told meanwhile."""
     return _with(_RUNNING, function)
+
+
+# fmt: off
+_TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--distinct", metavar="R", type=float,
+                 help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
+    click.option("--members", metavar="K", type=int,
+                 help="Store K members of each class with the result, for symscreen classes."),
+    click.option("--stability", metavar="B", type=int,
+                 help="Screen B pairs of half-samples: how often each feature is among the best there."),
+    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+)
+# fmt: on
+
+
+def trust_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
+    return _with(_TRUST, function)
 
 
 # fmt: off

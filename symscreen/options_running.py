@@ -14,7 +14,7 @@ from symscreen.options import at_least_1
 from symscreen.result import Course
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from symscreen.backends import Backend
     from symscreen.result import Standing
@@ -102,13 +102,20 @@ def read_seconds(limit: str | float | None) -> float | None:
     return seconds
 
 
-def check_limit(limit: object, mode: str, rounds: int) -> None:
-    """Refuse a time limit where what it leaves out is not a part of one space.
+def check_limit(limit: object, mode: str, rounds: int, beside: Mapping[str, object]) -> None:
+    """Refuse a time limit where what it leaves out is not the end of one space, looked at once.
+
+    Parameters
+    ----------
+    limit, mode, rounds
+        The options `time_limit`, `search` and `rounds` of a screen.
+    beside : mapping of str to object
+        Options that look at the whole space, or at it again; None where they were not given.
 
     Raises
     ------
     OptionError
-        If features are dropped early, or there are several rounds.
+        If features are dropped early, there are several rounds, or one of those options was given.
     """
     if limit is None:
         return
@@ -118,6 +125,9 @@ def check_limit(limit: object, mode: str, rounds: int) -> None:
         )
     if rounds > 1:
         raise OptionError(f"--time-limit cannot be had with --rounds {rounds}: a round needs all of the last")
+    for name, given in beside.items():
+        if given is not None:
+            raise OptionError(f"--time-limit cannot be had with --{name}, which needs the whole space")
 
 
 def read_course(

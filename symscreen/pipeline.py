@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.logs import stage
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
-from symscreen.result import ScreenResult, run_record
-from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of, rounds_of
-from symscreen.running import partial_of, running
-from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.rounds import growth_of
+from symscreen.running import screened_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.preparation import Prepared
-    from symscreen.result import Plan, Standing
+    from symscreen.result import Plan, ScreenResult, Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
@@ -31,7 +26,7 @@ if TYPE_CHECKING:
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen", "screened_as"]
+__all__ = ["plan", "screen"]
 
 
 def screen(
@@ -67,6 +62,10 @@ def screen(
     fdr: float | None = None,
     fdr_method: Method = "bh",
     permutations: int | None = None,
+    distinct: float | None = None,
+    members: int | None = None,
+    stability: int | None = None,
+    groups: str | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -159,6 +158,18 @@ def screen(
     permutations : int, optional
         Permute the response so often, and compare each feature with the best of the whole space under each
         permutation: the column ``p_family``, from 1/(permutations + 1) up. T0 or Spearman must rank.
+    distinct : float, optional
+        Leave out near-duplicates: features whose |Spearman's rank correlation| with a better one that is
+        shown is above this cap, such as 0.99. The list is filled up to `top`. The column ``stands_for`` tells
+        for how many each one stands, the record for which.
+    members : int, optional
+        Store so many members of each class shown with the result, for `symscreen.classes`.
+    stability : int, optional
+        Screen so many complementary pairs of half-samples, too, and tell how often each feature shown, or one
+        that cannot be told from it, is among the best K there: the column ``stability``.
+    groups : str, optional
+        A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
+        input.
     seed : int
         For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -232,6 +243,10 @@ def screen(
         fdr=fdr,
         fdr_method=fdr_method,
         permutations=permutations,
+        distinct=distinct,
+        members=members,
+        stability=stability,
+        groups=groups,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -244,42 +259,6 @@ def screen(
         checkpoint=checkpoint,
     )
     return screened_as(prepared(X, y, options))
-
-
-def screened_as(ready: Prepared) -> ScreenResult:
-    """Run a screen that is ready.
-
-    Parameters
-    ----------
-    ready : Prepared
-        What `symscreen.preparation.prepared` made of data and options.
-
-    Returns
-    -------
-    ScreenResult
-    """
-    table, job = ready.table, ready.job
-    stage("prepared", rows=table.response.n, inputs=len(table.names), digest=table.digest)
-    with running(ready) as run:
-        found = rounds_of(table, run.job, ready.rounds)
-    space, first = found[0].space, found[0].screened
-    record = run_record(
-        table,
-        space,
-        job.grammar,
-        ready.options | run.told(found),
-        scored=first.scored,
-        lost=first.lost,
-        further=record_of(found, job) | partial_of(found),
-    )
-    return ranking_of(
-        [(each.space, each.screened, each.shown) for each in found],
-        job.request.screeners,
-        record,
-        scale=gini_mean_difference(table.response),
-        notices=(*table.notices, *found[-1].notices, *run.notices(found)),
-        places=found[-1].places,
-    )
 
 
 def plan(

@@ -29,7 +29,9 @@ from symscreen.options_running import check_limit, read_backend, read_course
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
-from symscreen.table import is_ranking, read_table
+from symscreen.stability import halving_of
+from symscreen.table import frame_with, is_ranking, read_table
+from symscreen.thinning import check_distinct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from symscreen.result import Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
+    from symscreen.stability import Halving
     from symscreen.statistics.tally import Method
     from symscreen.table import Table
 
@@ -86,6 +89,10 @@ class ScreenOptions:
     fdr: float | None = None
     fdr_method: Method = "bh"
     permutations: int | None = None
+    distinct: float | None = None
+    members: int | None = None
+    stability: int | None = None
+    groups: str | None = None
     seed: int = 0
     max_ram: str | int | None = None
     jobs: int | None = None
@@ -143,6 +150,12 @@ class Prepared:
         How many rounds at most.
     options : dict
         For the record: the options, read.
+    members : int or None
+        How many members of each class shown the record holds at most; None for none.
+    distinct : float or None
+        The largest |rank correlation| of two features shown; None for any.
+    halving : Halving or None
+        How rows are halved for stability selection; None for none.
     checkpoint : Path or None
         The folder that keeps how far it came.
     """
@@ -151,6 +164,9 @@ class Prepared:
     job: Job
     rounds: int
     options: dict[str, Any]
+    members: int | None = None
+    distinct: float | None = None
+    halving: Halving | None = None
     checkpoint: Path | None = None
 
 
@@ -175,6 +191,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
     kind = kind_of(y, options.ranking, options.stages)
+    if options.groups is not None:
+        X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
     asked = screeners_asked(options.screener, shorthand, beside=cutters)
     if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
@@ -193,8 +211,12 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         rounds=options.rounds,
         cut=bool(cutters),
     )
+    check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
     table = table_of(X, y, options)
+    halving = halving_of(
+        table, X, options.stability, groups=options.groups, top=options.top, rounds=options.rounds
+    )
     size = request.chunk_size or chunk_size_for(table.response.n)
     request = replace(request, chunk_size=size, control=control)
     if options.prescreen is not None:
@@ -206,8 +228,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
-    folder = None if options.checkpoint is None else Path(options.checkpoint)
-    return Prepared(table, job, options.rounds, _written(options, table, job), folder)
+    members = None if options.members is None else at_least_1("members", options.members)
+    written, folder = _written(options, table, job), options.checkpoint
+    kept = None if folder is None else Path(folder)
+    return Prepared(table, job, options.rounds, written, members, options.distinct, halving, kept)
 
 
 def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
@@ -223,13 +247,21 @@ def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # n
         X,
         target=options.target,
         inputs=options.inputs,
-        exclude=options.exclude,
+        exclude=_excluded(options),
         missing=options.missing,
         y=y,
         ranking=options.ranking,
         stages=None if options.stages is None else list_of_names(options.stages),
         stage_weight=options.stage_weight,
     )
+
+
+def _excluded(options: ScreenOptions) -> Sequence[str]:
+    """Return the columns to leave out: the one of groups is no input."""
+    if options.groups is None:
+        return options.exclude
+    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
+    return [*named, options.groups]
 
 
 def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kind) -> Request:
@@ -239,7 +271,8 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
     check_kind(kind, options.sign, options.search, options.rounds)
     limit = read_limit(options.top)
     backend = read_backend(options.backend, options.scheduler, options.jobs)
-    check_limit(options.time_limit, options.search, options.rounds)
+    beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}
+    check_limit(options.time_limit, options.search, options.rounds, beside)
     size, prescreen = options.chunk_size, options.prescreen
     return Request(
         screeners=asked,
@@ -259,6 +292,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
+    asked = {"distinct": options.distinct, "stability": options.stability, "groups": options.groups}
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
@@ -285,10 +319,12 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "p_values": request.control is not None and request.control.p_values,
         "fdr": options.fdr,
         "fdr_method": options.fdr_method,
-        "permutations": 0 if request.control is None else request.control.permutations,
+        "permutations": options.permutations,
         "seed": int(options.seed),
         "jobs": None if options.jobs is None else int(options.jobs),
         "chunk_size": options.chunk_size,
+        # later options are written only where they are given, so that other records stay as they were
+        **{name: value for name, value in asked.items() if value is not None},
     }
 
 

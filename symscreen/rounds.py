@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
@@ -86,6 +87,8 @@ class Round:
     shown : int64 array
         The places of the features that the result shows of this round: one found in several rounds is shown
         in the one that puts it first.
+    response : Response or RankingResponse
+        What it was screened against.
     places : int64 array, shape (k,), optional
         In the last of several rounds: where each feature of all rounds stands by the response itself.
     """
@@ -94,6 +97,7 @@ class Round:
     screened: Screened
     cuts: tuple[dict[str, Any], ...]
     shown: NDArray[np.int64]
+    response: AnyResponse
     model: tuple[Expression, ...] = ()
     notices: tuple[str, ...] = ()
     places: NDArray[np.int64] | None = None
@@ -253,7 +257,7 @@ def space_of(table: Table, job: Job, watch: Watch | None = None) -> tuple[Space,
 def _one_round(table: Table, job: Job) -> Round:
     space, cuts = space_of(table, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, cuts, _shown(found, job.request.control))
+    return Round(space, found, cuts, _shown(found, job.request.control), table.response)
 
 
 def _shown(found: Screened, control: ErrorControl | None) -> NDArray[np.int64]:

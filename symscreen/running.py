@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.backends import Dask
 from symscreen.checkpoint import opened
-from symscreen.result import grammar_record
+from symscreen.logs import stage
+from symscreen.membership import member_table
+from symscreen.result import ScreenResult, grammar_record, members_record, run_record
+from symscreen.result import ranking as ranking_of
+from symscreen.rounds import record_of
+from symscreen.stability import with_stability
+from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.thinning import rounds_thinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,9 +25,63 @@ if TYPE_CHECKING:
     from symscreen.preparation import Prepared
     from symscreen.rounds import Job, Round
 
-__all__ = ["Run", "partial_of", "running"]
+__all__ = ["Run", "running", "screened_as"]
 
 _FREE = ("jobs", "chunk_size")  # options that change no byte of what is kept
+
+
+def screened_as(ready: Prepared) -> ScreenResult:
+    """Run a screen that is ready.
+
+    Parameters
+    ----------
+    ready : Prepared
+        What `symscreen.preparation.prepared` made of data and options.
+
+    Returns
+    -------
+    ScreenResult
+
+    Raises
+    ------
+    OutputError
+        If its checkpoint cannot be had, or is that of another run.
+    """
+    stage("prepared", rows=ready.table.response.n, inputs=len(ready.table.names), digest=ready.table.digest)
+    with running(ready) as run:
+        result = _result(ready, run)
+    stage("finished", scored=result.scored, shown=len(result))
+    return result
+
+
+def _result(ready: Prepared, run: Run) -> ScreenResult:
+    table, job = ready.table, run.job
+    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
+    space, first = found[0].space, found[0].screened
+    further = record_of(found, job) | _partial_of(found)
+    if thinner is not None:
+        further["distinct"] = thinner
+    if ready.halving is not None:
+        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
+    if ready.members is not None:
+        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
+    record = run_record(
+        table,
+        space,
+        job.grammar,
+        ready.options | run.told(found),
+        scored=first.scored,
+        lost=first.lost,
+        further=further,
+    )
+    return ranking_of(
+        [(each.space, each.screened, each.shown) for each in found],
+        job.request.screeners,
+        record,
+        scale=gini_mean_difference(table.response),
+        notices=(*table.notices, *found[-1].notices, *run.notices(found)),
+        places=found[-1].places,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +127,7 @@ class Run:
         return tuple(notices)
 
 
-def partial_of(found: Sequence[Round]) -> dict[str, Any]:
+def _partial_of(found: Sequence[Round]) -> dict[str, Any]:
     """Return what the record tells of a run that ended before all candidates were looked at."""
     outcome = found[0].screened.outcome
     if outcome is None or outcome.complete:

@@ -12,6 +12,7 @@ from symscreen.errors import printable
 from symscreen.expansion import REASONS
 from symscreen.label_ranking import quote_label
 from symscreen.report.terminal import add_row, table_of
+from symscreen.report.trust import read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,6 +142,10 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         for heading, name in _FIGURES.items()
         if name in result.table
     ]
+    if "stands_for" in result.table:
+        columns.append(_Column("for", "right", [f"{row['stands_for']:,}" for row in rows]))
+    if "stability" in result.table:
+        columns.append(_Column("stab.", "right", [f"{row['stability']:.2f}" for row in rows]))
     gap = 1 if crowded or rounds else 2
     spare = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:]), *_FIGURES])
     dropped = [column.heading for column in columns if column.heading in spare]
@@ -241,7 +246,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         )
     if "place_alone" in result.table:
         lines[-1] += " alone: its place in the first round, among all features."
-    lines += _trust(result, dropped) + _audited(result)
+    lines += _trust(result, dropped) + read_trust(result.record) + _audited(result)
     if ranked is not None:
         lines += _ranked(ranked, result.scale if "t0" in names else None)
     elif staged is not None:

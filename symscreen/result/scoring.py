@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.response import Response
+from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
 from symscreen.stages_response import StagesResponse
@@ -16,7 +17,6 @@ from symscreen.statistics.binary_t0 import agreed_direction
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features, together
 from symscreen.statistics.room import Rooms
-from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
 
     from symscreen.any_response import AnyResponse
     from symscreen.expansion import Fate, Space
+    from symscreen.result.classes import ClassKind
     from symscreen.result.watch import Watch
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
-__all__ = ["ClassKind", "Keep", "Scored", "Scorer", "bar_of", "scores_of", "signatures_of"]
-
-ClassKind = Literal["ranks", "affine"]
+__all__ = ["Keep", "Scored", "Scorer", "bar_of", "scores_of"]
 
 _TOGETHER = 1 << 18  # values of features that wait to be signed and looked up together
 
@@ -149,6 +148,28 @@ class Scorer:
                 kept[place] = best_classes(kept[place], keep.limit)
         return Scored(tuple(kept), scored, lost, NOTHING_SEEN if sight is None else sight.seen)
 
+    def entries(self, keep: Keep, numbers: NDArray[np.int64], ordered: Ordered) -> Kept:
+        """Describe features as a list describes them, wanted or not.
+
+        Parameters
+        ----------
+        keep : Keep
+            The list; how long it is does not matter.
+        numbers : int64 array, shape (m,)
+            The features' numbers.
+        ordered : Ordered
+            The same features.
+
+        Returns
+        -------
+        Kept
+            In the order of the numbers.
+        """
+        statistics = self.screeners[keep.by].statistic(ordered, self.response)
+        sign = "free" if keep.mirrored else self.sign
+        loss = self.screeners[keep.by].loss(statistics, self.response, sign)
+        return self._kept(keep, [_Good(numbers, ordered, loss, statistics)])
+
     def _good(
         self,
         lists: list[list[Kept]],
@@ -262,24 +283,3 @@ def scores_of(
     )
     pairs = zip(screeners, statistics, strict=True)
     return np.column_stack([screener.score(values, response) for screener, values in pairs])
-
-
-def signatures_of(ordered: Ordered, merged: ClassKind, *, mirrored: bool) -> NDArray[np.uint64]:
-    """Sign features so that those of one class have one signature.
-
-    Parameters
-    ----------
-    ordered : Ordered
-        m features.
-    merged : {"ranks", "affine"}
-        What makes a class.
-    mirrored : bool
-        Whether a feature and its negative are in one class.
-
-    Returns
-    -------
-    uint64 array, shape (m,)
-    """
-    if merged == "affine":
-        return affine_signatures(ordered.values, mirrored=mirrored)
-    return rank_signatures(ordered, mirrored=mirrored)

@@ -190,7 +190,7 @@ def ranking(
     table.insert(0, "rank", range(1, len(table) + 1))
     record = {**record, "shown": len(table)}
     first = rounds[0][1]
-    best = _HEAD if record["options"]["top"] == "all" else len(first.kept)
+    best = _HEAD if record["options"]["top"] == "all" else min(len(first.kept), record["options"]["top"])
     together = None if first.comparison is None else agreement(first.comparison, best)
     rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
     return ScreenResult(

@@ -9,13 +9,14 @@ import numpy as np
 
 from symscreen.any_response import numeric
 from symscreen.errors import OptionError
+from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.course import UNATTENDED, Course
 from symscreen.result.error_control import controlled, watch_of
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.stream import final_classes, streamed, with_margin
+from symscreen.result.stream import settled_classes, streamed, with_margin
 from symscreen.result.watch import one_thread_each
 from symscreen.screeners import JointScreener, Screener, leaders_of
 from symscreen.search import EXACT, Search, Wanted, audited, searched
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
     from symscreen.response import Kind
+    from symscreen.result.classes import ClassKind
     from symscreen.result.error_control import ErrorControl
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import ClassKind
     from symscreen.result.stream import Streamed
     from symscreen.screeners import Sign
     from symscreen.search import Searched
@@ -131,6 +132,8 @@ class Screened:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    classes : Classes
+        By which signatures the classes of the ranking are recognised.
     search : dict or None
         What the record tells of a search that did not score every feature.
     control : dict or None
@@ -145,6 +148,7 @@ class Screened:
     comparison: Comparison | None
     scored: int
     lost: dict[Fate, int]
+    classes: Classes
     search: dict[str, Any] | None = None
     control: dict[str, Any] | None = None
     outcome: Streamed | None = None
@@ -203,7 +207,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         if len(showings[one.blind_to].kept)
     }
     main = outcome.kept[0] if ranks_all else none_kept(len(request.columns))
-    kept = _ranking(main, left, request, verdicts)
+    kept, classes = _ranking(main, left, request, verdicts)
     comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
     told = None if search is None else search.record
     if search is not None and request.search.mode == "sieve":
@@ -217,7 +221,9 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
         columns = own | columns
     scored, lost = outcome.scored, outcome.lost
-    return Screened(kept, columns, verdicts, comparison, scored, lost, told, figures, outcome)
+    return Screened(
+        kept, columns, verdicts, comparison, scored, lost, classes, told, figures, outcome=outcome
+    )
 
 
 def scorer_of(space: Space, response: AnyResponse, request: Request) -> Scorer:
@@ -283,24 +289,30 @@ def _audit(
     return audited(space, search, known, first, loss=loss, seed=request.seed, backend=request.backend)
 
 
-def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> Kept:
-    """Put what was kept into the order of the first screener."""
+def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> tuple[Kept, Classes]:
+    """Put what was kept into the order of the first screener; say which classes it has."""
     first = request.screeners[0]
     if isinstance(first, Screener):
-        return every_feature(main) if request.limit is None else final_classes(main, space, request.limit)
+        keep = _keeps(request)[0]
+        if request.limit is not None:
+            return settled_classes(main, space, request.limit, keep)
+        kept = every_feature(main)
+        return kept, classes_of_every(kept, keep.merged, mirrored=keep.mirrored)
     if first.name not in verdicts:
-        return main
+        return main, classes_of_every(main, first.blind_to, mirrored=True)
     ruling = verdicts[first.name]
     if request.limit is not None:
         shown = replace(
             ruling.showing.kept, loss=ruling.verdict.loss, direction=ruling.verdict.direction.astype(np.int8)
         )
-        return shown.take(shown.member_order()).first(request.limit)
+        order = shown.member_order()[: request.limit]
+        return shown.take(order), ruling.showing.classes.reordered(order)
     places = _places(main, space, ruling.showing)
     worst = float(ruling.verdict.loss.max()) + 1.0  # what was not shown comes last
     loss = np.where(places >= 0, ruling.verdict.loss[places], worst)
     direction = np.where(places >= 0, ruling.verdict.direction[places], 0).astype(np.int8)
-    return every_feature(replace(main, loss=loss, direction=direction))
+    kept = every_feature(replace(main, loss=loss, direction=direction))
+    return kept, classes_of_every(kept, first.blind_to, mirrored=True)
 
 
 def _blocks(kept: Kept, space: Space) -> Iterator[Ordered]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from symscreen.backends import parts_of
 from symscreen.logs import stage
+from symscreen.result.classes import classes_behind
 from symscreen.result.course import UNATTENDED
 from symscreen.result.kept import best_classes
 from symscreen.result.merging import Merged, Streamed, merged_parts
@@ -20,15 +21,19 @@ from symscreen.result.thin import merge_numeric_copies, stand_ins
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.result.classes import Classes
     from symscreen.result.course import Course
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import Scored, Scorer
+    from symscreen.result.scoring import Keep, Scored, Scorer
 
     Chunk = tuple[int, int]
 
-__all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_margin"]
+__all__ = ["Streamed", "chunk_size_for", "final_classes", "settled_classes", "streamed", "with_margin"]
 
 _CHUNK_VALUES = 1 << 23
 _LARGEST_CHUNK = 1 << 14
@@ -157,5 +162,31 @@ def final_classes(kept: Kept, space: Space, limit: int) -> Kept:
     Kept
         Best first.
     """
+    return _settled(kept, space, limit)[2]
+
+
+def settled_classes(kept: Kept, space: Space, limit: int, keep: Keep) -> tuple[Kept, Classes]:
+    """Settle a list, and tell by which signatures its classes are recognised.
+
+    Parameters
+    ----------
+    kept, space, limit
+        As of `final_classes`.
+    keep : Keep
+        How the list was kept.
+
+    Returns
+    -------
+    Kept
+        As of `final_classes`.
+    Classes
+        All signatures merged into each entry.
+    """
+    several, stands_for, settled = _settled(kept, space, limit)
+    return settled, classes_behind(several, stands_for, settled, keep.merged, mirrored=keep.mirrored)
+
+
+def _settled(kept: Kept, space: Space, limit: int) -> tuple[Kept, NDArray[np.int64], Kept]:
     kept = best_classes(kept, with_margin(limit)).first(with_margin(limit))
-    return merge_numeric_copies(kept, stand_ins(kept, space.values(kept.number))).first(limit)
+    stands_for = stand_ins(kept, space.values(kept.number))
+    return kept, stands_for, merge_numeric_copies(kept, stands_for).first(limit)
