@@ -27,6 +27,7 @@ __all__ = ["check_limit", "read_backend", "read_course", "read_seconds"]
 _BACKENDS = ("threads", "dask")
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 20  # letters of a time
 _BETWEEN_LINES = 0.2  # seconds
 
 
@@ -93,7 +94,7 @@ def read_seconds(limit: str | float | None) -> float | None:
         return None
     seconds = math.nan
     if isinstance(limit, str):
-        match = _TIME.fullmatch(limit.strip()[:20])
+        match = _TIME.fullmatch(limit.strip()) if len(limit) < _LONGEST else None
         seconds = math.nan if match is None else float(match[1]) * _UNITS[match[2]]
     elif isinstance(limit, int | float) and not isinstance(limit, bool):
         seconds = float(limit)

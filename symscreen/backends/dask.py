@@ -30,7 +30,7 @@ Outcome = TypeVar("Outcome")
 _PIECES = 16  # tasks of a stage for each worker, so that none waits long for the last
 _LONGEST = 256  # chunks in a task: a few seconds' work
 _BRANCHES = 8  # tasks that are merged by a worker before they travel
-_UNDER_WAY = 3  # tasks for each worker at a time
+_UNDER_WAY = 4  # tasks for each worker at a time
 _ATTEMPTS = 5  # at a run of tasks whose workers were lost
 _PATIENCE = "10s"  # for a scheduler to answer
 
@@ -87,9 +87,9 @@ class Dask:
         client = self._client()
         workers = max(1, len(client.ncores()))
         pieces = list(_cut(tasks, max(1, min(_LONGEST, len(tasks) // (_PIECES * workers)))))
-        branches = max(1, min(_BRANCHES, len(pieces) // (2 * workers)))
+        branches = max(1, min(_BRANCHES, len(pieces) // (_PIECES * workers)))
         waiting = _cut(pieces, branches)
-        most = -(-_UNDER_WAY * workers // branches)
+        most = 1 + -(-_UNDER_WAY * workers // branches)
         running: deque[tuple[list[list[Task]], Any]] = deque()
         try:
             running.extend((run, self._begun(function, run, merge)) for run in islice(waiting, most))
