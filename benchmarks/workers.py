@@ -1,6 +1,6 @@
 """One worker against two, through Dask: time, traffic, and what of it grows with the workers.
 
-Run it as ``python benchmarks/workers.py [--repeats R]`` on a machine of two free cores; Dask must be installed.
+Run it as ``python benchmarks/workers.py [--repeats R]`` on a machine of two free cores, with Dask installed.
 Runs of one and of two workers alternate, and the fastest of each counts: others may use the machine.
 """
 
