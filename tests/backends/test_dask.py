@@ -54,27 +54,6 @@ def test_workers_give_what_threads_give(cluster, frame):
     assert told[-1][0] == told[-1][1]
 
 
-def test_a_worker_may_be_killed(cluster, rng):
-    table = table_of(rng)
-    keeps = (Keep(0, "ranks", mirrored=True, limit=6), Keep(1, "affine", mirrored=True, limit=None))
-    scorer = Scorer(space_of(table), table.response, (T0, XI), "free", keeps)
-    workers = list(cluster._client().run(os.getpid).values())
-
-    def kill(_):
-        if workers:
-            os.kill(workers.pop(), signal.SIGKILL)
-            workers.clear()
-
-    found = streamed(scorer, cluster, 2, Course(tell=kill))
-    expected = streamed(scorer, Threads(1), 10**6)
-    assert not workers
-    assert (found.scored, found.lost) == (expected.scored, expected.lost)
-    pairs = [(final_classes(a.kept[0], scorer.space, 3), a.kept[1]) for a in (found, expected)]
-    for one, other in zip(*pairs, strict=True):
-        for field in fields(Kept):
-            assert getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes()
-
-
 def test_what_scores_travels_once_and_few_tasks_are_under_way(cluster):
     sent, begun = [], []
     function, merge = _square, _sum
@@ -102,6 +81,27 @@ def test_an_error_on_a_worker_is_raised_here(cluster):
 
 def _inverse(task):
     return 1 / task
+
+
+def test_a_worker_may_be_killed(cluster, rng):
+    table = table_of(rng)
+    keeps = (Keep(0, "ranks", mirrored=True, limit=6), Keep(1, "affine", mirrored=True, limit=None))
+    scorer = Scorer(space_of(table), table.response, (T0, XI), "free", keeps)
+    workers = list(cluster._client().run(os.getpid).values())
+
+    def kill(_):
+        if workers:
+            os.kill(workers.pop(), signal.SIGKILL)
+            workers.clear()
+
+    found = streamed(scorer, cluster, 2, Course(tell=kill))
+    expected = streamed(scorer, Threads(1), 10**6)
+    assert not workers
+    assert (found.scored, found.lost) == (expected.scored, expected.lost)
+    pairs = [(final_classes(a.kept[0], scorer.space, 3), a.kept[1]) for a in (found, expected)]
+    for one, other in zip(*pairs, strict=True):
+        for field in fields(Kept):
+            assert getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes()
 
 
 def test_without_dask_the_line_to_type_is_told(frame, monkeypatch):
