@@ -25,6 +25,7 @@ from symscreen.cli_options import (
     space_options,
     stages_options,
     trust_options,
+    unit_options,
 )
 from symscreen.cli_output import attended, logged, notify
 from symscreen.cli_power import power
@@ -110,6 +111,7 @@ def command() -> None:
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @screener_options
 @click.option(
     "--sign",
@@ -161,6 +163,7 @@ def screen(
       symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -191,6 +194,7 @@ def screen(
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.

@@ -32,6 +32,7 @@ from symscreen.screeners import JointScreener, require_accepting, screeners_aske
 from symscreen.stability import halving_of
 from symscreen.table import frame_with, is_ranking, read_table
 from symscreen.thinning import check_distinct
+from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +81,8 @@ class ScreenOptions:
     top: int | Literal["all"] = 20
     max_complexity: int | None = None
     also: Names = ()
+    units: str | Path | Mapping[str, str] | None = None
+    target_units: str | None = None
     keep: int | str | Mapping[str, int] | None = None
     cut: Screeners | None = None
     rounds: int = 1
@@ -227,7 +230,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     idle = idle_rules(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
+    table, units = given_units(table, options.units, options.target_units)
+    if units is not None:
+        checked_formulas(formulas, units)
+    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
     written, folder = _written(options, table, job), options.checkpoint
     kept = None if folder is None else Path(folder)
@@ -292,7 +298,13 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
-    asked = {"distinct": options.distinct, "stability": options.stability, "groups": options.groups}
+    asked = {
+        "distinct": options.distinct,
+        "stability": options.stability,
+        "groups": options.groups,
+        "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
+        "target_units": options.target_units,
+    }
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),

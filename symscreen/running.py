@@ -79,6 +79,7 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         job.request.screeners,
         record,
         scale=gini_mean_difference(table.response),
+        units=job.units,
         notices=(*table.notices, *found[-1].notices, *run.notices(found)),
         places=found[-1].places,
     )
