@@ -27,6 +27,7 @@ from symscreen.cli_options import (
 )
 from symscreen.cli_output import notify, progress_bar
 from symscreen.cli_power import power
+from symscreen.cli_targets import target_options
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -108,6 +109,7 @@ def command() -> None:
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @screener_options
 @click.option(
@@ -153,6 +155,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --target time --event died
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -181,6 +184,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import PoolKind
     from symscreen.preparation import Prepared
     from symscreen.result import Plan
-    from symscreen.screeners import AnyScreener, Sign
+    from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
 
@@ -39,7 +39,10 @@ def screen(
     X: Any,  # noqa: N803  # scikit-learn's name for it
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
@@ -85,9 +88,22 @@ def screen(
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         The data. A file or a frame may hold the response too; an array has columns x1 … xd.
     y : array_like, shape (n,) or (n, k), optional
-        The response, where `X` does not hold it; of k columns a ranking of k labels.
-    target : str, optional
-        The response's column; else ``target``, ``label`` or ``y``, else the last.
+        The response, where `X` does not hold it; of k columns a ranking of k labels, or with
+        ``target_kind="several"`` so many targets.
+    target : str or sequence of str, optional
+        The response's column; else ``target``, ``label`` or ``y``, else the last. A column of words is a
+        response of classes: each is compared with the rest, and the score is the mean over classes. Several
+        columns, ``"a,b"`` or a list, are several targets: every feature is sorted once and scored against
+        each, and the table has a column such as ``t0[a]`` for every target. Of both there is one round, and
+        every feature is scored over all rows.
+    target_kind : {"numeric", "classes", "several"}, optional
+        What the target is, where that is not to be seen: ``"classes"`` for classes that are numbers.
+    event : str, optional
+        The target is a time until an event, and this column tells whether it was met then (1), or the row was
+        seen no longer (0). T0 counts the pairs of rows of which it is known who lasted longer, and the table
+        has a column ``harrell_c``. One round, and every feature over all rows.
+    across : {"mean", "worst"}
+        Whether features are ordered by the mean of their losses by several targets, or by the largest.
     ranking : str or sequence of str, optional
         The response is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two or
         more labels, NaN where a label is missing. Scores are as good as ranks: no result depends on which
@@ -201,6 +217,9 @@ def screen(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
@@ -287,7 +306,10 @@ def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
@@ -313,9 +335,11 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
+    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, exclude, missing
         As in `screen`.
-    pool, max_complexity, screener, prescreen, sign, top, search, risk, max_ram, jobs
+    layers, operators, unary, binary, pool, max_complexity, screener, prescreen, sign, top, search, risk
+        As in `screen`.
+    max_ram, jobs
         As in `screen`.
 
     Returns
@@ -340,6 +364,9 @@ def plan(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,

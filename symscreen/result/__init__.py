@@ -5,6 +5,7 @@ from symscreen.result.class_places import class_place
 from symscreen.result.classes import signatures_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.error_control import ErrorControl, read_control
+from symscreen.result.further import HARRELL_C
 from symscreen.result.members import (
     MEMBER_COLUMNS,
     Members,
@@ -23,6 +24,7 @@ from symscreen.result.screened import Request, Screened, scorer_of, screened, wa
 from symscreen.result.stream import chunk_size_for, with_margin
 
 __all__ = [
+    "HARRELL_C",
     "MEMBER_COLUMNS",
     "Chosen",
     "ErrorControl",

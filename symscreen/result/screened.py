@@ -12,6 +12,7 @@ from symscreen.errors import OptionError
 from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.error_control import controlled, watch_of
+from symscreen.result.further import further_columns
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
@@ -67,7 +68,7 @@ class Request:
         Called with (candidates done, candidates in all).
     search : Search
         Whether every feature is scored over all rows.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
     control : ErrorControl, optional
         Which figures tell how far to trust what is found.
@@ -215,6 +216,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         blocks = _blocks(kept, left)
         own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
         columns = own | columns
+    columns = columns | further_columns(kept, _blocks(kept, left), response, request.screeners)
     return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, classes, told, figures)
 
 

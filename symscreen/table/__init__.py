@@ -7,6 +7,7 @@ from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
 from symscreen.table.source import Frame, read_frame
+from symscreen.table.targets import kind_of_target, target_names
 
 __all__ = [
     "Frame",
@@ -14,10 +15,12 @@ __all__ = [
     "frame_columns",
     "frame_with",
     "is_ranking",
+    "kind_of_target",
     "read_frame",
     "read_table",
     "row_groups",
     "some_rows",
+    "target_names",
     "with_inputs",
     "with_response",
 ]
