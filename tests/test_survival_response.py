@@ -32,5 +32,7 @@ def test_comparable_pairs_are_those_of_the_rule(rng, ties):
 
 
 def test_rows_that_cannot_be_compared_are_refused():
-    with pytest.raises(TableError, match="no two of 3 rows can be compared by 'time', for 'event' was met in 0"):
+    with pytest.raises(
+        TableError, match="no two of 3 rows can be compared by 'time', for 'event' was met in 0"
+    ):
         SurvivalResponse(np.array([1.0, 2.0, 3.0]), np.zeros(3, dtype=bool))

@@ -31,7 +31,9 @@ def test_it_is_the_mean_of_xi_against_each_class(rng, classes, tied):
         found += xi_of(order_features(values[:, order].copy()), Response(1.0 * (codes == own)[order]))
     xi = classes_xi(order_features(values), ClassesResponse(codes, NAMES[:classes]))
     assert xi == pytest.approx(found / classes, abs=1e-13)
-    assert classes_xi(order_features(-values), ClassesResponse(codes, NAMES[:classes])).tolist() == xi.tolist()
+    assert (
+        classes_xi(order_features(-values), ClassesResponse(codes, NAMES[:classes])).tolist() == xi.tolist()
+    )
 
 
 def test_ties_are_expected_over_all_their_orders():
