@@ -63,6 +63,8 @@ def prepared_again(
         "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],
         "stability": None,
         "groups": None,
+        "p_values": False,  # as permutations, they choose nothing of what is shown
+        "permutations": None,
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
         **_response(record, beside=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,

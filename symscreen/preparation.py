@@ -376,7 +376,7 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "p_values": request.control is not None and request.control.p_values,
         "fdr": options.fdr,
         "fdr_method": options.fdr_method,
-        "permutations": 0 if request.control is None else request.control.permutations,
+        "permutations": options.permutations,
         "seed": int(options.seed),
         "jobs": None if options.jobs is None else int(options.jobs),
         "chunk_size": options.chunk_size,
