@@ -1,10 +1,12 @@
-"""The command line's options for targets that are no one column of numbers."""
+"""The command line's options for targets and inputs that are no plain columns of numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from symscreen.cli_options import split_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +22,17 @@ _TARGETS: tuple[Callable[..., Any], ...] = (
     click.option("--across", type=click.Choice(["mean", "worst"]), default="mean", show_default=True,
                  help="Order features by the mean of several targets, or by the worst."),
 )
+_CATEGORIES: tuple[Callable[..., Any], ...] = (
+    click.option("--categorical", metavar="A,B", callback=split_names, default="",
+                 help="Use these columns as categories."),
+    click.option("--categorical-as", type=click.Choice(["gate", "onehot"]), default="gate",
+                 show_default=True, help="A level lets inputs pass, x·1[c = level]; or is one, c = level."),
+)
 # fmt: on
 
 
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb targets that are classes, several, or times until an event."""
-    for option in reversed(_TARGETS):
+    """Give a verb targets that are classes, several, or times until an event, and inputs of categories."""
+    for option in reversed((*_TARGETS, *_CATEGORIES)):
         function = option(function)
     return function

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
+    from symscreen.table.categories import CategoricalAs
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
@@ -47,6 +48,8 @@ def screen(
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -120,6 +123,11 @@ def screen(
         with the last stage alone; or as given, by pairs of names or as a table.
     inputs, exclude : sequence of str, optional
         The columns to use, or to leave out; text and identifiers are left out with a notice.
+    categorical : str or sequence of str
+        Columns of categories, of words or numbers, that are to be used.
+    categorical_as : {"gate", "onehot"}
+        Whether each level lets the inputs pass, columns such as ``x·1[c = level]``, or is an input itself,
+        ``c = level``. Wherever a formula that uses them goes, they are computed from their own columns.
     missing : {"refuse", "drop"}
         What to do with rows that have missing values.
     layers : str, optional
@@ -224,6 +232,8 @@ def screen(
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,
@@ -314,6 +324,8 @@ def plan(
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -335,7 +347,9 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, exclude, missing
+    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, categorical
+        As in `screen`.
+    categorical_as, exclude, missing
         As in `screen`.
     layers, operators, unary, binary, pool, max_complexity, screener, prescreen, sign, top, search, risk
         As in `screen`.
@@ -371,6 +385,8 @@ def plan(
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,

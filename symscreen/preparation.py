@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.any_response import labels_of
 from symscreen.backends import Threads, available_cores
+from symscreen.categories import with_categorical
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
 from symscreen.options import (
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from symscreen.stability import Halving
     from symscreen.statistics.tally import Method
     from symscreen.table import Table
+    from symscreen.table.categories import CategoricalAs
 
     Names = str | Sequence[str]
     Progress = Callable[[int, int], None]
@@ -77,6 +79,8 @@ class ScreenOptions:
     stages: Names | None = None
     stage_weight: Any = "all"
     inputs: Sequence[str] | None = None
+    categorical: str | Sequence[str] = ()
+    categorical_as: CategoricalAs = "gate"
     exclude: Sequence[str] = ()
     missing: Literal["refuse", "drop"] = "refuse"
     layers: str | None = None
@@ -195,6 +199,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
     check_target_options(y, options)
+    given = options
+    X, options = with_categorical(X, y, options)  # noqa: N806  # a frame with more columns
     kind = kind_of(y, options)
     if options.groups is not None:
         X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
@@ -240,7 +246,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
     members = None if options.members is None else at_least_1("members", options.members)
     return Prepared(
-        table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
+        table, job, options.rounds, _written(given, table, job), members, options.distinct, halving
     )
 
 
@@ -346,6 +352,8 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "target_kind": options.target_kind,
         "event": options.event,
         "across": options.across if several else None,
+        "categorical": _list_of(options.categorical) or None,
+        "categorical_as": options.categorical_as if options.categorical else None,
     }
     asked |= {"distinct": options.distinct, "stability": options.stability, "groups": options.groups}
     return {
@@ -383,6 +391,10 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         # later options are written only where they are given, so that other records stay as they were
         **{name: value for name, value in asked.items() if value is not None},
     }
+
+
+def _list_of(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _written_stages(options: ScreenOptions) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _features(result, frame):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_planted_feature_comes_first_and_its_direction_is_told(rng, kind):
     result = _run(_planted(rng), kind)
-    assert result.table.expression[0] == "x1*x3"
+    assert result.table.expression[0] in {"x1*x3", "x1**2*x3**2"}  # which have the same ranks
     assert result.table.direction[0] == {"classes": "", "several": "", "survival": "+"}[kind]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from symscreen.table.categories import check_categorical, with_categories
+from symscreen.table.choose import choose_inputs, target_named
 from symscreen.table.groups import frame_with, row_groups
 from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
@@ -12,6 +14,8 @@ from symscreen.table.targets import kind_of_target, target_names
 __all__ = [
     "Frame",
     "Table",
+    "check_categorical",
+    "choose_inputs",
     "frame_columns",
     "frame_with",
     "is_ranking",
@@ -20,7 +24,9 @@ __all__ = [
     "read_table",
     "row_groups",
     "some_rows",
+    "target_named",
     "target_names",
+    "with_categories",
     "with_inputs",
     "with_response",
 ]

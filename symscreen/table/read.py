@@ -10,13 +10,22 @@ import numpy as np
 from symscreen.errors import OptionError, TableError
 from symscreen.stage_chains import pair_weights, stage_names
 from symscreen.table.arrange import arranged_classes, arranged_several, arranged_survival
+from symscreen.table.categories import derived_column
 from symscreen.table.choose import choose_inputs, choose_target, require, target_named
 from symscreen.table.column import python_column
 from symscreen.table.rankings import given_ranking, is_ranking, ranking_in
 from symscreen.table.record import arranged, arranged_rankings, arranged_stages
 from symscreen.table.source import read_frame
 from symscreen.table.stages import idle_pairs, stages_in
-from symscreen.table.targets import Survival, classes_in, events_in, given_targets, target_names, targets_in
+from symscreen.table.targets import (
+    Survival,
+    classes_in,
+    events_in,
+    given_targets,
+    refuse_many_classes,
+    target_names,
+    targets_in,
+)
 from symscreen.table.wording import count, first_rows, listed, quoted
 
 if TYPE_CHECKING:
@@ -248,6 +257,7 @@ def _with_targets(
 def _classes(frame: Frame, y: ArrayLike | None, names: list[str], inputs: list[str]) -> Needed:
     name, column = (names[0], frame.columns[names[0]]) if y is None else _given_response(y, frame, inputs)
     given = classes_in(frame, name, column)
+    refuse_many_classes(frame, given)
     return {name: given.codes}, lambda used, **told: arranged_classes(used, given, **told)
 
 
@@ -290,7 +300,8 @@ def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.fl
     rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
         As for `read_table`, of any number of rows.
     names : sequence of str
-        The columns needed; others may hold anything.
+        The columns needed; others may hold anything. Those that categories come to are computed from their
+        column (`symscreen.table.categories`).
 
     Returns
     -------
@@ -309,6 +320,10 @@ def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.fl
     """
     frame = read_frame(rows)
     needed = _names(names)
+    made = {name: derived_column(frame, name) for name in needed if name not in frame.columns}
+    frame = replace(
+        frame, columns=frame.columns | {name: own for name, own in made.items() if own is not None}
+    )
     require(frame, needed, "the screen")
     return {name: _numbers(frame, name) + 0.0 for name in needed}  # -0.0 + 0.0 is 0.0, as in a Table
 

@@ -32,6 +32,7 @@ __all__ = [
     "events_in",
     "given_targets",
     "kind_of_target",
+    "refuse_many_classes",
     "target_names",
     "targets_in",
 ]
@@ -162,7 +163,7 @@ def _column_of(y: Any) -> Column:
     return python_column(y if hasattr(y, "shape") else np.array(y, dtype=object))
 
 
-def classes_in(frame: Frame, name: str, column: Column) -> Classes:
+def classes_in(frame: Frame, name: str, column: Column, said: str = "--target") -> Classes:
     """Read the classes of a column.
 
     Parameters
@@ -173,6 +174,8 @@ def classes_in(frame: Frame, name: str, column: Column) -> Classes:
         What the column is called.
     column : Column
         Of words or numbers; blanks are missing.
+    said : str
+        Which option named it, for messages.
 
     Returns
     -------
@@ -181,7 +184,7 @@ def classes_in(frame: Frame, name: str, column: Column) -> Classes:
     Raises
     ------
     TableError
-        If the column holds neither, or more than 100 classes.
+        If the column holds neither.
 
     Examples
     --------
@@ -208,18 +211,28 @@ def classes_in(frame: Frame, name: str, column: Column) -> Classes:
         found = np.array([place[text] for text in present], dtype=np.int64)
     else:
         raise TableError(
-            f"{frame.where}: the target {quoted(name)} holds {column.holds}: classes are words or numbers; "
-            "choose another column with --target"
-        )
-    if len(classes) > _MOST_CLASSES:
-        raise TableError(
-            f"{frame.where}: the target {quoted(name)} holds {len(classes):,} classes in "
-            f"{count(int(there.sum()), 'row')}, more than {_MOST_CLASSES}: choose another with --target, or "
-            "join classes"
+            f"{frame.where}: the column {quoted(name)} of {said} holds {column.holds}: words or numbers are "
+            "needed; mend it, or choose another"
         )
     codes = np.full(there.size, np.nan)
     codes[there] = found
     return Classes(name, classes, codes)
+
+
+def refuse_many_classes(frame: Frame, given: Classes) -> None:
+    """Refuse a target of more than 100 classes, as a column of names or keys has them.
+
+    Raises
+    ------
+    TableError
+        With their number.
+    """
+    if len(given.classes) > _MOST_CLASSES:
+        rows = count(int((~np.isnan(given.codes)).sum()), "row")
+        raise TableError(
+            f"{frame.where}: the target {quoted(given.name)} holds {len(given.classes):,} classes in {rows}, "
+            f"more than {_MOST_CLASSES}: choose another with --target, or join classes"
+        )
 
 
 def targets_in(frame: Frame, names: Sequence[str], exclude: Collection[str]) -> dict[str, Values]:
