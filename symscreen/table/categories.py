@@ -103,8 +103,8 @@ def with_categories(
         if not 2 <= len(known.classes) <= _MOST_LEVELS:
             raise TableError(
                 f"{frame.where}: the column {quoted(name)} of --categorical has "
-                f"{count(len(known.classes), 'level')}: 2 to {_MOST_LEVELS} can be told apart; leave it out, or "
-                "join levels"
+                f"{count(len(known.classes), 'level')}: 2 to {_MOST_LEVELS} can be told apart; leave it out, "
+                "or join levels"
             )
         for place, level in enumerate(known.classes):
             own, title = _is(known, place), f"{name} = {level}"
