@@ -9,6 +9,7 @@ import click
 
 from symscreen.cli_options import ranking_option, read_top, screener_options, search_options, space_options
 from symscreen.cli_output import notify
+from symscreen.cli_targets import target_options
 
 __all__ = ["why"]
 
@@ -17,6 +18,7 @@ __all__ = ["why"]
 @click.argument("data")
 @click.argument("expression", metavar="EXPR")
 @ranking_option
+@target_options
 @space_options
 @screener_options
 @click.option(

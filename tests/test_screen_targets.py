@@ -220,6 +220,33 @@ def test_mistakes_are_told_in_a_line(rng, options, says):
     assert "\n" not in str(told.value)
 
 
+def test_a_fit_takes_one_target_of_numbers(rng, tmp_path):
+    frame = _planted(rng, 20)
+    with pytest.raises(OptionError, match="--target names 2 columns, and one is needed here: only screen"):
+        symscreen.fit(frame, target="a,b")
+    with pytest.raises(TableError, match="the target 'level' holds text; numbers are needed"):
+        symscreen.fit(frame, target="level")
+    done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--event", "died"])
+    assert "fit needs a numeric response, and --event died is one of times until an event" in str(
+        done.exception
+    )
+
+
+def test_many_classes_and_one_are_refused(rng):
+    frame = _planted(rng, 120)
+    with pytest.raises(TableError, match="'level' holds 120 classes in 120 rows, more than 100"):
+        _run(frame.assign(level=[f"name {k}" for k in range(120)]), "classes")
+    with pytest.raises(TableError, match=r"all 120 rows are of one class of 'level' \('p'\)"):
+        _run(frame.assign(level="p"), "classes")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_why_tells_where_a_formula_stands(rng, kind):
+    frame = _planted(rng, 40)
+    told = symscreen.why(_own(frame, kind), "x1*x3", **KINDS[kind], **SPACE)
+    assert "x1*x3 is there: rank 1 of" in str(told) or "x1**2*x3**2" in str(told)
+
+
 def test_negative_times_are_refused(rng):
     frame = _planted(rng)
     frame.loc[2, "time"] = -1.0

@@ -142,6 +142,11 @@ def read_table(
         return _with_ranking(frame, y, ranking, picked=picked, excluded=excluded, missing=missing)
     if y is None:
         names = target_names(frame, target)
+        if len(names) > 1:
+            raise OptionError(
+                f"--target names {len(names)} columns, and one is needed here: only screen and plan take "
+                "several"
+            )
         name, notices = choose_target(frame, names[0] if names else None, excluded)
         response = _numbers(frame, name)
         chosen, more = choose_inputs(frame, [name], picked, excluded)
