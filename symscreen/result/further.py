@@ -72,9 +72,9 @@ def further_columns(
     found: dict[str, list[NDArray[np.float64]]] = {
         target_column(one.name, name): [] for one in columns for name in response.names
     }
+    single = {name: alone(response, place) for place, name in enumerate(response.names)}
     for ordered in blocks:
         for one in columns:
-            for place, name in enumerate(response.names):
-                own = alone(response, place)
+            for name, own in single.items():
                 found[target_column(one.name, name)].append(one.score(one.statistic(ordered, own), own))
     return {name: np.concatenate([np.zeros(0), *parts]) for name, parts in found.items()}

@@ -17,10 +17,9 @@ from symscreen.several_response import SeveralResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 from symscreen.statistics.binary_t0 import agreed_direction
 from symscreen.statistics.correlation import correlations, pearson_of
-from symscreen.statistics.moved import moved
 from symscreen.statistics.order import Ordered, order_features, together
 from symscreen.statistics.room import Rooms
-from symscreen.statistics.t0 import ranking_metric
+from symscreen.statistics.several_t0 import ranking_metrics
 from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
@@ -264,8 +263,7 @@ def _direction(
     if isinstance(response, Response | SurvivalResponse):
         return screener.direction(statistics)
     if isinstance(response, SeveralResponse):
-        asked = zip(response.targets, response.rows, response.places, strict=True)
-        found = [ranking_metric(moved(ordered, rows, places), own) for own, rows, places in asked]
+        found = ranking_metrics(ordered, response)
         rises, falls = np.max(found, axis=0) > 0, np.min(found, axis=0) < 0
         return np.asarray(rises.astype(np.int8) - falls.astype(np.int8))
     if isinstance(response, RankingResponse) or (

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from symscreen.screeners.divergence import T0
 from symscreen.statistics.moved import moved
+from symscreen.statistics.several_t0 import ranking_metrics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +54,7 @@ def across_targets(screener: Screener, across: Across) -> Screener:
     >>> block = order_features(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]]))
     >>> mean, worst = across_targets(T0, "mean"), across_targets(T0, "worst")
     >>> mean.score(mean.statistic(block, y), y).tolist(), worst.score(worst.statistic(block, y), y).tolist()
-    ([0.25, 0.5], [0.5, 0.5])
+    ([0.25, 0.25], [0.5, 0.5])
     """
     lower_is_better = float(screener.loss_of_score(np.zeros(1), 1.0, "free")[0]) == 0.0
 
@@ -90,5 +92,7 @@ def across_targets(screener: Screener, across: Across) -> Screener:
 
 def _statistics(screener: Screener, ordered: Ordered, response: SeveralResponse) -> list[Scores]:
     """Compute the screener's statistic by each target."""
+    if screener.statistic is T0.statistic:
+        return list(ranking_metrics(ordered, response))
     asked = zip(response.targets, response.rows, response.places, strict=True)
     return [screener.statistic(moved(ordered, rows, places), target) for target, rows, places in asked]
