@@ -91,6 +91,7 @@ def _response(record: Mapping[str, Any], *, beside: bool) -> dict[str, Any]:
     plain = not beside and ranking is None and stages is None
     return {
         "target": options["target"] if plain else None,
+        "across": options.get("across") or "mean",
         "ranking": None if beside else ranking,
         "stages": stages,
         "stage_weight": weight,

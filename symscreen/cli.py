@@ -29,6 +29,7 @@ from symscreen.cli_options import (
 )
 from symscreen.cli_output import attended, logged, notify
 from symscreen.cli_power import power
+from symscreen.cli_targets import target_options
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -110,6 +111,7 @@ def command() -> None:
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @unit_options
 @screener_options
@@ -164,6 +166,7 @@ def screen(
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J
+      symscreen screen data.csv --target time --event died
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -193,6 +196,7 @@ def screen(
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @unit_options
 @plan_options

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from symscreen.errors import OptionError
+from symscreen.names import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,27 +32,13 @@ __all__ = [
     "unit_options",
 ]
 
-_NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
-
 
 def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Split ``a,b`` into names; a name with a comma stands in backticks."""
     del ctx
     if text is None:
         return None
-    names, place = [], 0
-    while place < len(text):
-        match = _NAME.match(text, place)
-        if match is None:
-            where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
-            raise OptionError(f"{where}; write a,b or `a,b`,c")
-        quoted, bare = match.groups()
-        if quoted is None and not bare.strip():
-            where = f"--{parameter.name} is {text!r}, which names nothing between two commas"
-            raise OptionError(f"{where}; write a,b, and a column without a name as ``")
-        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
-        place = match.end()
-    return tuple(names)
+    return names_in(text, f"--{parameter.name}")
 
 
 def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
@@ -61,6 +47,7 @@ def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | 
         what, takers = {
             "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
             "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+            "event": ("one of times until an event", "screen, plan and why take one"),
         }[str(parameter.name)]
         raise OptionError(
             f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
@@ -112,7 +99,8 @@ def read_ratios(ctx: click.Context, parameter: click.Parameter, text: str | None
 
 # fmt: off
 _SPACE: tuple[Callable[..., Any], ...] = (
-    click.option("--target", metavar="COL", help="The response; else target, label, y or the last."),
+    click.option("--target", metavar="COL",
+                 help="The response, or several, A,B; else target, label, y or the last."),
     click.option("--inputs", metavar="A,B", callback=split_names, help="Use these columns only."),
     click.option("--exclude", metavar="A,B", callback=split_names, default="",
                  help="Leave these columns out."),
@@ -325,6 +313,7 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
     click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
+    click.option("--event", hidden=True, expose_value=False, callback=refuse_response),
 )
 # fmt: on
 

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from symscreen.expansion import PoolKind
     from symscreen.result import Plan, ScreenResult, Standing
-    from symscreen.screeners import AnyScreener, Sign
+    from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
+    from symscreen.table.categories import CategoricalAs
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
@@ -33,11 +34,16 @@ def screen(
     X: Any,  # noqa: N803  # scikit-learn's name for it
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -86,9 +92,22 @@ def screen(
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         The data. A file or a frame may hold the response too; an array has columns x1 … xd.
     y : array_like, shape (n,) or (n, k), optional
-        The response, where `X` does not hold it; of k columns a ranking of k labels.
-    target : str, optional
-        The response's column; else ``target``, ``label`` or ``y``, else the last.
+        The response, where `X` does not hold it; of k columns a ranking of k labels, or with
+        ``target_kind="several"`` so many targets.
+    target : str or sequence of str, optional
+        The response's column; else ``target``, ``label`` or ``y``, else the last. A column of words is a
+        response of classes: each is compared with the rest, and the score is the mean over classes. Several
+        columns, ``"a,b"`` or a list, are several targets: every feature is sorted once and scored against
+        each, and the table has a column such as ``t0[a]`` for every target. Of both there is one round, and
+        every feature is scored over all rows.
+    target_kind : {"numeric", "classes", "several"}, optional
+        What the target is, where that is not to be seen: ``"classes"`` for classes that are numbers.
+    event : str, optional
+        The target is a time until an event, and this column tells whether it was met then (1), or the row was
+        seen no longer (0). T0 counts the pairs of rows of which it is known who lasted longer, and the table
+        has a column ``harrell_c``. One round, and every feature over all rows.
+    across : {"mean", "worst"}
+        Whether features are ordered by the mean of their losses by several targets, or by the largest.
     ranking : str or sequence of str, optional
         The response is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two or
         more labels, NaN where a label is missing. Scores are as good as ranks: no result depends on which
@@ -105,6 +124,11 @@ def screen(
         with the last stage alone; or as given, by pairs of names or as a table.
     inputs, exclude : sequence of str, optional
         The columns to use, or to leave out; text and identifiers are left out with a notice.
+    categorical : str or sequence of str
+        Columns of categories, of words or numbers, that are to be used.
+    categorical_as : {"gate", "onehot"}
+        Whether each level lets the inputs pass, columns such as ``x·1[c = level]``, or is an input itself,
+        ``c = level``. Wherever a formula that uses them goes, they are computed from their own columns.
     missing : {"refuse", "drop"}
         What to do with rows that have missing values.
     layers : str, optional
@@ -223,10 +247,15 @@ def screen(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,
@@ -275,11 +304,16 @@ def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -303,9 +337,13 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
+    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, categorical
         As in `screen`.
-    pool, max_complexity, units, target_units, screener, prescreen, sign, top, search, risk, max_ram, jobs
+    categorical_as, exclude, missing
+        As in `screen`.
+    layers, operators, unary, binary, pool, max_complexity, units, target_units, screener, prescreen, sign
+        As in `screen`.
+    top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
@@ -330,10 +368,15 @@ def plan(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,

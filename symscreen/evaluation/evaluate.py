@@ -29,6 +29,7 @@ from symscreen.evaluation.precision_recall import (
 from symscreen.evaluation.ranked import expressions_in, inputs_in, losses_of_ranking
 from symscreen.evaluation.truth import Truth, read_truth
 from symscreen.grammar import OPERATORS
+from symscreen.response import KINDS
 from symscreen.screeners import SCREENERS, Screener
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _judged(
 
 
 def _check_response(record: Mapping[str, Any]) -> None:
-    for kind, words in (("ranking", "a ranking"), ("stages", "a chain of stages")):
+    for kind, words in KINDS.items():
         if kind in record["data"]:
             raise OptionError(
                 f"the features were screened against {words}, which no one formula makes: only a screen of a "

@@ -6,6 +6,7 @@ from symscreen.result.classes import signatures_of
 from symscreen.result.course import UNATTENDED, Course, Standing
 from symscreen.result.cutting import Chosen, cut_of, uncut
 from symscreen.result.error_control import ErrorControl, read_control
+from symscreen.result.further import HARRELL_C
 from symscreen.result.kept import Kept, none_kept
 from symscreen.result.members import (
     MEMBER_COLUMNS,
@@ -27,6 +28,7 @@ from symscreen.result.stream import chunk_size_for, with_margin
 from symscreen.result.watch import Seen
 
 __all__ = [
+    "HARRELL_C",
     "MEMBER_COLUMNS",
     "UNATTENDED",
     "Chosen",

@@ -15,6 +15,7 @@ import numpy as np
 from symscreen.any_response import numeric
 from symscreen.errors import OptionError, nearest
 from symscreen.options import at_least_1
+from symscreen.response import KINDS
 from symscreen.result.watch import Watch, seen_of_kept
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.max_t import shuffles_of
@@ -83,7 +84,7 @@ def read_control(
         As they were given; a false discovery rate asks for p-values.
     first : Screener or JointScreener
         The one that ranks.
-    kind : {"numeric", "ranking"}
+    kind : Kind
         What the response is.
     search : {"exact", "race", "sieve"}
         Which features are scored over all rows.
@@ -150,8 +151,8 @@ def _reason(first: AnyScreener, kind: Kind, search: Mode, *, cut: bool) -> str |
     """Say what keeps any screener's figures from being honest."""
     if not isinstance(first, Screener):
         return f"{first.name} judges features together, put a column screener such as t0 first"
-    if kind == "ranking":
-        return "the response is a ranking"
+    if kind != "numeric":
+        return f"the response is {KINDS[kind]}"
     if search != "exact":
         return f"--search {search} does not score every feature over all rows, use --search exact"
     return _CUT if cut else None

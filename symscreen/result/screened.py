@@ -13,6 +13,7 @@ from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.course import UNATTENDED, Course
 from symscreen.result.error_control import controlled, watch_of
+from symscreen.result.further import further_columns
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
@@ -69,7 +70,7 @@ class Request:
         Who is told how far it is, what keeps the state, and when it must end.
     search : Search
         Whether every feature is scored over all rows.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
     control : ErrorControl, optional
         Which figures tell how far to trust what is found.
@@ -220,6 +221,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         blocks = _blocks(kept, left)
         own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
         columns = own | columns
+    columns = columns | further_columns(kept, _blocks(kept, left), response, request.screeners)
     scored, lost = outcome.scored, outcome.lost
     return Screened(
         kept, columns, verdicts, comparison, scored, lost, classes, told, figures, outcome=outcome

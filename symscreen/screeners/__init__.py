@@ -8,12 +8,14 @@ from symscreen.screeners.dependence import XI
 from symscreen.screeners.divergence import T0
 from symscreen.screeners.joint import JointScreener, Option, Path, Shown, Verdict
 from symscreen.screeners.registry import SCREENERS
+from symscreen.screeners.several import Across, across_targets
 
 __all__ = [
     "PEARSON",
     "SCREENERS",
     "T0",
     "XI",
+    "Across",
     "AnyScreener",
     "JointScreener",
     "Option",
@@ -22,6 +24,7 @@ __all__ = [
     "Shown",
     "Sign",
     "Verdict",
+    "across_targets",
     "check_screener",
     "leaders_of",
     "require_accepting",
