@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from symscreen.grammar.formula import Syntax
 
-__all__ = ["checked", "define_family", "defined_again", "define_operator", "finite_or_nan",
+__all__ = ["checked", "define_family", "define_operator", "defined_again", "finite_or_nan",
            "look_up", "plain_number", "sympy_number", "written_out"]  # fmt: skip
 
 _ARGUMENTS = ("x", "y")
