@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["named_columns", "names_in_formulas", "refuse_further", "require_names"]
+__all__ = ["named_columns", "names_in_formulas", "refuse_further", "require_distinct", "require_names"]
 
 
 def names_in_formulas(given: Iterable[object] | None, count: int) -> list[str]:
@@ -28,22 +28,27 @@ def names_in_formulas(given: Iterable[object] | None, count: int) -> list[str]:
     Returns
     -------
     list of str
-        The names given, a number behind those that came before; x1, x2, … where there are none.
+        The names given; x1, x2, … where there are none.
 
     Examples
     --------
-    >>> names_in_formulas(["a b", "c", "c"], 3), names_in_formulas(None, 2)
-    (['a b', 'c', 'c (2)'], ['x1', 'x2'])
+    >>> names_in_formulas(["a b", "c"], 2), names_in_formulas(None, 2)
+    (['a b', 'c'], ['x1', 'x2'])
     """
-    names = [f"x{place + 1}" for place in range(count)] if given is None else list(map(str, given))
-    called: dict[str, None] = {}
-    for place, name in enumerate(names):
-        own, number = name, 1
-        while own in called or (own != name and own in names[place:]):
-            number += 1
-            own = f"{name} ({number})"
-        called[own] = None
-    return list(called)
+    return [f"x{place + 1}" for place in range(count)] if given is None else list(map(str, given))
+
+
+def require_distinct(X: Any) -> None:  # noqa: N803  # scikit-learn's name
+    """Refuse a data frame in which columns share a name: no formula could tell them apart.
+
+    Raises
+    ------
+    TableError
+        With the name.
+    """
+    names = list(map(str, getattr(X, "columns", ())))
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise TableError(f"X has more than one column named {twice[0]!r}: rename or remove the others")
 
 
 def named_columns(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

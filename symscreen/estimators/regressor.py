@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further
+from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further, require_distinct
 from symscreen.pipeline_fit import fit
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
             If the data or an option cannot be used, or an argument would not be heeded.
         """
         refuse_further(type(self).__name__, refused)
+        require_distinct(X)
         values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
         columns, options = self._columns(values), self.get_params(deep=False)
         self.result_: FitResult = fit(columns, response, inputs=list(columns), **options)

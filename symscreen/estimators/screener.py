@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further, require_names
+from symscreen.estimators.inputs import (
+    named_columns,
+    names_in_formulas,
+    refuse_further,
+    require_distinct,
+    require_names,
+)
 from symscreen.expression import columns_of, renamed, to_text
 from symscreen.pipeline import screen
 
@@ -176,12 +182,13 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             If the data or an option cannot be used, or an argument would not be heeded.
         """
         refuse_further(type(self).__name__, refused, ("groups",))
+        require_distinct(X)
         values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
         names = self._names()
         columns: dict[str, Any] = dict(named_columns(values, names))
         label = None
         if groups is not None:
-            label = names_in_formulas([*names, "groups"], len(names) + 1)[-1]
+            label = "groups" + "_" * max(map(len, names))  # a name that no column has
             columns[label] = groups
         options = self.get_params(deep=False)
         self.result_: ScreenResult = screen(columns, response, inputs=names, groups=label, **options)
@@ -260,4 +267,4 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             return names_in_formulas(seen, count)
         asked = list(map(str, np.asarray(given, dtype=object).tolist()))
         require_names(asked, seen, count)
-        return names_in_formulas(asked, count)
+        return asked
