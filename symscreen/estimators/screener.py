@@ -74,9 +74,9 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     >>> import symscreen
     >>> data = symscreen.datasets.strogatz("glider2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
-    >>> screener = symscreen.SymbolicScreener(layers="ub", unary="cos", binary="div", top=2).fit(X, y)
+    >>> screener = symscreen.SymbolicScreener(layers="ubb", unary="cos", binary="sub,div", top=1).fit(X, y)
     >>> screener.get_feature_names_out().tolist(), screener.transform(X).shape
-    (['cos(x2)/x1', 'x1'], (401, 2))
+    (['x1 - cos(x2)/x1'], (400, 1))
     """
 
     def __init__(
