@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Kind = Literal["screener", "grammar", "backend"]
 
-__all__ = ["Plugin", "plugin_named", "plugins", "usable"]
+__all__ = ["Plugin", "origins", "plugin_named", "plugins", "usable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +103,30 @@ def plugin_named(name: str, kind: Kind, own: Collection[str]) -> Plugin | None:
         Where two packages bring one, either tells of the clash when it is loaded.
     """
     return next((one for one in plugins(kind, own) if one.name == name), None) if name not in own else None
+
+
+def origins(kind: Kind, names: Collection[str], own: Collection[str]) -> dict[str, str]:
+    """Say where what was used comes from, for the record; symscreen's own is left out.
+
+    Parameters
+    ----------
+    kind, own
+        As of `plugins`.
+    names : collection of str
+        What was used.
+
+    Returns
+    -------
+    dict of str to str
+        Name to package and version.
+
+    Examples
+    --------
+    >>> origins("screener", ["t0"], ["t0"])
+    {}
+    """
+    others = [name for name in names if name not in own]
+    return {one.name: one.origin for one in plugins(kind, own) if one.name in others} if others else {}
 
 
 def usable(kind: Kind, own: Collection[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from symscreen.any_response import labels_of
 from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
+from symscreen.grammar import grammar_names
 from symscreen.options import (
     PRESCREEN,
     at_least_1,
@@ -25,9 +26,10 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
+from symscreen.plugins import origins
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
-from symscreen.screeners import JointScreener, require_accepting, screeners_asked
+from symscreen.screeners import SCREENERS, JointScreener, require_accepting, screeners_asked
 from symscreen.stability import halving_of
 from symscreen.table import frame_with, is_ranking, read_table
 from symscreen.thinning import check_distinct
@@ -281,7 +283,12 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
-    asked = {"distinct": options.distinct, "stability": options.stability, "groups": options.groups}
+    asked = {
+        "distinct": options.distinct,
+        "stability": options.stability,
+        "groups": options.groups,
+        "plugins": _from_other_packages(options, job) or None,
+    }
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
@@ -315,6 +322,13 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         # later options are written only where they are given, so that other records stay as they were
         **{name: value for name, value in asked.items() if value is not None},
     }
+
+
+def _from_other_packages(options: ScreenOptions, job: Job) -> dict[str, str]:
+    """Return the origin of each screener and grammar that another package brought."""
+    names = [one.name for one in (*job.request.screeners, *job.cutters)]
+    grammars = [name for name in (str(options.operators),) if not name.endswith(".toml")]
+    return origins("screener", names, SCREENERS) | origins("grammar", grammars, grammar_names())
 
 
 def _written_stages(options: ScreenOptions) -> dict[str, Any]:
