@@ -24,6 +24,7 @@ from symscreen.cli_options import (
     space_options,
     stages_options,
     trust_options,
+    unit_options,
 )
 from symscreen.cli_output import notify, progress_bar
 from symscreen.cli_power import power
@@ -109,6 +110,7 @@ def command() -> None:
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @screener_options
 @click.option(
     "--sign",
@@ -153,6 +155,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -182,6 +185,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.

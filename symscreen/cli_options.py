@@ -28,6 +28,7 @@ __all__ = [
     "space_options",
     "stages_options",
     "trust_options",
+    "unit_options",
 ]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
@@ -56,10 +57,22 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
 def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
     """Refuse a response that is not numeric, where it was given."""
     if text is not None:
-        what = {"ranking": "a ranking", "stages": "a chain of stages"}[str(parameter.name)]
+        what, takers = {
+            "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+        }[str(parameter.name)]
         raise OptionError(
-            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: only screen "
-            "and plan take one"
+            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
+        )
+
+
+def refuse_units(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Refuse units, where they were given."""
+    if text is not None and text != "ignore":
+        option = str(parameter.name).replace("_", "-")
+        raise OptionError(
+            f"{ctx.info_name} knows no units yet (--{option} {text}): its formula holds for columns as they "
+            "stand; screen with --units first, and give its features to a model of yours"
         )
 
 
@@ -140,6 +153,22 @@ _STAGES: tuple[Callable[..., Any], ...] = (
 def stages_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb a response that is a chain of stages."""
     return _with(_STAGES, function)
+
+
+# fmt: off
+_UNITS: tuple[Callable[..., Any], ...] = (
+    click.option("--units", metavar="strict|ignore|FILE",
+                 help="strict: only formulas that have a unit, of columns such as 'length (mm)'; a .toml or "
+                      ".json file tells units beside the headers'."),
+    click.option("--target-units", metavar="UNIT",
+                 help="Only formulas in such a unit, up to a factor."),
+)
+# fmt: on
+
+
+def unit_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb units."""
+    return _with(_UNITS, function)
 
 
 def space_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -270,6 +299,8 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--force", is_flag=True, help="Overwrite existing output."),
     click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
+    click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
+    click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
 )
 # fmt: on
 

@@ -59,6 +59,8 @@ def screen(
     top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
     also: Names = (),
+    units: str | Path | Mapping[str, str] | None = None,
+    target_units: str | None = None,
     keep: int | str | Mapping[str, int] | None = None,
     cut: Screeners | None = None,
     rounds: int = 1,
@@ -129,6 +131,12 @@ def screen(
         The highest complexity of a feature.
     also : str or sequence of str
         Formulas of your own that are scored with the rest.
+    units : {"strict", "ignore"}, path or mapping of str to str, optional
+        ``"strict"`` makes only formulas that have a unit, of columns whose headers tell theirs,
+        ``length (mm)``; a .toml or .json file or a mapping, ``{"length": "mm"}``, does so too and tells units
+        itself. Values are brought into base units first. Needs the extra ``units``.
+    target_units : str, optional
+        With units: scores only formulas in such a unit, up to a factor.
     keep : int, str or mapping, optional
         Cut the pool after each layer but the last to so many features, ``200`` or ``"u:50,b:200"``; inputs
         stay beside them.
@@ -220,6 +228,8 @@ def screen(
         top=top,
         max_complexity=max_complexity,
         also=also,
+        units=units,
+        target_units=target_units,
         keep=keep,
         cut=cut,
         rounds=rounds,
@@ -278,6 +288,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
         job.request.screeners,
         record,
         scale=gini_mean_difference(table.response),
+        units=job.units,
         notices=(*table.notices, *found[-1].notices),
         places=found[-1].places,
     )
@@ -304,6 +315,8 @@ def plan(
     sign: Sign = "free",
     top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
+    units: str | Path | Mapping[str, str] | None = None,
+    target_units: str | None = None,
     search: Mode = "exact",
     risk: float | None = None,
     max_ram: str | int | None = None,
@@ -315,7 +328,7 @@ def plan(
     ----------
     X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
         As in `screen`.
-    pool, max_complexity, screener, prescreen, sign, top, search, risk, max_ram, jobs
+    pool, max_complexity, units, target_units, screener, prescreen, sign, top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
@@ -356,6 +369,8 @@ def plan(
         sign=sign,
         top=top,
         max_complexity=max_complexity,
+        units=units,
+        target_units=target_units,
         search=search,
         risk=risk,
         max_ram=max_ram,

@@ -33,6 +33,7 @@ from symscreen.screeners import SCREENERS, JointScreener, require_accepting, scr
 from symscreen.stability import halving_of
 from symscreen.table import frame_with, is_ranking, read_table
 from symscreen.thinning import check_distinct
+from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,6 +82,8 @@ class ScreenOptions:
     top: int | Literal["all"] = 20
     max_complexity: int | None = None
     also: Names = ()
+    units: str | Path | Mapping[str, str] | None = None
+    target_units: str | None = None
     keep: int | str | Mapping[str, int] | None = None
     cut: Screeners | None = None
     rounds: int = 1
@@ -220,7 +223,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     idle = idle_rules(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
+    table, units = given_units(table, options.units, options.target_units)
+    if units is not None:
+        checked_formulas(formulas, units)
+    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
     return Prepared(
         table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
@@ -288,6 +294,8 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "stability": options.stability,
         "groups": options.groups,
         "plugins": _from_other_packages(options, job) or None,
+        "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
+        "target_units": options.target_units,
     }
     return {
         "target": table.response.name,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from symscreen.result import ErrorControl, Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["Job", "Round", "growth_of", "record_of", "rounds_of", "space_of"]
 
@@ -55,6 +56,8 @@ class Job:
         what joint screeners select.
     max_bytes : int or None
         The memory allowed.
+    units : Units or None
+        Those of the columns, where every formula must have one.
     """
 
     grammar: Grammar
@@ -65,6 +68,7 @@ class Job:
     cutters: tuple[AnyScreener, ...]
     keeps: Mapping[str, int] | None
     max_bytes: int | None
+    units: Units | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +224,7 @@ def growth_of(table: Table, job: Job) -> Growth:
         spread=job.request.backend.map,
         beside=scoring_bytes(table.response.n, job.request),
         searched=job.request.search.mode != "exact",
+        units=job.units,
     )
 
 
@@ -318,6 +323,8 @@ def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:
         further["search"] = first.screened.search
     if first.screened.control is not None:
         further["error_control"] = first.screened.control
+    if job.units is not None:
+        further["units"] = job.units.record
     if job.cutters:
         further["cuts"] = [record for each in found for record in each.cuts]
     if len(found) > 1:

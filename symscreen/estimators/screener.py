@@ -41,7 +41,9 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     Parameters
     ----------
-    layers, operators, unary, binary, pool, screener, prescreen, rule, engine, sign, max_complexity, also
+    layers, operators, unary, binary, pool, screener, prescreen, rule, engine, sign, max_complexity, units
+        As of `symscreen.screen`.
+    target_units, also
         As of `symscreen.screen`.
     top : int or "all"
         How many features to make.
@@ -94,6 +96,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         sign: str = "free",
         top: int | Literal["all"] = 20,
         max_complexity: int | None = None,
+        units: str | Path | Mapping[str, str] | None = None,
+        target_units: str | None = None,
         also: Names = (),
         keep: int | str | Mapping[str, int] | None = None,
         cut: Screeners | None = None,
@@ -125,6 +129,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         self.sign = sign
         self.top = top
         self.max_complexity = max_complexity
+        self.units = units
+        self.target_units = target_units
         self.also = also
         self.keep = keep
         self.cut = cut

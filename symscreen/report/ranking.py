@@ -146,8 +146,10 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         columns.append(_Column("for", "right", [f"{row['stands_for']:,}" for row in rows]))
     if "stability" in result.table:
         columns.append(_Column("stab.", "right", [f"{row['stability']:.2f}" for row in rows]))
+    if "unit" in result.table:
+        columns.append(_Column("unit", "left", [row["unit"] for row in rows]))
     gap = 1 if crowded or rounds else 2
-    spare = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:]), *_FIGURES])
+    spare = _too_many(columns, gap, ["unit", "compl.", "dir.", *reversed(names[1:]), *_FIGURES])
     dropped = [column.heading for column in columns if column.heading in spare]
     columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)

@@ -14,6 +14,7 @@ from symscreen.expression import columns_of, evaluate, to_text
 from symscreen.result.comparison import agreement
 from symscreen.result.ruling import ruling_of
 from symscreen.table import frame_columns
+from symscreen.units import in_base_units, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from symscreen.result.ruling import Ruling
     from symscreen.result.screened import Screened
     from symscreen.screeners import AnyScreener
+    from symscreen.units import Units
 
 __all__ = ["ScreenResult", "ranking"]
 
@@ -42,7 +44,8 @@ class ScreenResult:
         One row a class of features (a feature, where all were asked for), best first, with the columns
         ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
         ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
-        only those shown; a p-value has four significant digits, rounded up), ``p_family``.
+        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``unit``, where
+        units were given.
     expressions : tuple of Expression
         The features, in the order of the table.
     scored : int
@@ -117,7 +120,7 @@ class ScreenResult:
         import pandas as pd
 
         names = sorted(frozenset().union(*map(columns_of, self.expressions)))
-        columns = frame_columns(rows, names)
+        columns = in_base_units(frame_columns(rows, names), self.record.get("units"))
         computed = {to_text(expression): evaluate(expression, columns) for expression in self.expressions}
         index = rows.index if isinstance(rows, pd.DataFrame) else None
         frame = pd.DataFrame(computed, index=index)
@@ -141,6 +144,7 @@ def ranking(
     scale: float,
     notices: tuple[str, ...],
     places: NDArray[np.int64] | None = None,
+    units: Units | None = None,
 ) -> ScreenResult:
     """Turn what was kept into what a user sees.
 
@@ -158,6 +162,8 @@ def ranking(
         For people.
     places : int64 array, optional
         Where each feature of several rounds stands by the response itself.
+    units : Units, optional
+        Those of the inputs: each feature's is then told.
 
     Returns
     -------
@@ -179,6 +185,8 @@ def ranking(
         }
         columns |= {one.name: kept.scores[:, place] for place, one in enumerate(screeners)}
         columns["class_size"] = kept.class_size
+        if units is not None:
+            columns["unit"] = [unit_of(expression, units) for expression in own]
         columns |= {name: values[shown] for name, values in found.columns.items()}
         frame = pd.DataFrame(columns)
         if len(rounds) > 1:
