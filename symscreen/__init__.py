@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
+    from symscreen.estimators import SymbolicRegressor, SymbolicScreener
     from symscreen.export.applied import apply_bundle
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
-    from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, xi
     from symscreen.whereabouts import Why, why
 
@@ -32,6 +32,7 @@ __all__ = [
     "ScreenResult",
     "Standing",
     "SymbolicRegressor",
+    "SymbolicScreener",
     "SymscreenError",
     "Why",
     "__version__",
@@ -58,7 +59,8 @@ __all__ = [
 _MODULES = ("datasets", "evaluation", "export", "trees")
 
 _HOMES = {
-    "SymbolicRegressor": "symscreen.sklearn_api",
+    "SymbolicRegressor": "symscreen.estimators",
+    "SymbolicScreener": "symscreen.estimators",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
     "Standing": "symscreen.result.course",

@@ -295,6 +295,7 @@ def operators(grammar: str | None) -> None:
       symscreen operators my-grammar.toml
     """
     from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+    from symscreen.plugins import plugins
     from symscreen.report.terminal import print_table, show_grammar, show_operators
 
     if grammar is not None:
@@ -302,6 +303,8 @@ def operators(grammar: str | None) -> None:
         return
     print_table(show_operators(OPERATORS.values()), sys.stdout)
     click.echo(f"\ngrammars: {', '.join(grammar_names())} (symscreen operators NAME shows one)")
+    for further in plugins("grammar", grammar_names()):
+        click.echo(f"grammar {further.name} of {further.origin}" if not further.clash else further.clash)
 
 
 @command.command()
@@ -312,7 +315,9 @@ def screeners() -> None:
     Example:
       symscreen screeners
     """
+    from symscreen.report.plugins import further_listed
     from symscreen.report.terminal import print_table, show_screeners
     from symscreen.screeners import SCREENERS
 
     print_table(show_screeners(SCREENERS.values()), sys.stdout)
+    print_table(further_listed(), sys.stdout)

@@ -234,7 +234,7 @@ _RUNNING: tuple[Callable[..., Any], ...] = (
                  help="Threads, or Dask's processes; the answer does not depend on it."),
     click.option("--chunk-size", metavar="N", type=int,
                  help="Candidates a task; the answer does not depend on it."),
-    click.option("--backend", type=click.Choice(["threads", "dask"]),
+    click.option("--backend", metavar="threads|dask",
                  help="Where the last layer is scored; the answer does not depend on it."),
     click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."),
     click.option("--checkpoint", metavar="DIR",

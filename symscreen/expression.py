@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 __all__ = ["Apply", "Column", "Constant", "Expression", "apply", "columns_of", "complexity", "evaluate",
-           "key", "parse", "to_sympy", "to_text"]  # fmt: skip
+           "key", "parse", "renamed", "to_sympy", "to_text"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,9 @@ class Apply:
 
     operator: Operator
     arguments: tuple[Expression, ...]
+
+    def __repr__(self) -> str:
+        return f"<formula {to_text(self)}>"
 
     def __str__(self) -> str:
         return to_text(self)
@@ -274,3 +277,29 @@ def columns_of(expression: Expression) -> frozenset[str]:
     if isinstance(expression, Apply):
         return frozenset().union(*(columns_of(argument) for argument in expression.arguments))
     return frozenset({expression.name}) if isinstance(expression, Column) else frozenset()
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Call inputs by other names.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    names : mapping of str to str
+        Old name to new; inputs that are not in it keep theirs.
+
+    Returns
+    -------
+    Expression
+
+    Examples
+    --------
+    >>> print(renamed(parse("x1 - cos(x2)/x1"), {"x1": "speed", "x2": "the angle"}))
+    speed - cos(`the angle`)/speed
+    """
+    if isinstance(expression, Apply):
+        return Apply(expression.operator, tuple(renamed(each, names) for each in expression.arguments))
+    if isinstance(expression, Column):
+        return Column(names.get(expression.name, expression.name))
+    return expression

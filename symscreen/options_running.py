@@ -8,8 +8,8 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from symscreen.backends import Dask, Threads, available_cores
-from symscreen.errors import OptionError, nearest
+from symscreen.backends import Dask, available_cores, backend_named
+from symscreen.errors import OptionError
 from symscreen.options import at_least_1
 from symscreen.result import Course
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_limit", "read_backend", "read_course", "read_seconds"]
 
-_BACKENDS = ("threads", "dask")
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 20  # letters of a time
@@ -37,7 +36,8 @@ def read_backend(backend: str | None, scheduler: str | None, jobs: object) -> Ba
     Parameters
     ----------
     backend : str or None
-        ``threads`` or ``dask``; None for Dask where a scheduler is given, else threads.
+        ``threads``, ``dask``, or one of another package; None for Dask where a scheduler is given, else
+        threads.
     scheduler : str or None
         The address of a Dask scheduler.
     jobs : object
@@ -57,14 +57,11 @@ def read_backend(backend: str | None, scheduler: str | None, jobs: object) -> Ba
     >>> read_backend(None, None, 2)
     Threads(jobs=2, name='threads')
     """
-    if backend is not None and backend not in _BACKENDS:
-        raise OptionError(f"backend is {backend!r}{nearest(str(backend), _BACKENDS)}")
-    if backend == "threads" and scheduler is not None:
-        raise OptionError(f"--scheduler {scheduler} is Dask's, but --backend is threads: leave one out")
+    named = backend or ("threads" if scheduler is None else "dask")
+    if named != "dask" and scheduler is not None:
+        raise OptionError(f"--scheduler {scheduler} is Dask's, but --backend is {named}: leave one out")
     many = available_cores() if jobs is None else at_least_1("jobs", jobs)
-    if backend == "dask" or scheduler is not None:
-        return Dask(many, scheduler)
-    return Threads(many)
+    return Dask(many, scheduler) if named == "dask" else backend_named(str(named), many)
 
 
 def read_seconds(limit: str | float | None) -> float | None:

@@ -12,6 +12,7 @@ from symscreen.any_response import labels_of
 from symscreen.categories import with_categorical
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
+from symscreen.grammar import grammar_names
 from symscreen.options import (
     PRESCREEN,
     at_least_1,
@@ -29,9 +30,11 @@ from symscreen.options import (
     read_search,
 )
 from symscreen.options_running import check_limit, read_backend, read_course
+from symscreen.plugins import origins
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import (
+    SCREENERS,
     Across,
     JointScreener,
     Screener,
@@ -374,6 +377,7 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "distinct": options.distinct,
         "stability": options.stability,
         "groups": options.groups,
+        "plugins": _from_other_packages(options, job) or None,
         "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
         "target_units": options.target_units,
     }
@@ -416,6 +420,13 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
 
 def _list_of(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
+
+
+def _from_other_packages(options: ScreenOptions, job: Job) -> dict[str, str]:
+    """Return the origin of each screener and grammar that another package brought."""
+    names = [one.name for one in (*job.request.screeners, *job.cutters)]
+    grammars = [name for name in (str(options.operators),) if not name.endswith(".toml")]
+    return origins("screener", names, SCREENERS) | origins("grammar", grammars, grammar_names())
 
 
 def _written_stages(options: ScreenOptions) -> dict[str, Any]:

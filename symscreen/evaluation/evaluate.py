@@ -30,7 +30,7 @@ from symscreen.evaluation.ranked import expressions_in, inputs_in, losses_of_ran
 from symscreen.evaluation.truth import Truth, read_truth
 from symscreen.grammar import OPERATORS
 from symscreen.response import KINDS
-from symscreen.screeners import SCREENERS, Screener
+from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -193,7 +193,7 @@ def bounded(
     _check_response(result.record)
     _check_rounds(result.record)
     first = result.record["options"]["screener"][0]
-    if not isinstance(SCREENERS[first], Screener):
+    if not isinstance(screener_named(first), Screener):
         raise OptionError(f"{first} sees few features of a space: bounds need a column screener that ranks")
     every = result.record["options"]["top"] == "all"
     seen = truncated(

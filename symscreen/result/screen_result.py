@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.brief import in_brief
 from symscreen.expression import columns_of, evaluate, to_text
 from symscreen.result.comparison import agreement
 from symscreen.result.ruling import ruling_of
@@ -76,8 +77,8 @@ class ScreenResult:
         return len(self.expressions)
 
     def __repr__(self) -> str:
-        head = f"<ScreenResult: {len(self)} shown of {self.scored} features scored>"
-        return "\n".join([head, *self.notices, self.table.to_string(index=False)])
+        head = f"<ScreenResult: {len(self):,} shown of {self.scored:,} features scored>"
+        return in_brief(head, self.notices, {"table": self.table})
 
     def _repr_html_(self) -> str:
         head = f"<p>{len(self)} shown of {self.scored} features scored</p>"

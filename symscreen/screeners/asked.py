@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OptionError, nearest
+from symscreen.errors import OptionError
 from symscreen.screeners.base import Screener
 from symscreen.screeners.dependence import XI
 from symscreen.screeners.divergence import T0
 from symscreen.screeners.joint import JointScreener
-from symscreen.screeners.registry import SCREENERS
+from symscreen.screeners.registry import SCREENERS, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,9 +100,7 @@ def _parsed(text: str) -> list[AnyScreener]:
 
 
 def _with_settings(name: str, settings: str | None) -> AnyScreener:
-    if name not in SCREENERS:
-        raise OptionError(f"there is no screener {name!r}{nearest(name, SCREENERS)}")
-    screener = SCREENERS[name]
+    screener = screener_named(name)
     if settings is None:
         return screener
     if isinstance(screener, Screener):

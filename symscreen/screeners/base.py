@@ -100,6 +100,9 @@ class Screener:
     null: Callable[[Any, int], Null] | None = None
     weights: Callable[[Response], Scores] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Screener {self.name}: {self.summary}>"
+
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:
     """Read a direction off a coefficient's sign; zero counts as rising.
