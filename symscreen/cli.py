@@ -23,6 +23,7 @@ from symscreen.cli_options import (
     stages_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_report import check_report_free, report_option, save_report
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -131,12 +132,22 @@ def command() -> None:
     help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
 )
 @bundle_option
+@report_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option(
     "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
 )
-def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip  # noqa: E501
+def screen(
+    data: str,
+    out: str | None,
+    bundle: str | None,
+    report: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Expand, score, rank and print.
 
     \b
@@ -144,6 +155,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ub --top 200 --report report.html
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       cat data.csv | symscreen screen - --top 5
@@ -157,10 +169,12 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
     if out is not None:
         check_output(out, force=force)
     check_bundle(bundle, out, force=force)
+    check_report_free(report, out, bundle, force=force)
     with progress_bar(quiet=quiet) as progress:
         result = pipeline.screen(data, progress=progress, **options)
     notify(result.notices, quiet=quiet)
     write_bundle(result, bundle, force=force, quiet=quiet)
+    save_report(result, report, data, force=force, quiet=quiet)
     if out == "-":
         click.echo(ranking_as_csv(result), nl=False)
         return

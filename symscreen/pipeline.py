@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
+from symscreen.report.notebook import VIEWS
 from symscreen.result import ScreenResult, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.rounds import growth_of, record_of, rounds_of
@@ -220,7 +222,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
         lost=first.lost,
         further=record_of(found, job),
     )
-    return ranking_of(
+    result = ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
         job.request.screeners,
         record,
@@ -228,6 +230,7 @@ def screened_as(ready: Prepared) -> ScreenResult:
         notices=(*table.notices, *found[-1].notices),
         places=found[-1].places,
     )
+    return replace(result, data=table, views=VIEWS)
 
 
 def plan(

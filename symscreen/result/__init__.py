@@ -10,15 +10,18 @@ from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
 from symscreen.result.screened import Request, Screened, scorer_of, screened, wanted_of
 from symscreen.result.stream import chunk_size_for, with_margin
+from symscreen.result.views import Pictures, Views
 
 __all__ = [
     "Chosen",
+    "Pictures",
     "Plan",
     "Prediction",
     "Request",
     "Ruling",
     "ScreenResult",
     "Screened",
+    "Views",
     "best_of",
     "chunk_size_for",
     "cut_of",
