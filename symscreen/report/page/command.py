@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from symscreen.grammar import grammar_names, load_grammar
 from symscreen.options import PRESCREEN
 from symscreen.screeners import SCREENERS, JointScreener
 
@@ -45,8 +46,21 @@ def command_of(record: Mapping[str, Any], data: str = "DATA") -> str:
     words = ["symscreen", "screen", shell_word(data)]
     for name, value in options.items():
         words += _option(name, value, options)
+    words += _operators(record)
     words += [_written("also", text) for text in options.get("also", ())]
     return " ".join(words)
+
+
+def _operators(record: Mapping[str, Any]) -> list[str]:
+    """Name the operators, where they are not those of a shipped grammar."""
+    written, name = record.get("grammar", {}), record["options"].get("operators")
+    own = load_grammar(name) if name in grammar_names() else None
+    words = []
+    for kind in ("unary", "binary"):
+        names = written.get(kind, [])
+        if names and (own is None or [operator.name for operator in getattr(own, kind)] != names):
+            words.append(_written(kind, ",".join(names)))
+    return words
 
 
 def _option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
