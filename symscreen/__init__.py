@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
     from symscreen.pipeline_fit import fit
+    from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
@@ -46,6 +47,7 @@ __all__ = [
     "t0",
     "trees",
     "why",
+    "write_report",
     "xi",
 ]
 
@@ -68,6 +70,7 @@ _HOMES = {
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",
+    "write_report": "symscreen.report.page",
     "xi": "symscreen.statistics.columns",
 }
 

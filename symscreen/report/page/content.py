@@ -161,7 +161,9 @@ def _entries(result: ScreenResult, headings: list[Heading]) -> list[Entry]:
 def _picture(result: ScreenResult, place: int) -> str:
     direction = {"+": "rising", "-": "falling"}.get(result.table["direction"].iloc[place], "no direction")
     title = f"Response against the feature of rank {place + 1}, {direction}"
-    return inline_svg(lambda axes: draw_feature(axes, result, place + 1, small=True), _SMALL, title)
+    return inline_svg(
+        lambda axes: draw_feature(axes, result, place + 1, small=True), _SMALL, title, words=False
+    )
 
 
 def _span(result: ScreenResult, place: int) -> str:

@@ -201,6 +201,6 @@ def _dots(axes: Axes, x: Values, y: Values) -> None:
     codes: Any = np.tile(np.array([Path.MOVETO, Path.LINETO], dtype=Path.code_type), len(x))
     path = Path(points, codes)
     path.should_simplify = False
-    axes.add_patch(
-        PathPatch(path, fill=False, edgecolor=MARK, linewidth=2.2, capstyle="round", clip_on=False)
-    )
+    dots = PathPatch(path, fill=False, edgecolor=MARK, linewidth=2.2, capstyle="round", clip_on=False)
+    dots.set_transform(axes.transData)
+    axes.add_artist(dots)  # add_patch would look at each point for limits that are set anyway

@@ -22,10 +22,13 @@ _NAMESPACE = re.compile(r"^\{[^}]*\}")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _DOT = re.compile(r"M([-.\d]+) ([-.\d]+)L\1 \2(?=[A-Z]|$)")
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
+_WITHOUT_WORDS = (0.03, 0.04, 0.95, 0.94)
 _NEEDLESS_STYLES = {"stroke-linejoin": "miter", "stroke-width": "0", "font-style": "normal"}
 
 
-def inline_svg(draw: Callable[[Axes], None], size: tuple[float, float], title: str) -> str:
+def inline_svg(
+    draw: Callable[[Axes], None], size: tuple[float, float], title: str, *, words: bool = True
+) -> str:
     """Draw a picture for a page.
 
     Parameters
@@ -36,6 +39,8 @@ def inline_svg(draw: Callable[[Axes], None], size: tuple[float, float], title: s
         Width and height in inches.
     title : str
         What a screen reader says instead of the picture.
+    words : bool
+        Whether there are words beside the axes, for which room is made.
 
     Returns
     -------
@@ -55,8 +60,8 @@ def inline_svg(draw: Callable[[Axes], None], size: tuple[float, float], title: s
         # the reader's browser draws the letters, also those that matplotlib's own font lacks
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         rcParams["svg.fonttype"] = "none"
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
+        figure = Figure(figsize=size, layout="constrained" if words else None)
+        draw(figure.add_subplot() if words else figure.add_axes(_WITHOUT_WORDS))
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", transparent=True, metadata=metadata)
     return slimmed(content.getvalue().decode(), title)
