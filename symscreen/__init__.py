@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
     from symscreen.pipeline import plan, screen
+    from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_power import power
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.screen_result import ScreenResult
@@ -34,6 +36,7 @@ __all__ = [
     "__version__",
     "apply_bundle",
     "check_screener",
+    "classes",
     "datasets",
     "evaluation",
     "export",
@@ -41,6 +44,7 @@ __all__ = [
     "load_bundle",
     "load_grammar",
     "plan",
+    "power",
     "read_ranking",
     "save_bundle",
     "screen",
@@ -61,10 +65,12 @@ _HOMES = {
     "apply_bundle": "symscreen.export.applied",
     "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
+    "classes": "symscreen.pipeline_classes",
     "fit": "symscreen.pipeline_fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
     "plan": "symscreen.pipeline",
+    "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",

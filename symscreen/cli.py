@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
+from symscreen.cli_classes import classes
 from symscreen.cli_export import bundle_option, export
 from symscreen.cli_known import evaluate, reproduce
 from symscreen.cli_options import (
+    error_options,
     fit_options,
     plan_options,
     ranking_option,
@@ -21,8 +23,11 @@ from symscreen.cli_options import (
     search_options,
     space_options,
     stages_options,
+    trust_options,
+    unit_options,
 )
 from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_power import power
 from symscreen.cli_report import check_report_free, report_option, save_report
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
@@ -106,6 +111,7 @@ def command() -> None:
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @screener_options
 @click.option(
     "--sign",
@@ -123,6 +129,8 @@ def command() -> None:
     help="How many classes to show; all shows every feature, unmerged.",
 )
 @search_options
+@error_options
+@trust_options
 @click.option(
     "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
 )
@@ -156,8 +164,10 @@ def screen(
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --layers ub --top 200 --report report.html
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
@@ -189,6 +199,7 @@ def screen(
 @ranking_option
 @stages_options
 @space_options
+@unit_options
 @plan_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.
@@ -265,8 +276,10 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     write_whole(Path(out), text.encode())
 
 
+command.add_command(classes)
 command.add_command(export)
 command.add_command(evaluate)
+command.add_command(power)
 command.add_command(reproduce)
 command.add_command(why)
 

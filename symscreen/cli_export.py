@@ -49,11 +49,13 @@ def check_bundle(bundle: str | None, out: str | None, *, force: bool) -> None:
 def write_bundle(result: ScreenResult, bundle: str | None, *, force: bool, quiet: bool) -> None:
     """Save the features of a ranking, with the run's record."""
     from symscreen.export import operators_of_record, save_bundle
+    from symscreen.units import in_given_units
 
     if bundle is None:
         return
     operators = operators_of_record(result.record)
-    save_bundle(result.expressions, bundle, operators=operators, record=result.record, force=force)
+    formulas = in_given_units(result.expressions, result.record.get("units"))
+    save_bundle(formulas, bundle, operators=operators, record=result.record, force=force)
     notify((f"written: {bundle}",), quiet=quiet)
 
 

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "cut_options",
+    "error_options",
     "fit_options",
     "plan_options",
     "ranking_option",
     "read_counts",
     "read_ratios",
     "read_top",
+    "refuse_response",
     "screener_options",
     "search_options",
     "space_options",
     "stages_options",
+    "trust_options",
+    "unit_options",
 ]
 
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
@@ -52,10 +57,22 @@ def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None
 def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
     """Refuse a response that is not numeric, where it was given."""
     if text is not None:
-        what = {"ranking": "a ranking", "stages": "a chain of stages"}[str(parameter.name)]
+        what, takers = {
+            "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+        }[str(parameter.name)]
         raise OptionError(
-            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: only screen "
-            "and plan take one"
+            f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
+        )
+
+
+def refuse_units(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Refuse units, where they were given."""
+    if text is not None and text != "ignore":
+        option = str(parameter.name).replace("_", "-")
+        raise OptionError(
+            f"{ctx.info_name} knows no units yet (--{option} {text}): its formula holds for columns as they "
+            "stand; screen with --units first, and give its features to a model of yours"
         )
 
 
@@ -138,6 +155,22 @@ def stages_options(function: Callable[..., None]) -> Callable[..., None]:
     return _with(_STAGES, function)
 
 
+# fmt: off
+_UNITS: tuple[Callable[..., Any], ...] = (
+    click.option("--units", metavar="strict|ignore|FILE",
+                 help="strict: only formulas that have a unit, of columns such as 'length (mm)'; a .toml or "
+                      ".json file tells units beside the headers'."),
+    click.option("--target-units", metavar="UNIT",
+                 help="Only formulas in such a unit, up to a factor."),
+)
+# fmt: on
+
+
+def unit_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb units."""
+    return _with(_UNITS, function)
+
+
 def space_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that shape the space."""
     return _with(_SPACE, function)
@@ -165,6 +198,11 @@ _SCREENERS: tuple[Callable[..., Any], ...] = (
 # fmt: on
 
 
+def cut_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that cut between layers."""
+    return _with(_CUTS, function)
+
+
 def screener_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that say who scores, cuts and how often."""
     return _with(_SCREENERS, function)
@@ -180,6 +218,43 @@ _SEARCH: tuple[Callable[..., Any], ...] = (
                  help="Of a race: the chance allowed that any of the best is lost; else 1e-6."),
 )
 # fmt: on
+
+
+# fmt: off
+_ERROR: tuple[Callable[..., Any], ...] = (
+    click.option("--p-values", is_flag=True,
+                 help="p- and q-values, over all features of the space; some seconds."),
+    click.option("--fdr", metavar="Q", type=float,
+                 help="Show what passes this false discovery rate, such as 0.05, at most --top K."),
+    click.option("--fdr-method", type=click.Choice(["bh", "by"]), default="bh", show_default=True,
+                 help="q-values by Benjamini-Hochberg, or by Benjamini-Yekutieli for any dependence."),
+    click.option("--permutations", metavar="B", type=int,
+                 help="Compare with the best of the space under B permutations of the response."),
+)
+# fmt: on
+
+
+def error_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far to trust what it finds."""
+    return _with(_ERROR, function)
+
+
+# fmt: off
+_TRUST: tuple[Callable[..., Any], ...] = (
+    click.option("--distinct", metavar="R", type=float,
+                 help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
+    click.option("--members", metavar="K", type=int,
+                 help="Store K members of each class with the result, for symscreen classes."),
+    click.option("--stability", metavar="B", type=int,
+                 help="Screen B pairs of half-samples: how often each feature is among the best there."),
+    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+)
+# fmt: on
+
+
+def trust_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
+    return _with(_TRUST, function)
 
 
 # fmt: off
@@ -224,6 +299,8 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--force", is_flag=True, help="Overwrite existing output."),
     click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
+    click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
+    click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
 )
 # fmt: on
 

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from symscreen.cli_options import ranking_option, read_top, screener_options, search_options, space_options
+from symscreen.cli_options import (
+    ranking_option,
+    read_top,
+    screener_options,
+    search_options,
+    space_options,
+    unit_options,
+)
 from symscreen.cli_output import notify
 
 __all__ = ["why"]
@@ -18,6 +25,7 @@ __all__ = ["why"]
 @click.argument("expression", metavar="EXPR")
 @ranking_option
 @space_options
+@unit_options
 @screener_options
 @click.option(
     "--sign", type=click.Choice(["free", "positive"]), default="free", show_default=True, help="As of screen."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from symscreen.expansion import expand, require, resident
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.result import Request
     from symscreen.table import Table
+    from symscreen.units import Units
 
     Watch = Callable[[Space, Cut], None]
 
@@ -56,6 +57,8 @@ class Growth:
         allowed need not hold its values.
     watch : callable, optional
         Called with each space that is cut and with what stays of it.
+    units : Units or None
+        As in `expand`.
     """
 
     grammar: Grammar
@@ -68,6 +71,7 @@ class Growth:
     beside: int = 0
     searched: bool = False
     watch: Watch | None = None
+    units: Units | None = None
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -118,6 +122,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         beside=growth.beside,
         spread=growth.spread,
         thin=growth.searched and request is None and _grows_thin(table, growth, layers),
+        units=growth.units,
     )
     return space, tuple(told)
 
@@ -140,6 +145,7 @@ def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
         growth.pool_kind,
         max_bytes=growth.max_bytes,
         spread=growth.spread,
+        units=growth.units and replace(growth.units, target=None),
     )
     return holds_no_pool(counted.size, table.response.n, growth)
 

@@ -350,9 +350,12 @@ def check_kind(kind: Kind, sign: str, mode: str, rounds: int) -> None:
             "leave it out"
         )
     if mode != "exact":
-        raise OptionError(
-            f"--search {mode} has no bound for {KINDS[kind]}, only for a numeric response: use --search exact"
+        why = (
+            f"has no bound for {KINDS[kind]}, only for a numeric response"
+            if mode == "race"
+            else f"drops features by a sample of the rows of a numeric response, and {KINDS[kind]} is none"
         )
+        raise OptionError(f"--search {mode} {why}: use --search exact")
     if rounds > 1:
         raise OptionError(
             f"--rounds {rounds} needs a numeric response, of which a model leaves something; {KINDS[kind]} "

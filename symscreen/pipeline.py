@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
 from symscreen.report.notebook import VIEWS
-from symscreen.result import ScreenResult, run_record
+from symscreen.result import ScreenResult, members_record, run_record
 from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of, rounds_of
+from symscreen.rounds import growth_of, record_of
+from symscreen.stability import with_stability
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.thinning import rounds_thinned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from symscreen.result import Plan
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
+    from symscreen.statistics.tally import Method
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
@@ -57,11 +61,21 @@ def screen(
     top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
     also: Names = (),
+    units: str | Path | Mapping[str, str] | None = None,
+    target_units: str | None = None,
     keep: int | str | Mapping[str, int] | None = None,
     cut: Screeners | None = None,
     rounds: int = 1,
     search: Mode = "exact",
     risk: float | None = None,
+    p_values: bool | None = False,
+    fdr: float | None = None,
+    fdr_method: Method = "bh",
+    permutations: int | None = None,
+    distinct: float | None = None,
+    members: int | None = None,
+    stability: int | None = None,
+    groups: str | None = None,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -119,6 +133,12 @@ def screen(
         The highest complexity of a feature.
     also : str or sequence of str
         Formulas of your own that are scored with the rest.
+    units : {"strict", "ignore"}, path or mapping of str to str, optional
+        ``"strict"`` makes only formulas that have a unit, of columns whose headers tell theirs,
+        ``length (mm)``; a .toml or .json file or a mapping, ``{"length": "mm"}``, does so too and tells units
+        itself. Values are brought into base units first. Needs the extra ``units``.
+    target_units : str, optional
+        With units: scores only formulas in such a unit, up to a factor.
     keep : int, str or mapping, optional
         Cut the pool after each layer but the last to so many features, ``200`` or ``"u:50,b:200"``; inputs
         stay beside them.
@@ -135,8 +155,34 @@ def screen(
         is kept are exact in all of them.
     risk : float, optional
         Of a race: the probability allowed that any of the best classes is lost, 1e-6 by default.
+    p_values : bool or None
+        Whether to compute the p-value of every feature of the space, under the null distribution of the first
+        screener, and of those shown the columns ``p_value`` and ``q_value``. The null distribution takes some
+        seconds. None for having them where the screener knows its null distribution, every feature is scored
+        over all rows, and no cut chose the features by the response.
+    fdr : float, optional
+        Show only what passes this false discovery rate, ``q_value`` ≤ fdr, among at most `top` classes. Where
+        nothing passes, the best are shown with their q-values.
+    fdr_method : {"bh", "by"}
+        How q-values are computed from the p-values of all features of the space: by Benjamini and Hochberg,
+        or by Benjamini and Yekutieli, whose bound holds whatever the features' dependence.
+    permutations : int, optional
+        Permute the response so often, and compare each feature with the best of the whole space under each
+        permutation: the column ``p_family``, from 1/(permutations + 1) up. T0 or Spearman must rank.
+    distinct : float, optional
+        Leave out near-duplicates: features whose |Spearman's rank correlation| with a better one that is
+        shown is above this cap, such as 0.99. The list is filled up to `top`. The column ``stands_for`` tells
+        for how many each one stands, the record for which.
+    members : int, optional
+        Store so many members of each class shown with the result, for `symscreen.classes`.
+    stability : int, optional
+        Screen so many complementary pairs of half-samples, too, and tell how often each feature shown, or one
+        that cannot be told from it, is among the best K there: the column ``stability``.
+    groups : str, optional
+        A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
+        input.
     seed : int
-        For whatever is random: folds, trees, permutations, the rows of a race or sieve.
+        For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
         Memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine's.
     jobs : int, optional
@@ -184,11 +230,21 @@ def screen(
         top=top,
         max_complexity=max_complexity,
         also=also,
+        units=units,
+        target_units=target_units,
         keep=keep,
         cut=cut,
         rounds=rounds,
         search=search,
         risk=risk,
+        p_values=p_values,
+        fdr=fdr,
+        fdr_method=fdr_method,
+        permutations=permutations,
+        distinct=distinct,
+        members=members,
+        stability=stability,
+        groups=groups,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -211,8 +267,15 @@ def screened_as(ready: Prepared) -> ScreenResult:
     ScreenResult
     """
     table, job = ready.table, ready.job
-    found = rounds_of(table, job, ready.rounds)
+    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
     space, first = found[0].space, found[0].screened
+    further = record_of(found, job)
+    if thinner is not None:
+        further["distinct"] = thinner
+    if ready.halving is not None:
+        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
+    if ready.members is not None:
+        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(
         table,
         space,
@@ -220,13 +283,14 @@ def screened_as(ready: Prepared) -> ScreenResult:
         ready.options,
         scored=first.scored,
         lost=first.lost,
-        further=record_of(found, job),
+        further=further,
     )
     result = ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
         job.request.screeners,
         record,
         scale=gini_mean_difference(table.response),
+        units=job.units,
         notices=(*table.notices, *found[-1].notices),
         places=found[-1].places,
     )
@@ -254,6 +318,8 @@ def plan(
     sign: Sign = "free",
     top: int | Literal["all"] = 20,
     max_complexity: int | None = None,
+    units: str | Path | Mapping[str, str] | None = None,
+    target_units: str | None = None,
     search: Mode = "exact",
     risk: float | None = None,
     max_ram: str | int | None = None,
@@ -265,7 +331,7 @@ def plan(
     ----------
     X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
         As in `screen`.
-    pool, max_complexity, screener, prescreen, sign, top, search, risk, max_ram, jobs
+    pool, max_complexity, units, target_units, screener, prescreen, sign, top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
@@ -306,6 +372,8 @@ def plan(
         sign=sign,
         top=top,
         max_complexity=max_complexity,
+        units=units,
+        target_units=target_units,
         search=search,
         risk=risk,
         max_ram=max_ram,

@@ -66,6 +66,7 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
         growth.pool_kind,
         max_bytes=growth.max_bytes,
         spread=growth.spread,
+        units=growth.units,
     )
     judging = perf_counter() - start
     rows = table.response.n

@@ -25,10 +25,13 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
-from symscreen.result import Request, chunk_size_for
+from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
-from symscreen.table import is_ranking, read_table
+from symscreen.stability import halving_of
+from symscreen.table import frame_with, is_ranking, read_table
+from symscreen.thinning import check_distinct
+from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from symscreen.response import Kind
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
+    from symscreen.stability import Halving
+    from symscreen.statistics.tally import Method
     from symscreen.table import Table
 
     Names = str | Sequence[str]
@@ -75,11 +80,21 @@ class ScreenOptions:
     top: int | Literal["all"] = 20
     max_complexity: int | None = None
     also: Names = ()
+    units: str | Path | Mapping[str, str] | None = None
+    target_units: str | None = None
     keep: int | str | Mapping[str, int] | None = None
     cut: Screeners | None = None
     rounds: int = 1
     search: Mode = "exact"
     risk: float | None = None
+    p_values: bool | None = False
+    fdr: float | None = None
+    fdr_method: Method = "bh"
+    permutations: int | None = None
+    distinct: float | None = None
+    members: int | None = None
+    stability: int | None = None
+    groups: str | None = None
     seed: int = 0
     max_ram: str | int | None = None
     jobs: int | None = None
@@ -132,12 +147,21 @@ class Prepared:
         How many rounds at most.
     options : dict
         For the record: the options, read.
+    members : int or None
+        How many members of each class shown the record holds at most; None for none.
+    distinct : float or None
+        The largest |rank correlation| of two features shown; None for any.
+    halving : Halving or None
+        How rows are halved for stability selection; None for none.
     """
 
     table: Table
     job: Job
     rounds: int
     options: dict[str, Any]
+    members: int | None = None
+    distinct: float | None = None
+    halving: Halving | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -161,6 +185,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
     kind = kind_of(y, options.ranking, options.stages)
+    if options.groups is not None:
+        X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
     asked = screeners_asked(options.screener, shorthand, beside=cutters)
     if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
@@ -168,19 +194,41 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     if options.max_complexity is not None:
         at_least_1("max_complexity", options.max_complexity)
     request = request_of(options, asked, kind)
+    control, left_out = read_control(
+        p_values=options.p_values,
+        fdr=options.fdr,
+        method=options.fdr_method,
+        permutations=options.permutations,
+        first=asked[0],
+        kind=kind,
+        search=request.search.mode,
+        rounds=options.rounds,
+        cut=bool(cutters),
+    )
+    check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
     table = table_of(X, y, options)
+    halving = halving_of(
+        table, X, options.stability, groups=options.groups, top=options.top, rounds=options.rounds
+    )
     size = request.chunk_size or chunk_size_for(table.response.n)
-    request = replace(request, chunk_size=size)
+    request = replace(request, chunk_size=size, control=control)
     if options.prescreen is not None:
         check_capacity((*asked, *cutters), request.prescreen, table.response.n, labels_of(table.response))
     grammar, parsed = read_grammar(
         options.operators, options.layers, options.unary, options.binary, options.max_complexity
     )
-    table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    idle = idle_rules(grammar, parsed, table.names)
+    table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes)
-    return Prepared(table, job, options.rounds, _written(options, table, job))
+    table, units = given_units(table, options.units, options.target_units)
+    if units is not None:
+        checked_formulas(formulas, units)
+    job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
+    members = None if options.members is None else at_least_1("members", options.members)
+    return Prepared(
+        table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
+    )
 
 
 def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
@@ -196,13 +244,21 @@ def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # n
         X,
         target=options.target,
         inputs=options.inputs,
-        exclude=options.exclude,
+        exclude=_excluded(options),
         missing=options.missing,
         y=y,
         ranking=options.ranking,
         stages=None if options.stages is None else list_of_names(options.stages),
         stage_weight=options.stage_weight,
     )
+
+
+def _excluded(options: ScreenOptions) -> Sequence[str]:
+    """Return the columns to leave out: the one of groups is no input."""
+    if options.groups is None:
+        return options.exclude
+    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
+    return [*named, options.groups]
 
 
 def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kind) -> Request:
@@ -231,6 +287,13 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
+    asked = {
+        "distinct": options.distinct,
+        "stability": options.stability,
+        "groups": options.groups,
+        "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
+        "target_units": options.target_units,
+    }
     return {
         "target": table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
@@ -254,9 +317,15 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "rounds": int(options.rounds),
         "search": request.search.mode,
         "risk": request.search.risk if request.search.mode == "race" else None,
+        "p_values": request.control is not None and request.control.p_values,
+        "fdr": options.fdr,
+        "fdr_method": options.fdr_method,
+        "permutations": options.permutations,
         "seed": int(options.seed),
         "jobs": None if options.jobs is None else int(options.jobs),
         "chunk_size": options.chunk_size,
+        # later options are written only where they are given, so that other records stay as they were
+        **{name: value for name, value in asked.items() if value is not None},
     }
 
 

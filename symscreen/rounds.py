@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.any_response import AnyResponse
     from symscreen.expansion import PoolKind, Space
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.growth import Watch
-    from symscreen.result import Request, Screened
+    from symscreen.result import ErrorControl, Request, Screened
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["Job", "Round", "growth_of", "record_of", "rounds_of", "space_of"]
 
@@ -54,6 +56,8 @@ class Job:
         what joint screeners select.
     max_bytes : int or None
         The memory allowed.
+    units : Units or None
+        Those of the columns, where every formula must have one.
     """
 
     grammar: Grammar
@@ -64,6 +68,7 @@ class Job:
     cutters: tuple[AnyScreener, ...]
     keeps: Mapping[str, int] | None
     max_bytes: int | None
+    units: Units | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +90,8 @@ class Round:
     shown : int64 array
         The places of the features that the result shows of this round: one found in several rounds is shown
         in the one that puts it first.
+    response : Response or RankingResponse
+        What it was screened against.
     places : int64 array, shape (k,), optional
         In the last of several rounds: where each feature of all rounds stands by the response itself.
     """
@@ -93,6 +100,7 @@ class Round:
     screened: Screened
     cuts: tuple[dict[str, Any], ...]
     shown: NDArray[np.int64]
+    response: AnyResponse
     model: tuple[Expression, ...] = ()
     notices: tuple[str, ...] = ()
     places: NDArray[np.int64] | None = None
@@ -133,6 +141,7 @@ def rounds_of(table: Table, job: Job, rounds: int) -> list[Round]:
             found[-1] = replace(found[-1], notices=(f"round {len(found) + 1} was not run: {why}",))
             break
         residual, members = left
+        job = replace(job, request=replace(job.request, control=None))  # it was fitted to the response
         model = tuple(known[member] for member in members.tolist())
         found.append(replace(_one_round(with_response(table, residual), job), model=model))
     if len(found) == 1:
@@ -215,6 +224,7 @@ def growth_of(table: Table, job: Job) -> Growth:
         spread=job.request.backend.map,
         beside=scoring_bytes(table.response.n, job.request),
         searched=job.request.search.mode != "exact",
+        units=job.units,
     )
 
 
@@ -250,7 +260,15 @@ def space_of(table: Table, job: Job, watch: Watch | None = None) -> tuple[Space,
 def _one_round(table: Table, job: Job) -> Round:
     space, cuts = space_of(table, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, cuts, np.arange(len(found.kept)))
+    return Round(space, found, cuts, _shown(found, job.request.control), table.response)
+
+
+def _shown(found: Screened, control: ErrorControl | None) -> NDArray[np.int64]:
+    """Choose what passes the false discovery rate asked for, or everything where nothing does."""
+    if control is None or control.fdr is None:
+        return np.arange(len(found.kept))
+    passing = np.flatnonzero(found.columns["q_value"] <= control.fdr)
+    return passing if len(passing) else np.arange(len(found.kept))
 
 
 def _require_room(space: Space, job: Job) -> None:
@@ -264,7 +282,8 @@ def _require_room(space: Space, job: Job) -> None:
     )
     shown = space.size if request.limit is None else min(space.size, with_margin(request.limit))
     other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
-    ways = ("ask for fewer with --top or --prescreen", other)
+    shuffled = request.control is not None and request.control.permutations
+    ways = (f"ask for fewer with {'--permutations, ' if shuffled else ''}--top or --prescreen", other)
     require(needed, job.max_bytes, f"keeping {shown:,} features", ways)
 
 
@@ -302,6 +321,10 @@ def record_of(found: Sequence[Round], job: Job) -> dict[str, Any]:
         }
     if first.screened.search is not None:
         further["search"] = first.screened.search
+    if first.screened.control is not None:
+        further["error_control"] = first.screened.control
+    if job.units is not None:
+        further["units"] = job.units.record
     if job.cutters:
         further["cuts"] = [record for each in found for record in each.cuts]
     if len(found) > 1:

@@ -7,6 +7,8 @@ from itertools import permutations
 
 import numpy as np
 
+from symscreen.statistics.tally import harmonic
+
 
 def t0_by_definition(theta, y) -> Fraction:
     """Sum over all ordered pairs of distinct rows (Luo and Li 2024, eq. 18), exactly."""
@@ -40,3 +42,13 @@ def xi_by_permutations(theta, y) -> float:
         if all(theta[p[k]] <= theta[p[k + 1]] for k in range(n - 1))
     ]
     return 1 - n * np.mean(sums) / (2 * (at_least * (n - at_least)).sum())
+
+
+def q_in_memory(p, method):
+    """Compute q-values from all p-values, sorted, by the definition."""
+    order = np.argsort(p, kind="stable")
+    scale = len(p) * (harmonic(len(p)) if method == "by" else 1.0)
+    ratios = scale * p[order] / np.arange(1, len(p) + 1)
+    q = np.empty(len(p))
+    q[order] = np.minimum(np.minimum.accumulate(ratios[::-1])[::-1], 1.0)
+    return q

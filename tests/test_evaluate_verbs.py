@@ -126,7 +126,7 @@ def test_reproduce_lists_its_experiments(run):
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     for name in ("figure4", "table1", "figure5", "figure6", "table3", "strogatz",
-                 "lr-noise", "lr-benchmarks", "rmr-simulated", "gss"):  # fmt: skip
+                 "lr-noise", "lr-benchmarks", "rmr-simulated", "gss", "multistage"):  # fmt: skip
         assert name in out
 
 

@@ -149,7 +149,10 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
         ({"cut": "lasso"}, "lasso takes no ranking"),
         ({"sign": "positive"}, "sign positive has no meaning with --ranking"),
         ({"search": "race"}, "search race has no bound for a ranking"),
-        ({"search": "sieve"}, "search sieve has no bound for a ranking"),
+        (
+            {"search": "sieve"},
+            "search sieve drops features by a sample .* numeric response, and a ranking is none",
+        ),
         ({"rounds": 2}, "rounds 2 needs a numeric response"),
         ({"target": "x1"}, "both --ranking and --target"),
     ],
@@ -232,7 +235,13 @@ def test_the_screeners_verb_says_which_responses_each_takes():
 def test_fit_says_that_it_takes_no_ranking(tmp_path):
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--ranking", "pref"])
     assert isinstance(done.exception, OptionError)
-    assert "fit needs a numeric response" in str(done.exception)
+    told = str(done.exception)
+    assert "fit needs a numeric response" in told
+    for verb, entry in command.commands.items():  # the verbs that the message names, and no other, take one
+        takes = any(one.name == "ranking" and not one.hidden for one in entry.params)
+        assert takes == (
+            verb in told.partition("is a ranking:")[2].partition(" take one")[0].replace(",", "").split()
+        ), verb
 
 
 def test_unusual_labels_are_quoted_and_controls_escaped_once(tmp_path, rng):

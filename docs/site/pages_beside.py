@@ -23,6 +23,7 @@ REFERENCE = {
     "screeners": ("symscreen.screeners",),
     "formulas": ("symscreen.expression", "symscreen.grammar"),
     "datasets": ("symscreen.datasets",),
+    "units": ("symscreen.units",),
     "export": ("symscreen.export",),
     "evaluation": ("symscreen.evaluation",),
     "ranking": ("symscreen.ranking", "symscreen.ranking.generators"),

@@ -1,14 +1,16 @@
 """Expansion: grammar and columns to a numbered space of features."""
 
-from symscreen.expansion.chunks import Block, block_bytes, blocks_of
+from symscreen.expansion.chunks import Block, block_bytes, blocks_of, rows_per_block
 from symscreen.expansion.cut import Cut
 from symscreen.expansion.fates import REASONS, Fate, judging_bytes
+from symscreen.expansion.given import given_formulas
 from symscreen.expansion.grow import expand
 from symscreen.expansion.layer import PoolKind
 from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.memory import amount, fits, require, resident
 from symscreen.expansion.orders import bytes_of_orders, with_orders
-from symscreen.expansion.prune import numeric_copies
+from symscreen.expansion.prune import equal_to_rounding, numeric_copies
+from symscreen.expansion.reordered import with_rows
 from symscreen.expansion.space import LayerCount, Space
 
 __all__ = [
@@ -23,12 +25,16 @@ __all__ = [
     "block_bytes",
     "blocks_of",
     "bytes_of_orders",
+    "equal_to_rounding",
     "expand",
     "fits",
+    "given_formulas",
     "judging_bytes",
     "learnt_of",
     "numeric_copies",
     "require",
     "resident",
+    "rows_per_block",
     "with_orders",
+    "with_rows",
 ]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates, Segment
+    from symscreen.expansion.meanings import Meaning, PoolUnits
     from symscreen.expansion.nodes import Nodes, Structure
     from symscreen.expansion.rules import Rules
     from symscreen.grammar import Grammar, Operator
@@ -74,6 +75,8 @@ class Case:
         What bars each node as left and as right argument, as of `walk.sift`.
     rules : Rules or None
         What operators of further layers may not contain, where one follows.
+    meaning : Meaning or None
+        Which candidates have a unit, where that matters.
     """
 
     segment: Segment
@@ -86,11 +89,15 @@ class Case:
     cap: int
     flags: NDArray[np.uint8]
     rules: Rules | None
+    meaning: Meaning | None = None
 
     def sift(
         self, first: int, stop: int, fates: NDArray[np.uint8], shift: int, counts: NDArray[np.int32]
     ) -> None:
         """Decide by rule about a range of candidates, and count the keys of the kept by leading bits."""
+        if self.meaning is not None:
+            ends = first - self._from, stop - self._from
+            self.meaning.mark(*ends, _PAIRS[self.segment.pairs], fates[first:stop])
         for start, end, *keys in self._parts(first, stop):
             walk.sift(*keys, self.costs, self.cap, self.flags, fates[start:end], shift, counts)
 
@@ -157,6 +164,7 @@ def cases_of(
     *,
     defined: Mapping[str, tuple[Flags, Flags]],
     grows: bool,
+    units: PoolUnits | None = None,
 ) -> list[Case]:
     """Put a layer's operators before the pool; the arguments are those of `judge`."""
     rules = rules_of(grammar, structure)
@@ -186,6 +194,7 @@ def cases_of(
                 cap=most - operator.cost,
                 flags=flags,
                 rules=rules if grows else None,
+                meaning=None if units is None else units.meaning(operator),
             )
         )
     return cases

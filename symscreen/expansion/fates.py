@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.duplicates import Spread
+    from symscreen.expansion.meanings import PoolUnits
     from symscreen.expansion.nodes import Nodes, Structure
     from symscreen.grammar import Grammar
 
@@ -41,9 +42,13 @@ class Fate(IntEnum):
     DUPLICATE = 5
     NUMERIC_DUPLICATE = 6
     CUT = 7
+    NO_UNIT = 8
+    OTHER_UNITS = 9
 
 
 REASONS: dict[Fate, str] = {
+    Fate.NO_UNIT: "no unit",
+    Fate.OTHER_UNITS: "other units than the target's",
     Fate.FORBIDDEN: "forbidden by rule",
     Fate.COMPLEX: "over the complexity cap",
     Fate.CONSTANT: "constant",
@@ -91,6 +96,7 @@ def judge(
     burdens: NDArray[np.int32],
     grows: bool,
     banned: Mapping[int, Fate],
+    units: PoolUnits | None = None,
     spread: Spread = map,
 ) -> Judgement:
     """Decide by structure, and by the domains of the pool's features, which candidates are worth computing.
@@ -115,6 +121,8 @@ def judge(
         Whether another layer follows, so that it matters what rules will bar.
     banned : mapping of int to Fate
         Candidates whose values are known to be of no use; they stand for nobody.
+    units : PoolUnits or None
+        Those of the pool's features, where formulas must have a unit.
     spread : callable
         Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
 
@@ -124,7 +132,7 @@ def judge(
     """
     fates = np.zeros(candidates.total, dtype=np.uint8)
     fates[list(banned)] = list(banned.values())
-    cases = cases_of(candidates, structure, pool, grammar, defined=defined, grows=grows)
+    cases = cases_of(candidates, structure, pool, grammar, defined=defined, grows=grows, units=units)
     search = Search(cases, fates, known, burdens, spread)
     replaced_by = np.full(len(known), -1)
     for copies, simplest in search.copies(search.sift()):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
+    from symscreen.units import Units
 
 __all__ = ["expand"]
 
@@ -52,6 +53,7 @@ def expand(
     beside: int = 0,
     spread: Spread = map,
     thin: bool = False,
+    units: Units | None = None,
 ) -> Space:
     """Grow the pool through all layers but the last, and judge the last.
 
@@ -82,6 +84,9 @@ def expand(
     thin : bool
         Whether to hold no values but the inputs', and to compute features again wherever they are needed.
         The space is the same.
+    units : Units, optional
+        Those of the inputs: only formulas that have a unit are made, and if they name a target, those of the
+        last space have that unit.
 
     Returns
     -------
@@ -109,7 +114,9 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    pool, count = _inputs(first_pool(structure_of(names, grammar, layers), grammar, columns, thin=thin))
+    pool, count = _inputs(
+        first_pool(structure_of(names, grammar, layers), grammar, columns, thin=thin, units=units)
+    )
     counts = [count]
     by_name = None if columns is None else dict(zip(names, columns, strict=True))
     for number, layer in enumerate(layers[:-1], start=1):
@@ -216,10 +223,20 @@ def _last(
         beside=beside,
         spread=spread,
     )
-    space = Space(pool, np.intersect1d(left, pool.features), given, candidates, fates, ())
-    pruned = tally(fates, Counter({Fate.DUPLICATE: len(stay) - len(left)}))
+    base = np.intersect1d(left, pool.features)
+    asked = base if grows else _as_asked(pool, base)
+    space = Space(pool, asked, given, candidates, fates, ())
+    lost = {Fate.DUPLICATE: len(stay) - len(left), Fate.OTHER_UNITS: len(base) - len(asked)}
+    pruned = tally(fates, Counter(lost))
     last = LayerCount(len(counts), layer.kind, candidates.total, pruned, space.size)
     return replace(space, counts=(*counts, last))
+
+
+def _as_asked(pool: Pool, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out members that have other units than a result is asked to have."""
+    if pool.measures is None or pool.measures.target is None:
+        return places
+    return places[pool.measures.asked[places]]
 
 
 def _inputs(pool: Pool) -> tuple[Pool, LayerCount]:

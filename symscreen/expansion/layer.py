@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -19,11 +20,14 @@ from symscreen.expansion.prune import copies_among
 from symscreen.expansion.rules import rules_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.given import Given
+    from symscreen.expansion.meanings import PoolUnits
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Grammar, Layer, Operator
 
@@ -89,6 +93,7 @@ def judged(
             burdens=burdens,
             grows=grows,
             banned=banned,
+            units=_units_that_matter(pool, grows=grows),
             spread=spread,
         )
         # equal by algebra is not yet computable: who stands for others must have values of use
@@ -97,6 +102,13 @@ def judged(
             return candidates, judgement.fates, stay[judgement.replaced_by[: len(stay)] < 0]
         proved |= judgement.winners  # the useless among them do not win again
         banned |= useless
+
+
+def _units_that_matter(pool: Pool, *, grows: bool) -> PoolUnits | None:
+    """Return the pool's units; what is asked of the last layer is not asked of those before."""
+    if pool.measures is None or not grows:
+        return pool.measures
+    return replace(pool.measures, target=None)
 
 
 def _useless(
@@ -205,8 +217,8 @@ def distinct_features(pool: Pool, old: int) -> NDArray[np.bool_]:
     Parameters
     ----------
     pool : Pool
-        Old features and, behind them, new ones. Those that column rules open to different operators are not
-        compared.
+        Old features and, behind them, new ones. Those that column rules open to different operators, or that
+        have different units, are not compared.
     old : int
         How many are old.
 
@@ -217,14 +229,24 @@ def distinct_features(pool: Pool, old: int) -> NDArray[np.bool_]:
     """
     assert pool.learnt is not None  # noqa: S101  # features are compared by their values
     distinct = np.ones(len(pool), dtype=np.bool_)
-    for allowed in np.unique(pool.nodes.allowed):
-        places = np.flatnonzero(pool.nodes.allowed == allowed)
+    for places in _comparable(pool):
         preference = np.empty(len(places), dtype=np.int64)
         preference[np.argsort(pool.nodes.complexity[places], kind="stable")] = np.arange(len(places))
         line, values_at = pool.learnt.line[places], partial(_values_at, pool, places)
         stands_for = places[copies_among(line, values_at, pool.rows, preference)]
         distinct[places] = (stands_for == places) | ((places < old) & (stands_for < old))
     return distinct
+
+
+def _comparable(pool: Pool) -> Iterator[NDArray[np.int64]]:
+    """Group the members: equal values make two of a group one."""
+    kinds = 0 if pool.measures is None else pool.measures.kinds
+    for allowed in np.unique(pool.nodes.allowed):
+        same = pool.nodes.allowed == allowed
+        for kind in np.unique(kinds):
+            places = np.flatnonzero(same & (kinds == kind))
+            if len(places):
+                yield places
 
 
 def _values_at(pool: Pool, places: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.float64]:

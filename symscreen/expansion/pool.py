@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expansion.learnt import Learnt, learnt_of
+from symscreen.expansion.meanings import units_of
 from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
 from symscreen.expansion.orders import Orders, keeps_order
 from symscreen.expansion.recomputed import values_of
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen.expansion.meanings import PoolUnits
     from symscreen.grammar import Grammar
+    from symscreen.units import Units
 
 __all__ = ["Pool", "first_pool"]
 
@@ -53,6 +56,8 @@ class Pool:
         What is known of the members' values; None while only counting.
     orders : Orders or None
         The order of the rows under each member, where functions of it will follow it.
+    units : Units or None
+        Those of the inputs, where every formula must have a unit.
     """
 
     structure: Structure
@@ -63,6 +68,7 @@ class Pool:
     columns: NDArray[np.float64] | None = None
     learnt: Learnt | None = None
     orders: Orders | None = None
+    units: Units | None = None
 
     def __len__(self) -> int:
         return len(self.members)
@@ -82,6 +88,13 @@ class Pool:
     def nodes(self) -> Nodes:
         """The members' nodes, in the order of the pool."""
         return self.all_nodes.take(self.members)
+
+    @once
+    def measures(self) -> PoolUnits | None:
+        """The members' units, where there are some."""
+        if self.units is None:
+            return None
+        return units_of(self.units, self.structure, self.all_nodes, self.members)
 
     @once
     def constants(self) -> NDArray[np.int64]:
@@ -223,7 +236,8 @@ class Pool:
             What is known of both.
         """
         members = np.concatenate((self.members[stay], len(self.all_nodes) + np.arange(len(new))))
-        return Pool(self.structure, self.all_nodes.joined(new), members, values, tried, self.columns, learnt)
+        nodes, units = self.all_nodes.joined(new), self.units
+        return Pool(self.structure, nodes, members, values, tried, self.columns, learnt=learnt, units=units)
 
     def applied(
         self, codes: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64], layer: int
@@ -269,7 +283,12 @@ class Pool:
 
 
 def first_pool(
-    structure: Structure, grammar: Grammar, columns: NDArray[np.float64] | None, *, thin: bool = False
+    structure: Structure,
+    grammar: Grammar,
+    columns: NDArray[np.float64] | None,
+    *,
+    thin: bool = False,
+    units: Units | None = None,
 ) -> Pool:
     """Make the pool of layer 0: the grammar's constants and the inputs.
 
@@ -283,6 +302,8 @@ def first_pool(
         The inputs' values.
     thin : bool
         Whether this pool, and what grows of it, holds no other values than these.
+    units : Units, optional
+        Those of the inputs, where every formula must have a unit.
 
     Returns
     -------
@@ -291,9 +312,10 @@ def first_pool(
     nodes = leaves(structure, grammar)
     members = np.arange(len(nodes))
     if columns is None:
-        return Pool(structure, nodes, members, None)
+        return Pool(structure, nodes, members, None, units=units)
     numbers = np.repeat(np.array(structure.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1)
     learnt = learnt_of(numbers).joined(learnt_of(columns))
     if thin:
-        return Pool(structure, nodes, members, None, columns=columns, learnt=learnt)
-    return Pool(structure, nodes, members, np.concatenate((numbers, columns)), learnt=learnt)
+        return Pool(structure, nodes, members, None, columns=columns, learnt=learnt, units=units)
+    values = np.concatenate((numbers, columns))
+    return Pool(structure, nodes, members, values, learnt=learnt, units=units)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BARRED", "COMPLEX", "CONSTANT", "FORBIDDEN", "GIVEN", "KEPT", "ONE", "ORDERED", "OUTSIDE", "PRODUCT",
-    "SUM", "UNDEFINED", "UNORDERED", "gather", "revisit", "sift",
+    "SUM", "UNDEFINED", "UNORDERED", "gather", "revisit", "run_of", "sift",
 ]  # fmt: skip
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # what an operator is applied to, as of `Segment`
@@ -36,7 +36,7 @@ _AT_A_TIME = 1024
 
 
 @kernel
-def _run(pairs: int, t: int) -> tuple[int, int, int, int]:
+def run_of(pairs: int, t: int) -> tuple[int, int, int, int]:
     """Return which side moves, where it is, where the other stays, and how many are left of the run."""
     if pairs == ONE:
         return 0, t, t, 1
@@ -114,7 +114,7 @@ def sift(
     spare = np.empty((2, _AT_A_TIME), dtype=np.uint64)
     t = first
     while t < stop:
-        side, moving, staying, n = _run(pairs, t)
+        side, moving, staying, n = run_of(pairs, t)
         n, done = min(n, stop - t, _AT_A_TIME), t - first
         for word in range(2):
             _word(words, given, source, word, side, moving, staying, done, spare[word, :n])
@@ -175,7 +175,7 @@ def gather(
     width = np.uint64(ends.size)
     t = first
     while t < stop:
-        side, moving, staying, n = _run(pairs, t)
+        side, moving, staying, n = run_of(pairs, t)
         n, done = min(n, stop - t, _AT_A_TIME), t - first
         one = spare[:n]
         _word(words, given, source, 0, side, moving, staying, done, one)
@@ -219,7 +219,7 @@ def revisit(
     """
     for j in range(places.size):
         k = places[j]
-        side, moving, staying, _ = _run(pairs, numbers[k] - shift)
+        side, moving, staying, _ = run_of(pairs, numbers[k] - shift)
         left[j], right[j] = (staying, moving) if side else (moving, staying)
         complexity[j] = costs[0, left[j]] + costs[1, right[j]]
         if source != GIVEN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from symscreen.backends import Threads, available_cores
@@ -160,18 +161,32 @@ def read_set(path: Path) -> RankedSet:
     Raises
     ------
     TableError
-        If there is no such column, or none before it, or an input is no number.
+        If it is no such table, there is no such column, or none before it, an input is no finite number, or a
+        ranking cannot be read.
     """
-    frame = pd.read_csv(path)
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as fault:  # the parser's errors and those of decoding are ValueErrors
+        raise TableError(f"{path} cannot be read as comma-separated text ({_line(fault)})") from None
     if "ranking" not in frame or frame.columns[0] == "ranking":
         raise TableError(f"{path} needs columns of inputs, then one named 'ranking'")
-    ranks = read_rankings(frame["ranking"].tolist()).ranks
+    try:
+        ranks = read_rankings(frame["ranking"].tolist()).ranks
+    except TableError as fault:
+        raise TableError(f"{path}: {fault}") from None
     inputs = frame.iloc[:, : frame.columns.get_loc("ranking")]
     try:
         x = inputs.to_numpy(dtype="float64")
     except ValueError:
         raise TableError(f"{path} has inputs that are no numbers") from None
+    if not np.isfinite(x).all():
+        row = int((~np.isfinite(x)).any(axis=1).argmax())
+        raise TableError(f"{path}: row {row} (from 0) lacks an input, or has an infinite one")
     return RankedSet(x, ranks, ranks)
+
+
+def _line(fault: Exception) -> str:
+    return " ".join(str(fault).split())
 
 
 def _row(name: str, data: RankedSet, learner: str, one: FoldFigures) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from symscreen.experiments import (
     gss,
     lr_benchmarks,
     lr_noise,
+    multistage,
+    multistage_articles,
     rmr_simulated,
     strogatz,
     table1,
@@ -30,5 +32,7 @@ EXPERIMENTS = {
         lr_benchmarks,
         rmr_simulated,
         gss,
+        multistage,
+        multistage_articles,
     )
 }

@@ -32,7 +32,7 @@ from symscreen.expression import evaluate, key, parse, to_text
 from symscreen.grammar import load_grammar
 from symscreen.pipeline import screen
 from symscreen.response import Response
-from symscreen.result.scoring import signatures_of
+from symscreen.result.classes import signatures_of
 from symscreen.screeners import SCREENERS
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features

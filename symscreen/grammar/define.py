@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from symscreen.errors import GrammarError, nearest
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.formula import parse_formula, quote_column
+from symscreen.grammar.measures import measure_of_number, measured
 from symscreen.grammar.operator import Domain, Family, Operator, UnitRule, meant_by
 
 if TYPE_CHECKING:
@@ -252,7 +254,10 @@ def _operator(
         symbolic=composed(lambda operator: operator.symbolic, sympy_number),
         fingerprint=key,
         domain=(Domain.REAL,) * arity,
-        units=UnitRule("composed"),
+        units=UnitRule(
+            "composed",
+            definition=composed(lambda operator: partial(measured, operator), measure_of_number),
+        ),
         summary=summary,
         cost=sum(operator.cost for operator in called) if cost is None else cost,
         steps=steps,

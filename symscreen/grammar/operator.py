@@ -51,14 +51,17 @@ class UnitRule:
     kind : str
         ``same`` (the argument's), ``like`` (both alike, the result too), ``product``, ``quotient``,
         ``power`` (the argument's to a fixed power), ``pure`` (pure numbers in, a pure number out),
-        ``exponent`` (pure numbers, or any base with a whole-number constant above) or ``composed`` (what the
-        formula that defines the operator makes of them).
+        ``exponent`` (pure numbers, or any base with a number written above it) or ``composed`` (what the
+        formula that defines the operator makes of them). `symscreen.grammar.measures.measured` applies it.
     power : Fraction
         The power of ``power``.
+    definition : callable or None
+        Of ``composed``: units of the arguments to that of the value.
     """
 
     kind: str
     power: Fraction = Fraction(1)
+    definition: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

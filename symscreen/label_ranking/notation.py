@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["first_repeated", "groups_of", "quote_label", "refuse_repeated", "text_of"]
 
 _OTHER_MARKS = "<≻→,;|"  # what other notations part labels with
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`\s*|([^`>=]*))([>=]|$)")
 _SHOWN = 60  # characters of a text in a message
 
@@ -34,8 +35,9 @@ def quote_label(label: str) -> str:
     Returns
     -------
     str
-        In backticks, those inside doubled, if it is empty, has blanks at an end, ends in a dash, or holds a
-        backtick or a mark that parts labels in some notation.
+        In backticks, those inside doubled, if it is empty, has blanks at an end, ends in a dash, holds a
+        backtick or a mark that parts labels in some notation, begins with a bracket, or has one whose other
+        half is not there.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def quote_label(label: str) -> str:
     ('oat milk', '`a>b`', '````')
     """
     unusual = not label or label != label.strip() or label.endswith(("-", "–", "—"))
-    if unusual or any(mark in label for mark in "`>=" + _OTHER_MARKS):
+    if unusual or any(mark in label for mark in "`>=") or _groups(label):
         return "`" + label.replace("`", "``") + "`"
     return label
 
@@ -117,7 +119,8 @@ def groups_of(text: Any, row: int) -> Groups:
         raise TableError(f"row {row} of the rankings is {text!r}: a text such as 'a>b>c' is needed")
     where = f"row {row} of the rankings, {text.strip()[:_SHOWN]!r},"
     groups: Groups = [[]]
-    place, mark, bare = 0, ">", False
+    bare: list[str] = []
+    place, mark = 0, ">"
     while mark:
         match = _NAME.match(text, place)
         if match is None:
@@ -126,15 +129,32 @@ def groups_of(text: Any, row: int) -> Groups:
                 "backtick inside as two"
             )
         name = _name(match, where)
-        bare = match[1] is None
+        bare += [name] if match[1] is None else []
         groups[-1].append(name)
         place, mark = match.end(), match[3]
         if mark == ">":
             groups.append([])
-    if len(groups) == 1 and bare and any(mark in name for mark in _OTHER_MARKS):
+    strange = next(filter(_groups, bare), None)
+    if strange is not None and len(groups) == 1 and any(mark in strange for mark in _OTHER_MARKS):
         raise TableError(f"{where} holds no '>': write the preferred label first, 'a>b=c>d'")
+    if strange is not None:
+        raise TableError(
+            f"{where} has the name {strange!r}, whose marks part or group labels elsewhere, and mean nothing "
+            f"here: write ties as a=b>c, and a name that has such marks in backticks, {quote_label(strange)}"
+        )
     refuse_repeated(groups, row)
     return groups
+
+
+def _groups(name: str) -> bool:
+    """Tell whether marks in a name part or group labels in other notations; `tea (black)` is a name."""
+    waiting: list[str] = []
+    for letter in name:
+        if letter in _BRACKETS.values():
+            waiting.append(letter)
+        elif letter in _BRACKETS and (not waiting or waiting.pop() != _BRACKETS[letter]):
+            return True
+    return bool(waiting) or name[:1] in _BRACKETS.values() or any(mark in name for mark in _OTHER_MARKS)
 
 
 def _name(match: re.Match[str], where: str) -> str:

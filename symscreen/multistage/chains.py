@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError, nearest, printable
+from symscreen.errors import TableError, nearest, printable
+from symscreen.stage_chains import first_break, place_of_stage, stage_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,27 +170,6 @@ def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | 
     return found
 
 
-def stage_names(stages: Sequence[str]) -> tuple[str, ...]:
-    """Check the names of stages: two at least, none twice."""
-    names = (stages,) if isinstance(stages, str) else tuple(stages)
-    if len(names) < 2 or not all(isinstance(name, str) for name in names):
-        raise OptionError(f"stages are {names!r}: give the names of two at least, the first one first")
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise OptionError(f"stage {printable(name)!r} is given twice")
-    return names
-
-
-def place_of_stage(stage: Any, stages: Sequence[str]) -> int:
-    """Find a stage by its name or number."""
-    if isinstance(stage, str) and stage in stages:
-        return list(stages).index(stage)
-    whole = isinstance(stage, int | np.integer) and not isinstance(stage, bool)
-    if whole and 0 <= stage < len(stages):
-        return int(stage)
-    raise OptionError(f"stage {stage!r} is unknown{nearest(str(stage), stages)}")
-
-
 def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
     """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
     if name not in table.columns:
@@ -249,13 +229,10 @@ def _last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
 
 
 def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None, items: Any = None) -> None:
-    ended = np.logical_or.accumulate(outcomes == -1, axis=1)
-    broken = ended & (outcomes == 1)
-    if not broken.any():
+    broken = first_break(outcomes)
+    if broken is None:
         return
-    row = int(np.flatnonzero(broken.any(axis=1))[0])
-    later = int(np.flatnonzero(broken[row])[0])
-    earlier = int(np.flatnonzero(outcomes[row, :later] == -1)[0])
+    row, earlier, later = broken
     who = "" if users is None else f" (user {shown(users[row])}, item {shown(items[row])})"
     raise TableError(
         f"row {row}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is not; "

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import TableError, printable
 from symscreen.multistage import options
-from symscreen.multistage.chains import Chains, known_outcomes, named_column, place_of_stage, read_chains
-from symscreen.multistage.consistency import misclassification
+from symscreen.multistage.attempts import best_attempt
+from symscreen.multistage.chains import named_column, place_of_stage
+from symscreen.multistage.estimator import ChainEstimator
 from symscreen.multistage.features import learn_side
-from symscreen.multistage.fitting import Step, descend, problem_of
-from symscreen.multistage.losses import HINGE, PSI
-from symscreen.multistage.model import Factors, embedded, scores
-from symscreen.multistage.pairs import asked_of, class_weights, observed_pairs, pair_weights, stage_pairs
-from symscreen.multistage.progress import Progress
+from symscreen.multistage.fitting import problem_of
+from symscreen.multistage.model import embedded, scores
+from symscreen.multistage.pairs import asked_of, stage_pairs
 from symscreen.multistage.starting import continued, random_factors
+from symscreen.multistage.weighting import divisor, training_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,14 +27,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.multistage.features import Side
+    from symscreen.multistage.fitting import Step
+    from symscreen.multistage.model import Factors
 
     Values = NDArray[np.float64]
-    Signs = NDArray[np.int8]
 
 __all__ = ["MonotoneChainRecommender"]
 
 
-class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class MonotoneChainRecommender(ChainEstimator):
     """Predict any later stage of a chain of events from any present one, never against each other.
 
     Parameters
@@ -210,7 +208,7 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         factors, rounds = options.whole("n_factors", self.n_factors), options.whole("max_iter", self.max_iter)
         tolerance, starts = options.positive("tol", self.tol), options.whole("n_init", self.n_init)
         extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
-        weights = self._weights(chains)
+        weights = training_weights(chains, self.stage_weight, self.class_weight)
         users, user = learn_side(
             "user", chains.users, user_features, by_name=self.user_effects, ignore_extra=extra
         )
@@ -222,28 +220,25 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))
         order = order[rng.permutation(len(order))]
         user, item, outcomes = user[order], item[order], chains.outcomes[order]
-        divisor = self._divisor(outcomes, weights, sides)
-        problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, divisor)
+        over = divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
+        problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, over)
         going_on = self.warm_start and hasattr(self, "factors_")
-        attempts = []
-        for _ in range(1 if going_on else starts):
-            start = random_factors(sides, factors, len(chains.stages) - 1, rng)
-            if going_on:
-                start = continued(start, sides, self.factors_, (self.users_, self.items_))
-            trace: list[Step] = []
-            if precision.loss == PSI and not going_on:  # the hinge leads near a good local minimum
-                hinge = replace(precision, loss=HINGE)
-                descend(
-                    problem, start, penalties, hinge, tolerance=tolerance, iterations=rounds, tell=_nobody
-                )
-            with Progress(trace, rounds, self.callback, show=self.verbose) as tell:
-                ended = descend(
-                    problem, start, penalties, precision, tolerance=tolerance, iterations=rounds, tell=tell
-                )
-            attempts.append((start, trace, ended))
-        best = min(attempts, key=lambda one: one[1][-1].loss)  # the first of equals
-        found, self.trace_, (self.n_iter_, self.converged_) = best
-        self._keep(found, sides, chains.stages, (user, item, outcomes))
+        before = (self.factors_, (self.users_, self.items_)) if going_on else None
+        last = len(chains.stages) - 1
+        fresh = (random_factors(sides, factors, last, rng) for _ in range(1 if going_on else starts))
+        best = best_attempt(
+            problem,
+            (one if before is None else continued(one, sides, *before) for one in fresh),
+            penalties,
+            precision,
+            tolerance=tolerance,
+            rounds=rounds,
+            hinge_first=not going_on,
+            callback=self.callback,
+            show=self.verbose,
+        )
+        self.trace_, self.n_iter_, self.converged_ = best.trace, best.rounds, best.converged
+        self._keep(best.factors, sides, chains.stages, (user, item, outcomes))
         return self
 
     def decision_function(
@@ -283,66 +278,6 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         b, item = self._coded(self.items_, self.factors_.items, columns[1], item_features)
         found = scores(a, b, self.factors_.q, user, item, pairs)
         return found if present is None or stage is None else found[:, 0]
-
-    def predict(
-        self,
-        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
-        *,
-        present: Any = None,
-        stage: Any = None,
-        user_features: pd.DataFrame | None = None,
-        item_features: pd.DataFrame | None = None,
-    ) -> Signs:
-        """Predict whether later stages are reached.
-
-        Parameters
-        ----------
-        X, present, stage, user_features, item_features
-            As for `decision_function`. Where the table has the column of a present stage and says that it was
-            not reached, no later one is.
-
-        Returns
-        -------
-        int8 array, shape (R, P), or (R,) if both stages are given
-            +1 where f > 0, else −1.
-        """
-        given = {"user_features": user_features, "item_features": item_features}
-        f = self.decision_function(X, present=present, stage=stage, **given)
-        signs = np.where(f > 0, 1, -1).astype(np.int8)
-        known = known_outcomes(X, self.stages_, self.reached)
-        for column, p in enumerate(asked_of(present, stage, self.stages_)):
-            start = stage_pairs(len(self.stages_) - 1)[p][0]
-            target = signs if signs.ndim == 1 else signs[:, column]
-            target[known[:, start] == -1] = -1
-        return signs
-
-    def score(
-        self,
-        X: pd.DataFrame,  # noqa: N803  # scikit-learn's name
-        y: None = None,  # noqa: ARG002
-        *,
-        user_features: pd.DataFrame | None = None,
-        item_features: pd.DataFrame | None = None,
-    ) -> float:
-        """Return 1 less the misclassification error over all pairs, class-balanced if the fit was.
-
-        Parameters
-        ----------
-        X : data frame
-            As for `fit`.
-        y : None
-            Not used.
-        user_features, item_features : data frame, optional
-            As for `decision_function`.
-
-        Returns
-        -------
-        float
-            In [0, 1].
-        """
-        predicted = self.predict(X, user_features=user_features, item_features=item_features)
-        errors = misclassification(predicted, self._read(X).outcomes)
-        return 1.0 - (errors.balanced if self.class_weight == "balanced" else errors.overall)
 
     def recommend(
         self,
@@ -397,31 +332,6 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
         predicted = np.where(f[best] > 0, 1, -1).astype(np.int8)
         return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted})
 
-    def _read(self, table: pd.DataFrame) -> Chains:
-        return read_chains(table, stages=self.stages, user=self.user, item=self.item, reached=self.reached)
-
-    def _weights(self, chains: Chains) -> Values:
-        """Return w_{t′t} times the weight of each class, (P, 2); refuse stages that were not observed."""
-        weights = pair_weights(self.stage_weight, chains.stages)
-        counted = observed_pairs(chains.outcomes)
-        pairs = stage_pairs(len(chains.stages) - 1)
-        for t, name in enumerate(chains.stages[1:], start=1):
-            reach = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
-            direct = [p for p, (_, later) in enumerate(pairs) if later == t]
-            if not counted[:, direct].any() or not (reach and counted[:, reach].any()):
-                raise TableError(
-                    f"nothing is observed at stage {printable(name)!r} of rows that had reached one before: "
-                    "leave the stage out, or give rows that tell"
-                )
-        options.chosen("class_weight", self.class_weight, ("balanced", None))
-        by_class = class_weights(chains.outcomes) if self.class_weight else np.ones((len(pairs), 2))
-        return weights[:, None] * by_class
-
-    def _divisor(self, outcomes: NDArray[np.int8], weights: Values, sides: tuple[Side, Side]) -> float:
-        if options.chosen("normalization", self.normalization, ("observed", "grid")) == "grid":
-            return float(len(sides[0].names) * len(sides[1].names))
-        return float((observed_pairs(outcomes) & weights.any(axis=1)).any(axis=1).sum())
-
     def _keep(
         self,
         factors: Factors,
@@ -452,7 +362,3 @@ class MonotoneChainRecommender(BaseEstimator):  # type: ignore[misc]  # scikit-l
 
         places, names = pd.factorize(column)
         return embedded(effects, side.code(np.asarray(names, dtype=object), features)), places
-
-
-def _nobody(step: Step) -> None:
-    """Tell nobody."""

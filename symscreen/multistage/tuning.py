@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from symscreen.multistage.estimator import ChainEstimator
     from symscreen.multistage.recommender import MonotoneChainRecommender
 
-__all__ = ["Tuned", "tune"]
+__all__ = ["Searched", "Tuned", "search", "tune", "tuned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +28,13 @@ class Tuned:
 
     Parameters
     ----------
-    model : MonotoneChainRecommender
+    model : ChainEstimator
         The best one, fitted to the training rows.
     table : data frame
         One row for each setting, in the order tried: the parameters, and `error` on the validation rows.
     """
 
-    model: MonotoneChainRecommender
+    model: Any
     table: pd.DataFrame
 
 
@@ -85,25 +86,102 @@ def tune(
     >>> list(found.table.columns), len(found.table)
     (['n_factors', 'lambda_features', 'lambda_levels', 'lambda_stages', 'error'], 2)
     """
-    import pandas as pd
-
     matrices = lambdas
     if user_features is None and item_features is None:
         matrices = (model.lambda_features,)
     factors = (model.n_factors,) if n_factors is None else n_factors
     names = ("n_factors", "lambda_features", "lambda_levels", "lambda_stages")
     settings = [dict(zip(names, one, strict=True)) for one in product(factors, matrices, lambdas, lambdas)]
+    given = {"user_features": user_features, "item_features": item_features}
+    return tuned(search(model, settings, [(training, validation)], n_jobs=n_jobs, **given))
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What `search` found.
+
+    Parameters
+    ----------
+    settings : list of dict
+        As tried.
+    errors : list of float
+        The mean error of each over the validation tables.
+    models : list of ChainEstimator
+        The model of each setting, fitted to the last training table.
+    """
+
+    settings: list[dict[str, Any]]
+    errors: list[float]
+    models: list[ChainEstimator]
+
+    @property
+    def best(self) -> int:
+        """The first of the settings that err least."""
+        return self.errors.index(min(self.errors))
+
+
+def search(
+    model: ChainEstimator,
+    settings: Sequence[dict[str, Any]],
+    splits: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
+    *,
+    user_features: pd.DataFrame | None = None,
+    item_features: pd.DataFrame | None = None,
+    n_jobs: int | None = None,
+) -> Searched:
+    """Fit a model with every setting to every training table, and measure it on the validation tables.
+
+    Parameters
+    ----------
+    model : ChainEstimator
+        Left as it is. With balanced classes, so is the error.
+    settings : sequence of dict
+        Parameters of the model.
+    splits : sequence of (data frame, data frame)
+        Training and validation.
+    user_features, item_features, n_jobs
+        As for `tune`.
+
+    Returns
+    -------
+    Searched
+        In the order of the settings.
+
+    Raises
+    ------
+    OptionError
+        If there is nothing to try.
+    """
     if not settings:
-        raise OptionError("n_factors or lambdas is empty: give one value at least to try")
+        raise OptionError("there is no setting to try: give one value at least of each parameter")
     given = {"user_features": user_features, "item_features": item_features}
 
-    def tried(setting: dict[str, Any]) -> tuple[float, MonotoneChainRecommender]:
-        one = clone(model).set_params(**setting, extra_features="ignore").fit(training, **given)
-        return 1.0 - one.score(validation, **given), one
+    def tried(setting: dict[str, Any]) -> tuple[float, ChainEstimator]:
+        errors = []
+        for training, validation in splits:
+            one = clone(model).set_params(**setting, extra_features="ignore").fit(training, **given)
+            errors.append(1.0 - one.score(validation, **given))
+        return sum(errors) / len(errors), one
 
     found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tried)(setting) for setting in settings)
-    errors = [error for error, _ in found]
-    table = pd.DataFrame(
-        [setting | {"error": error} for setting, error in zip(settings, errors, strict=True)]
-    )
-    return Tuned(found[errors.index(min(errors))][1], table)
+    return Searched(list(settings), [error for error, _ in found], [one for _, one in found])
+
+
+def tuned(searched: Searched) -> Tuned:
+    """Keep the best model of a search over one split, and the table of all settings.
+
+    Parameters
+    ----------
+    searched : Searched
+        What was tried.
+
+    Returns
+    -------
+    Tuned
+        The first of those that err least.
+    """
+    import pandas as pd
+
+    pairs = zip(searched.settings, searched.errors, strict=True)
+    table = pd.DataFrame([setting | {"error": error} for setting, error in pairs])
+    return Tuned(searched.models[searched.best], table)

@@ -47,7 +47,8 @@ def tree_text(tree: ConsensusRankingTree, *, feature_names: Sequence[str] | None
     Returns
     -------
     str
-        Leaves show their consensus, how many training rows they hold, and γ̂ of these.
+        Leaves show their consensus, how many training rows they hold, and γ̂ of these as
+        `ConsensusRankingTree` has it: pairs of labels weigh by the share of the rows that show both.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def draw_tree(
     -------
     matplotlib.figure.Figure
         Rows that meet the condition go left. The thicker a branch, the more of them; at a leaf stand its
-        consensus, its rows and their γ̂.
+        consensus, its rows and their γ̂, as in `tree_text`.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from symscreen.errors import OptionError
 from symscreen.label_ranking import pair_signs
 from symscreen.ranking.coding import coded
-from symscreen.ranking.growing import features_tried, limits_of, rows_of
+from symscreen.ranking.growing import features_tried, is_whole, limits_of, rows_of
 from symscreen.ranking.leaves import rankings_at
 from symscreen.ranking.medians import medians_of
 from symscreen.ranking.ranker import Ranker
@@ -67,7 +67,7 @@ class ConsensusRankingForest(Ranker):
     labels_, categories_
         As of `ConsensusRankingTree`.
     feature_importances_ : float64 array, shape (d,)
-        The mean over trees of the decrease of γ̂ by the splits on each feature.
+        The mean over trees of the decrease of γ̂ by the splits on each feature, γ̂ as there.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -136,7 +136,7 @@ class ConsensusRankingForest(Ranker):
         """
         training = training_of(self, X, y, sample_weight, self.categorical_features)
         (n, k), d = training.ranks.shape, len(training.sample.columns)
-        if isinstance(self.n_estimators, float) or rows_of("n_estimators", self.n_estimators, n) < 1:
+        if not is_whole(self.n_estimators) or self.n_estimators < 1:
             raise OptionError(f"n_estimators is {self.n_estimators!r}: give a whole number ≥ 1")
         drawn = n if self.max_samples is None else rows_of("max_samples", self.max_samples, n)
         limits = limits_of(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
@@ -146,7 +146,7 @@ class ConsensusRankingForest(Ranker):
         self.trees_: list[Grown] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_grown)(training.sample, limits, k, take, seed) for seed in seeds
         )
-        self.labels_, self.categories_ = training.labels, training.categories
+        self.categories_ = training.categories
         self.feature_importances_ = np.mean([tree.importances for tree in self.trees_], axis=0)
         return self
 
@@ -184,7 +184,7 @@ class ConsensusRankingForest(Ranker):
             Ranks 1 to k.
         """
         cells, where = np.unique(self.apply(X), axis=0, return_inverse=True)
-        k = len(self.labels_)
+        k = self.n_labels_
         votes = np.zeros((len(cells), k * (k - 1) // 2))
         for tree, leaf in zip(self.trees_, cells.T, strict=True):
             votes += pair_signs(tree.rankings)[leaf]

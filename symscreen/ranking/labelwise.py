@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from symscreen.errors import OptionError
-from symscreen.ranking.learned import learned_from
+from symscreen.ranking.learned import learned_from, of_mean_one
 from symscreen.ranking.ranker import Ranker
 from symscreen.ranking.sorting import ranks_of_positions
 
@@ -74,7 +74,8 @@ class LabelwiseRegressor(Ranker):
         y : array-like, shape (n, k)
             Complete rankings without ties.
         sample_weight : array-like, shape (n,), optional
-            Passed on, where the estimator takes weights. Rows of weight 0 are left out.
+            Passed on, divided by their mean, where the estimator takes weights. Rows of weight 0 are left
+            out.
 
         Returns
         -------
@@ -190,7 +191,8 @@ def weight_option(model: Any, given: ArrayLike | None, weights: Values) -> dict[
     Returns
     -------
     dict
-        Empty where no weights were given.
+        Empty where no weights were given; else with these, of mean 1, so that a common factor of them is no
+        other penalty to a regularised model.
 
     Raises
     ------
@@ -206,13 +208,13 @@ def weight_option(model: Any, given: ArrayLike | None, weights: Values) -> dict[
     if given is None:
         return {}
     if isinstance(model, Pipeline) and has_fit_parameter(model.steps[-1][1], "sample_weight"):
-        return {f"{model.steps[-1][0]}__sample_weight": weights}
+        return {f"{model.steps[-1][0]}__sample_weight": of_mean_one(weights)}
     if not has_fit_parameter(model, "sample_weight"):
         raise OptionError(
             f"sample_weight was given, but {type(model).__name__} takes none: leave the weights out, or put "
             "an estimator inside that takes them"
         )
-    return {"sample_weight": weights}
+    return {"sample_weight": of_mean_one(weights)}
 
 
 def _default() -> Any:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from symscreen.errors import TableError
 from symscreen.label_ranking import as_rankings
+from symscreen.label_ranking.notation import first_repeated
 from symscreen.ranking.probabilities import weights_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     Ranks = NDArray[np.float64]
     Values = NDArray[np.float64]
 
-__all__ = ["Learned", "learned_from", "refuse_large"]
+__all__ = ["Learned", "label_names", "learned_from", "of_mean_one", "rankings_in", "refuse_large"]
+
+_BITS = 2.0**40  # of a weight's 53: a common factor changes the others
 
 
 class Learned(NamedTuple):
@@ -53,7 +56,7 @@ def learned_from(
     Parameters
     ----------
     estimator : Ranker
-        Learns its `n_features_in_`, `feature_names_in_` and `n_labels_`.
+        Learns its `n_features_in_`, `feature_names_in_`, `n_labels_` and `labels_`.
     X : array or data frame of shape (n, d)
         Features; finite numbers.
     y : array or data frame of shape (n, k)
@@ -85,9 +88,7 @@ def learned_from(
         )
     rows = validate_data(estimator, X, dtype=np.float64)
     refuse_large(rows, estimator.largest)
-    # lists and pandas' gaps are read by as_rankings; what only turns into an array does so here
-    known = y if isinstance(y, (list, tuple)) or hasattr(y, "to_numpy") else np.asarray(y)
-    ranks = as_rankings(known, complete=complete)
+    ranks = rankings_in(y, complete=complete)
     if len(rows) != len(ranks):
         raise TableError(
             f"X has {len(rows)} rows and y {len(ranks)} rankings: give one ranking for each row of X"
@@ -95,10 +96,101 @@ def learned_from(
     if complete:
         _refuse_ties(ranks, name)
     estimator.n_labels_ = ranks.shape[1]
+    given = label_names(y)
+    estimator.labels_ = tuple(map(str, range(ranks.shape[1]))) if given is None else given
     weights = weights_of(sample_weight, len(rows))
     order = np.lexsort((weights, *ranks.T[::-1], *rows.T[::-1]))
     order = order[weights[order] > 0]
     return Learned(rows[order], ranks[order], weights[order])
+
+
+def rankings_in(y: Any, *, complete: bool = False) -> Ranks:
+    """Read rankings as users hand them over, in their own order.
+
+    Parameters
+    ----------
+    y : array or data frame of shape (n, k)
+        Rankings, NaN or pandas' NA where a label is missing.
+    complete : bool
+        Refuse missing labels.
+
+    Returns
+    -------
+    float64 array, shape (n, k)
+        As `as_rankings` writes them.
+
+    Raises
+    ------
+    TableError
+        If they cannot be used.
+
+    Examples
+    --------
+    >>> rankings_in([[5, 2], [1, None]]).tolist()
+    [[2.0, 1.0], [1.0, nan]]
+    """
+    # lists and pandas' gaps are read by as_rankings; what only turns into an array does so here
+    known = y if isinstance(y, (list, tuple)) or hasattr(y, "to_numpy") else np.asarray(y)
+    return as_rankings(known, complete=complete)
+
+
+def label_names(y: Any) -> tuple[str, ...] | None:
+    """Take the names of the labels off a data frame.
+
+    Parameters
+    ----------
+    y : array or data frame of shape (n, k)
+        Rankings.
+
+    Returns
+    -------
+    tuple of str or None
+        None of an array, and of a frame whose columns are but numbered from 0.
+
+    Raises
+    ------
+    TableError
+        If two columns have one name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> label_names(pd.DataFrame([[1, 2]], columns=["tea", "milk"])), label_names([[1, 2]])
+    (('tea', 'milk'), None)
+    """
+    columns = getattr(y, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(map(str, columns))
+    repeated = first_repeated(names)
+    if repeated is not None:
+        raise TableError(f"two columns of the rankings are named {repeated!r}: rename one")
+    return None if names == tuple(map(str, range(len(names)))) else names
+
+
+def of_mean_one(weights: Values) -> Values:
+    """Divide weights by their mean, for models inside that would learn less from smaller ones.
+
+    Parameters
+    ----------
+    weights : float64 array, shape (n,)
+        As `Learned` holds them.
+
+    Returns
+    -------
+    float64 array, shape (n,)
+        Of mean 1, as no weights at all are. A common factor changes no bit of them: ratios are rounded to 40
+        bits, for what a factor rounds away could turn the choice between two splits that are as good.
+
+    Examples
+    --------
+    >>> weights = np.array([0.1, 0.7, 0.3])
+    >>> bool((of_mean_one(3.0 * weights) == of_mean_one(weights)).all())
+    True
+    """
+    part, power = np.frexp(weights / weights.max())
+    ratios = np.ldexp(np.round(part * _BITS) / _BITS, power)
+    return np.asarray(ratios / ratios.mean())
 
 
 def refuse_large(rows: Values, largest: float) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking import pair_signs, pairs_shown
 from symscreen.ranking.growing import is_whole
+from symscreen.ranking.learned import learned_from, rankings_in
 from symscreen.ranking.medians import medians_of
 from symscreen.ranking.ranker import Ranker
 from symscreen.ranking.training import training_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import NDArray
+    from sklearn.utils import Tags
 
     Values = NDArray[np.float64]
 
@@ -35,7 +37,9 @@ class KemenyNeighbors(Ranker):
         How many; "auto" grows as N^{2/(d + 2)}, at which the bound of Theorem 13 is least. More than there
         are rows are all of them.
     metric : str or callable
-        Any of `sklearn.neighbors.NearestNeighbors`.
+        Any of `sklearn.neighbors.NearestNeighbors`. A callable is asked for the distance of every new row to
+        every training row, and need be no metric. With "precomputed", X holds the distances: (N, N) to fit,
+        (m, N) to predict, columns in the order of the training rows.
     p : float
         The power of the Minkowski metric.
     metric_params : dict, optional
@@ -48,7 +52,8 @@ class KemenyNeighbors(Ranker):
     n_neighbors_ : int
         The number that is used.
     ranks_ : float64 array, shape (N, k)
-        The training rankings, in an order that does not depend on that of the table.
+        The training rankings, in an order that does not depend on that of the table; with "precomputed" in
+        the table's own.
     labels_ : tuple of str
         Names of the k labels.
     n_features_in_, feature_names_in_
@@ -58,8 +63,8 @@ class KemenyNeighbors(Ranker):
     -----
     Clémençon, Korba and Sibony (2018), eq. (26) to (28): the pseudo-empirical median of the neighbours'
     rankings, ties counting half. Rows with equal inputs are equally near: where only some of them are among
-    the k nearest, all count, by the same share. A pair of labels that no neighbour shows is judged by all
-    training rows.
+    the k nearest, all count, by the same share; of precomputed distances rows that are equally far do. A pair
+    of labels that no neighbour shows is judged by all training rows.
     Inputs are not scaled: put a scaler before it where their units differ.
 
     Examples
@@ -91,7 +96,7 @@ class KemenyNeighbors(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (N, d)
-            The inputs; finite numbers.
+            The inputs; finite numbers. Distances, (N, N), where the metric is "precomputed".
         y : array or data frame of shape (N, k)
             Rankings; NaN where a label is missing.
 
@@ -105,10 +110,12 @@ class KemenyNeighbors(Ranker):
         InputError, ValueError
             If the data, the number of neighbours or the metric cannot be used.
         """
+        if self._by_distances():
+            return self._keep(X, y)
         training = training_of(self, X, y, None, None)
         values = training.sample.columns.T
         self.n_neighbors_ = _neighbours(self.n_neighbors, *values.shape)
-        self.ranks_, self.labels_ = training.ranks, training.labels
+        self.ranks_ = training.ranks
         # rows are sorted, by inputs first
         new = np.concatenate([[True], (values[1:] != values[:-1]).any(axis=1)])
         starts = np.flatnonzero(new)
@@ -118,6 +125,7 @@ class KemenyNeighbors(Ranker):
         self._search = NearestNeighbors(
             n_neighbors=min(self.n_neighbors_, starts.size),
             metric=self.metric,
+            algorithm="brute" if callable(self.metric) else "auto",  # trees need the triangle inequality
             p=self.p,
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
@@ -130,7 +138,7 @@ class KemenyNeighbors(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (m, d)
-            The inputs.
+            The inputs, or distances to the N training rows, (m, N), where the metric is "precomputed".
 
         Returns
         -------
@@ -138,17 +146,90 @@ class KemenyNeighbors(Ranker):
             Ranks 1 to k.
         """
         values = self._rows(X)
-        part = max(_AT_ONCE // (self.n_neighbors_ * max(self._signs.shape[1], 1)), 1)
-        found = np.empty((len(values), len(self.labels_)))
+        if self._by_distances():
+            refuse_negative(values)
+        near_at_once = len(self._signs) if self._by_distances() else self.n_neighbors_
+        part = max(_AT_ONCE // (near_at_once * max(self._signs.shape[1], 1)), 1)
+        found = np.empty((len(values), self.n_labels_))
         for start in range(0, len(values), part):
-            near = self._search.kneighbors(values[start : start + part], return_distance=False)
-            share = _shares(self._sizes[near], self.n_neighbors_)[:, :, np.newaxis]
-            differences = (share * self._signs[near]).sum(axis=1)
-            seen = (share * self._shown[near]).sum(axis=1)
+            differences, seen = self._sums(values[start : start + part])
             differences = np.where(seen > 0, differences, self._signs.sum(axis=0))
             seen = np.where(seen > 0, seen, self._shown.sum(axis=0))
             found[start : start + part] = medians_of(differences, seen, found.shape[1])
         return found
+
+    def _sums(self, values: Values) -> tuple[Values, Values]:
+        """Add up the signs of all pairs, and the rows that show them, over the neighbours of each row."""
+        if self._by_distances():
+            share = shares_by_distance(values, self.n_neighbors_)[:, :, np.newaxis]
+            return (share * self._signs).sum(axis=1), (share * self._shown).sum(axis=1)
+        near = self._search.kneighbors(values, return_distance=False)
+        share = _shares(self._sizes[near], self.n_neighbors_)[:, :, np.newaxis]
+        return (share * self._signs[near]).sum(axis=1), (share * self._shown[near]).sum(axis=1)
+
+    def _by_distances(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _keep(self, X: Any, y: Any) -> Self:  # noqa: N803
+        """Keep the rankings alone, in the order of the columns of distances."""
+        n = len(learned_from(self, X, y).rows)
+        if self.n_features_in_ != n:
+            raise TableError(
+                f"metric='precomputed' needs the distances of all training rows to each other, and X has "
+                f"shape ({n}, {self.n_features_in_}): give a square matrix, or features with another metric"
+            )
+        refuse_negative(np.asarray(X, dtype=np.float64))
+        if isinstance(self.n_neighbors, str):
+            raise OptionError(
+                f"n_neighbors is {self.n_neighbors!r}, and with metric='precomputed' the number of inputs, "
+                "which it needs, is not known: give a whole number ≥ 1"
+            )
+        self.n_neighbors_ = _neighbours(self.n_neighbors, n, n)
+        self.ranks_ = rankings_in(y)
+        self._signs = pair_signs(self.ranks_).astype(np.float64)
+        self._shown = pairs_shown(self.ranks_).astype(np.float64)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._by_distances()  # cross-validation then cuts columns as it does rows
+        return tags
+
+
+def shares_by_distance(distances: Values, k: int) -> Values:
+    """Tell which share of each training row is among the k nearest.
+
+    Parameters
+    ----------
+    distances : float64 array, shape (m, N)
+        Of new rows to training rows.
+    k : int
+        From 1 to N.
+
+    Returns
+    -------
+    float64 array, shape (m, N)
+        1 of nearer rows, 0 of farther ones; rows as far as the k-th share the room that is left.
+
+    Examples
+    --------
+    >>> shares_by_distance(np.array([[2.0, 0.0, 2.0, 9.0]]), 2).tolist()
+    [[0.5, 1.0, 0.5, 0.0]]
+    """
+    last = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
+    nearer, as_far = distances < last, distances == last
+    room = k - nearer.sum(axis=1, keepdims=True)
+    return np.asarray(nearer + as_far * (room / as_far.sum(axis=1, keepdims=True)))
+
+
+def refuse_negative(distances: Values) -> None:
+    """Refuse distances below 0, such as similarities with their sign turned."""
+    if (distances < 0.0).any():
+        row, column = np.argwhere(distances < 0.0)[0].tolist()
+        raise TableError(
+            f"the distance in row {row}, column {column} (from 0) is {distances[row, column]:g}, and "
+            "metric='precomputed' needs distances ≥ 0"
+        )
 
 
 def _shares(sizes: Values, k: int) -> Values:

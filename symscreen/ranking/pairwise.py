@@ -96,8 +96,10 @@ def dispersion(p: Pairwise) -> float:
     Returns
     -------
     float
-        From 0 to k(k − 1)/8: half the expected distance of two independent rankings. At most the loss of the
-        median, which is at most twice it. The ½ of eq. (35) in the text is a slip.
+        From 0 to k(k − 1)/8, and at most the loss of the median. Where p is that of complete rankings, the
+        loss is at most twice it; where these have no ties, it is half the expected distance of two of them,
+        drawn independently. Of incomplete ones neither holds: a cycle of certain majorities has dispersion 0,
+        and every ranking a loss of at least 1. The ½ of eq. (35) in the text is a slip.
 
     Examples
     --------

@@ -91,8 +91,8 @@ class PairwiseRanker(Ranker):
         y : array-like, shape (n, k)
             Rankings; labels may be missing (NaN) or tied.
         sample_weight : array-like, shape (n,), optional
-            Passed on, where the classifier takes weights. Rows of weight 0 are left out; else the shares
-            reported do not count weights.
+            Passed on, divided by their mean over all rows that count, where the classifier takes weights.
+            Rows of weight 0 are left out; else the shares reported do not count weights.
 
         Returns
         -------

@@ -8,14 +8,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from symscreen.errors import TableError
 from symscreen.ranking.distances import mean_kendall_tau
-from symscreen.ranking.learned import refuse_large
+from symscreen.ranking.learned import label_names, rankings_in, refuse_large
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
 __all__ = ["Ranker"]
+
+_NAMED = 6  # labels, at most, in a message
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -25,12 +28,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
     ----------
     n_labels_ : int
         k.
+    labels_ : tuple of str
+        Names of the k labels: of y's columns where `fit` was given a data frame, else "0", "1", ….
     largest : float
         The largest magnitude of a feature. Squares are taken of it, and some models inside compute in single
         precision.
     """
 
     n_labels_: int
+    labels_: tuple[str, ...]
     largest: ClassVar[float] = 1e38
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803  # scikit-learn's names
@@ -40,8 +46,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         ----------
         X : array or data frame of shape (n, d)
             The inputs.
-        y : array of shape (n, k)
-            The rankings; of an incomplete one the labels that it shows are compared.
+        y : array or data frame of shape (n, k)
+            The rankings; of an incomplete one the labels that it shows are compared. Columns of a data frame
+            are found by their names where `fit` was given names; those of an array stand in its order.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
 
@@ -49,8 +56,32 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         -------
         float
             From −1 to 1.
+
+        Raises
+        ------
+        TableError
+            If the rankings cannot be used, or y's columns are other labels than those fitted to.
         """
-        return mean_kendall_tau(y, self.predict(X), sample_weight)
+        predicted = self.predict(X)
+        return mean_kendall_tau(self._in_order(y), predicted, sample_weight)
+
+    def _in_order(self, y: Any) -> Any:
+        """Put the columns of a data frame into the order of the labels fitted to."""
+        given = label_names(y)
+        if given is None or given == self.labels_:
+            return y
+        if sorted(given) == sorted(self.labels_):
+            return rankings_in(y)[:, [given.index(label) for label in self.labels_]]
+        if self.labels_ == tuple(map(str, range(self.n_labels_))):
+            return y  # fitted without names
+        stray = [name for name in given if name not in self.labels_]
+        lacking = [label for label in self.labels_ if label not in given]
+        raise TableError(
+            f"the rankings to compare with have other labels than those {type(self).__name__} was fitted to"
+            + (f"; unknown: {', '.join(map(repr, stray[:_NAMED]))}" if stray else "")
+            + (f"; lacking: {', '.join(map(repr, lacking[:_NAMED]))}" if lacking else "")
+            + ": name the columns as in fit, or give an array whose columns are in fit's order"
+        )
 
     def _rows(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Check what `predict` was given."""

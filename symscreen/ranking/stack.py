@@ -9,7 +9,7 @@ import numpy as np
 from symscreen.errors import OptionError, TableError
 from symscreen.ranking.bradley_terry import refuse_unordered
 from symscreen.ranking.growing import is_whole
-from symscreen.ranking.learned import Learned, learned_from
+from symscreen.ranking.learned import Learned, learned_from, of_mean_one
 from symscreen.ranking.ranker import Ranker
 from symscreen.ranking.seeds import fresh_seeds
 from symscreen.ranking.sorting import ranks_of_positions
@@ -91,7 +91,7 @@ class RankingEnsemble(Ranker):
         y : array-like, shape (n, k)
             Rankings; labels may be missing (NaN) or tied.
         sample_weight : array-like, shape (n,), optional
-            ≥ 0, one a row. Rows of weight 0 are left out.
+            ≥ 0, one a row; only their ratios count. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -113,6 +113,7 @@ class RankingEnsemble(Ranker):
                 "RankingEnsemble cannot learn from 1 sample: give at least two rows of weight above 0"
             )
         refuse_unordered(learned.ranks)
+        learned = learned._replace(weights=of_mean_one(learned.weights))
         n, d = learned.rows.shape
         known = families(n, d, self.n_estimators)
         positions = completed(learned)

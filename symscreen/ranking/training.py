@@ -34,14 +34,11 @@ class Training:
         The rankings.
     categories : list of (float64 array or None)
         Of each feature.
-    labels : tuple of str
-        The names of the k labels.
     """
 
     sample: Sample
     ranks: Values
     categories: list[Values | None]
-    labels: tuple[str, ...]
 
 
 def training_of(
@@ -79,7 +76,7 @@ def training_of(
     sizes = np.array([0 if known is None else len(known) for known in categories], dtype=np.int64)
     shown = pairs_shown(ranks) if np.isnan(ranks).any() else np.empty((0, _pairs(ranks)), dtype=np.bool_)
     sample = Sample(coded(values, categories), sizes, pair_signs(ranks), shown, weights)
-    return Training(sample, ranks, categories, _names(y, ranks.shape[1]))
+    return Training(sample, ranks, categories)
 
 
 def part_of(sample: Sample, rows: NDArray[np.int64], times: NDArray[np.int64] | None = None) -> Sample:
@@ -106,8 +103,3 @@ def part_of(sample: Sample, rows: NDArray[np.int64], times: NDArray[np.int64] | 
 
 def _pairs(ranks: Values) -> int:
     return int(ranks.shape[1] * (ranks.shape[1] - 1) // 2)
-
-
-def _names(y: Any, k: int) -> tuple[str, ...]:
-    """Take the names of the labels off a data frame."""
-    return tuple(map(str, getattr(y, "columns", range(k))))

@@ -42,7 +42,7 @@ class ConsensusRankingTree(Ranker):
     min_samples_leaf : int or float
         The fewest training rows of a leaf, or their share of all, rounded up.
     min_impurity_decrease : float
-        The least by which a split must lower γ̂ of the tree, of which k(k − 1)/8 is the maximum.
+        The least by which a split must lower γ̂ of the tree (see Notes), of which k(k − 1)/8 is the maximum.
     ccp_lambda : float or "cv"
         λ of eq. (52), the price of a leaf: see `symscreen.ranking.pruning`. "cv" chooses it by
         cross-validation.
@@ -84,6 +84,9 @@ class ConsensusRankingTree(Ranker):
     the training rows does not matter.
 
     Incomplete rankings and ties are welcome: a pair counts in the rows that show it, a tie half each way.
+    γ̂ of a node is Σ_{i<j} S_ij p̂_ij(1 − p̂_ij)/W, S_ij the weight of its rows that show both labels and W that
+    of all its rows; of a tree, the mean over leaves by W. For complete rankings S_ij = W, and γ̂ is that of
+    Remark 2, `symscreen.ranking.dispersion`; a pair that half of the rows lack adds half as much.
 
     Examples
     --------
@@ -148,7 +151,7 @@ class ConsensusRankingTree(Ranker):
         self.tree_: Nodes = self._pruned(nodes, training, limits, deal)
         leaves = np.flatnonzero(self.tree_.feature < 0)
         self.rankings_: Values = rankings_at(self.tree_, leaves, training.ranks.shape[1])
-        self.labels_, self.categories_ = training.labels, training.categories
+        self.categories_ = training.categories
         self.feature_importances_: Values = importances(self.tree_, d)
         return self
 

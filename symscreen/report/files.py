@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from symscreen.result import ScreenResult
 
-__all__ = ["ENDINGS", "check_output", "frame_as_csv", "ranking_as_csv", "record_beside", "write_ranking"]
+__all__ = [
+    "ENDINGS",
+    "check_output",
+    "frame_as_csv",
+    "inert",
+    "ranking_as_csv",
+    "record_beside",
+    "write_ranking",
+]
 
 ENDINGS = (".csv", ".parquet", ".json")
 
@@ -111,11 +119,18 @@ def ranking_as_csv(result: ScreenResult) -> str:
 
     A spreadsheet would run a cell that begins with a minus sign, so such a formula stands in parentheses.
     """
-    expressions = [_inert(text) for text in result.table["expression"]]
+    expressions = [inert(text) for text in result.table["expression"]]
     return frame_as_csv(result.table.assign(expression=expressions))
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
+    """Put a formula that a spreadsheet would run into parentheses.
+
+    Examples
+    --------
+    >>> inert("-x1"), inert("x1 - x2")
+    ('(-x1)', 'x1 - x2')
+    """
     return f"({text})" if text.startswith("-") else text
 
 
@@ -132,7 +147,7 @@ def frame_as_csv(frame: pd.DataFrame) -> str:
     str
         Floats are written so that they read back exactly.
     """
-    frame = frame.rename(columns=lambda name: _inert(str(name)))
+    frame = frame.rename(columns=lambda name: inert(str(name)))
     texts = [text for name in frame.select_dtypes(include=["object", "string"]) for text in frame[name]]
     # a bare carriage return ends a line for most readers, but Python's writer does not quote it
     returns = any("\r" in str(text) for text in [*texts, *frame.columns])

@@ -12,6 +12,7 @@ from symscreen.errors import printable
 from symscreen.expansion import REASONS
 from symscreen.label_ranking import quote_label
 from symscreen.report.terminal import add_row, table_of
+from symscreen.report.trust import read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["show_result"]
 
 _WIDTH = 80
+_FIGURES = {"q": "q_value", "p all": "p_family"}  # p-values themselves stand in files
 _MOST_SCORES = 2  # more do not fit beside the expression in 80 columns: the others show their ranks
 
 
@@ -48,6 +50,7 @@ def show_result(result: ScreenResult, rows: int | None = None) -> RenderableType
     thing = ("feature", "features") if every else ("class", "classes")
     shown = len(result) if rows is None else min(rows, len(result))
     ending = "all of them:" if every and shown == result.scored else f"the best {_count(shown, *thing)}:"
+    ending = _passing(result, shown) + ending
     table, dropped = _ranking(result, shown)
     parts: list[RenderableType] = [Text(_scored(result) + ending), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
@@ -71,6 +74,19 @@ def _scored(result: ScreenResult) -> str:
         f"{several} of {_count(len(data['inputs']), 'input')} scored against {against}"
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
     )
+
+
+def _passing(result: ScreenResult, shown: int) -> str:
+    """Say how many features of the space pass the false discovery rate that was asked for."""
+    told = result.record.get("error_control", {})
+    if told.get("fdr") is None:
+        return ""
+    rate = f"a false discovery rate of {told['fdr']:g}"
+    if not told["passing"]:
+        return f"none passes {rate}, the smallest q is {told['least_q']:.2g}; "
+    passes = f"{told['passing']:,} {'passes' if told['passing'] == 1 else 'pass'} {rate}"
+    good = bool((result.table["q_value"].head(shown) <= told["fdr"]).all())
+    return f"{passes}; " if good else f"{passes}, none of them among these; "
 
 
 def _audited(result: ScreenResult) -> list[str]:
@@ -121,8 +137,19 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         for place, name in enumerate(names)
     ]
     columns.append(_Column("class", "right", [f"{row['class_size']:,}" for row in rows]))
+    columns += [
+        _Column(heading, "right", [_two_digits(row[name]) for row in rows])
+        for heading, name in _FIGURES.items()
+        if name in result.table
+    ]
+    if "stands_for" in result.table:
+        columns.append(_Column("for", "right", [f"{row['stands_for']:,}" for row in rows]))
+    if "stability" in result.table:
+        columns.append(_Column("stab.", "right", [f"{row['stability']:.2f}" for row in rows]))
+    if "unit" in result.table:
+        columns.append(_Column("unit", "left", [row["unit"] for row in rows]))
     gap = 1 if crowded or rounds else 2
-    spare = _too_many(columns, gap, ["compl.", "dir.", *reversed(names[1:])])
+    spare = _too_many(columns, gap, ["unit", "compl.", "dir.", *reversed(names[1:]), *_FIGURES])
     dropped = [column.heading for column in columns if column.heading in spare]
     columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
@@ -151,6 +178,10 @@ def _cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
     if ranks:
         return f"{_whole(row[f'{name}_rank'])}{star}"
     return "-" if _missing(row[name]) else f"{row[name]:.5g}{star}"
+
+
+def _two_digits(number: float) -> str:
+    return "-" if _missing(number) else f"{number:.2g}"
 
 
 def _whole(number: Any) -> str:
@@ -217,7 +248,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         )
     if "place_alone" in result.table:
         lines[-1] += " alone: its place in the first round, among all features."
-    lines += _audited(result)
+    lines += _trust(result, dropped) + read_trust(result.record) + _audited(result)
     if ranked is not None:
         lines += _ranked(ranked, result.scale if "t0" in names else None)
     elif staged is not None:
@@ -232,6 +263,23 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         for name, told in result.record.get("joint", {}).items()
     ]
     return lines + _left_out(result)
+
+
+def _trust(result: ScreenResult, dropped: list[str]) -> list[str]:
+    """Say how to read what tells how far to trust a feature."""
+    told = result.record.get("error_control", {})
+    lines = []
+    if "q_value" in result.table and "q" not in dropped:
+        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[told["method"]]
+        lines.append(
+            f"q: the false discovery rate at which it is found among all {told['tests']:,} ({name})."
+        )
+    if "p_family" in result.table and "p all" not in dropped:
+        lines.append(
+            "p all: how often noise does as well anywhere in the space, by "
+            f"{_count(told['permutations'], 'permutation')} of the response."
+        )
+    return lines
 
 
 def _ranked(told: Mapping[str, Any], delta: float | None) -> list[str]:

@@ -1,9 +1,20 @@
 """Results: the bounded merge, rank classes, joint verdicts, the record, and what a screen returns."""
 
 from symscreen.result.best import best_of, simplest_of
+from symscreen.result.class_places import class_place
+from symscreen.result.classes import signatures_of
 from symscreen.result.cutting import Chosen, cut_of, uncut
+from symscreen.result.error_control import ErrorControl, read_control
+from symscreen.result.members import (
+    MEMBER_COLUMNS,
+    Members,
+    members_of,
+    members_record,
+    stored_members,
+)
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
+from symscreen.result.power import Power
 from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
 from symscreen.result.record import run_record
 from symscreen.result.ruling import Ruling
@@ -13,9 +24,13 @@ from symscreen.result.stream import chunk_size_for, with_margin
 from symscreen.result.views import Pictures, Views
 
 __all__ = [
+    "MEMBER_COLUMNS",
     "Chosen",
+    "ErrorControl",
+    "Members",
     "Pictures",
     "Plan",
+    "Power",
     "Prediction",
     "Request",
     "Ruling",
@@ -24,16 +39,22 @@ __all__ = [
     "Views",
     "best_of",
     "chunk_size_for",
+    "class_place",
     "cut_of",
+    "members_of",
+    "members_record",
     "orders_worth",
     "places_in",
     "predicted",
     "ranking",
+    "read_control",
     "run_record",
     "scorer_of",
     "scoring_bytes",
     "screened",
+    "signatures_of",
     "simplest_of",
+    "stored_members",
     "uncut",
     "wanted_of",
     "with_margin",

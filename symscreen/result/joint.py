@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.any_response import labels_of
+from symscreen.result.classes import Classes, classes_behind
 from symscreen.result.kept import best_classes, united
-from symscreen.result.scoring import signatures_of
 from symscreen.result.stream import with_margin
 from symscreen.result.thin import merge_numeric_copies, stand_ins
 from symscreen.screeners import Shown
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.result.classes import ClassKind
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import ClassKind
     from symscreen.screeners import JointScreener, Screener, Verdict
     from symscreen.statistics.order import Ordered
 
@@ -81,11 +81,12 @@ class Showing:
         int64 array, shape (m,)
             Places among the features shown, −1 where a feature's class is not shown.
         """
-        wanted = signatures_of(ordered, self.merged, mirrored=True)
-        if not len(self.signatures):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.signatures, wanted), len(self.signatures) - 1)
-        return np.where(self.signatures[at] == wanted, self.places[at], -1)
+        return self.classes.places_of(ordered)
+
+    @property
+    def classes(self) -> Classes:
+        """The classes that are shown."""
+        return Classes(self.merged, mirrored=True, signatures=self.signatures, places=self.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +130,8 @@ def show(lists: Sequence[Kept], space: Space, limit: int, merged: ClassKind) -> 
     kept = united([best_classes(kept, margin).first(margin) for kept in lists], margin)
     stands_for = stand_ins(kept, space.values(kept.number))
     left = merge_numeric_copies(kept, stands_for).first(limit)
-    place_of = {number: place for place, number in enumerate(left.number.tolist())}
-    places = np.array(
-        [place_of.get(number, -1) for number in kept.number[stands_for].tolist()], dtype=np.int64
-    )
-    order = np.argsort(kept.signature)
-    order = order[places[order] >= 0]
-    return Showing(left, space.values(left.number), kept.signature[order], places[order], merged)
+    behind = classes_behind(kept, stands_for, left, merged, mirrored=True)
+    return Showing(left, space.values(left.number), behind.signatures, behind.places, merged)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.expansion import block_bytes, bytes_of_orders, judging_bytes, resident
+from symscreen.expansion import block_bytes, bytes_of_orders, judging_bytes, resident, rows_per_block
 from symscreen.result.screened import kinds_shown
 from symscreen.result.stream import with_margin
 
@@ -27,6 +27,7 @@ _MERGED = 1.25  # a list's values while those equal to rounding are found
 _COMPARED, _JUDGED = 2, 4  # copies of the values that are compared, or that joint screeners are shown
 _ORDERED = 40  # bytes for each value that is computed again and ordered
 _PLACED = _ORDERED << 22  # kept features computed and ordered again, some at a time
+_TALLIED = 40_000_000  # the p-values of a space, counted
 _SEARCHED = 160_000_000  # the pool at some rows, and what threads compute of it
 _SEARCHED_CANDIDATE = 6
 
@@ -142,6 +143,7 @@ def scoring_bytes(rows: int, request: Request, *, features: int | None = None, c
     if request.search.mode != "exact":
         streaming = max(streaming, _SEARCHED + _SEARCHED_CANDIDATE * candidates) + candidates
     shown = _kept(request.limit, features)
+    streaming += _watching(rows, request)
     settling = entry * _COPIES * kept + shown * _SHOWN
     if request.limit is not None:
         settling += int(_MERGED * _VALUE * rows * shown)
@@ -151,6 +153,15 @@ def scoring_bytes(rows: int, request: Request, *, features: int | None = None, c
         settling += copies * _VALUE * rows * judged + min(_PLACED, _ORDERED * rows * max(judged, shown))
     libraries = _LIBRARIES + (_JOINT_LIBRARIES if request.joint else 0)
     return libraries + max(streaming, settling)
+
+
+def _watching(rows: int, request: Request) -> int:
+    """Predict what it takes to see every feature's p-value, and the best under permutations."""
+    if request.control is None:
+        return 0
+    permutations = request.control.permutations
+    block = rows_per_block(rows) * (rows + permutations) if permutations and rows else 0
+    return _TALLIED + _VALUE * (rows * permutations + request.jobs * block)
 
 
 def _kept(limit: int | None, features: int | None) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.response import Response
+from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
+from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
 from symscreen.stages_response import StagesResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 from symscreen.statistics.binary_t0 import agreed_direction
 from symscreen.statistics.correlation import pearson_of
 from symscreen.statistics.order import order_features, together
 from symscreen.statistics.room import Rooms
-from symscreen.statistics.signature import affine_signatures, rank_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
     from symscreen.any_response import AnyResponse
     from symscreen.expansion import Fate, Space
+    from symscreen.result.classes import ClassKind
+    from symscreen.result.watch import Watch
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.order import Ordered
 
-__all__ = ["ClassKind", "Keep", "Scored", "Scorer", "bar_of", "scores_of", "signatures_of"]
-
-ClassKind = Literal["ranks", "affine"]
+__all__ = ["Keep", "Scored", "Scorer", "bar_of", "scores_of"]
 
 _TOGETHER = 1 << 18  # values of features that wait to be signed and looked up together
 
@@ -68,11 +69,14 @@ class Scored:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    seen : Seen
+        What was seen of every feature of it, kept or not.
     """
 
     kept: tuple[Kept, ...]
     scored: int
     lost: dict[Fate, int]
+    seen: Seen = NOTHING_SEEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,8 @@ class Scorer:
         For each list the loss above which no feature can be among the best; empty where that is not known.
     rooms : Rooms
         Where threads compute and order blocks.
+    watch : Watch, optional
+        What is to be seen of every feature by the first screener.
     """
 
     space: Space
@@ -104,6 +110,7 @@ class Scorer:
     keeps: tuple[Keep, ...]
     bars: tuple[float, ...] = ()
     rooms: Rooms = field(default_factory=Rooms, repr=False)
+    watch: Watch | None = None
 
     def __call__(self, chunk: tuple[int, int]) -> Scored:
         """Score the features of a range of numbers."""
@@ -112,6 +119,7 @@ class Scorer:
         scored = 0
         lost: dict[Fate, int] = {}
         room = self.rooms.own()
+        sight = None if self.watch is None else Sight(self.watch, room)
         for block in self.space.blocks(*chunk, room):
             for fate, count in block.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
@@ -119,7 +127,11 @@ class Scorer:
             if not len(block.numbers):
                 continue
             ordered = order_features(block.values, room, block.following)
-            for place, good in self._good(lists, block.numbers, ordered):
+            known: dict[int, NDArray[np.float64]] = {}
+            if sight is not None:
+                known[0] = self.screeners[0].statistic(ordered, self.response)
+                sight.see(ordered, known[0])
+            for place, good in self._good(lists, block.numbers, ordered, known):
                 if good.ordered is ordered:  # the next block will stand in its room
                     self._settle(place, lists, [good])
                     continue
@@ -134,13 +146,38 @@ class Scorer:
         for place, keep in enumerate(self.keeps):
             if keep.limit is not None:
                 kept[place] = best_classes(kept[place], keep.limit)
-        return Scored(tuple(kept), scored, lost)
+        return Scored(tuple(kept), scored, lost, NOTHING_SEEN if sight is None else sight.seen)
+
+    def entries(self, keep: Keep, numbers: NDArray[np.int64], ordered: Ordered) -> Kept:
+        """Describe features as a list describes them, wanted or not.
+
+        Parameters
+        ----------
+        keep : Keep
+            The list; how long it is does not matter.
+        numbers : int64 array, shape (m,)
+            The features' numbers.
+        ordered : Ordered
+            The same features.
+
+        Returns
+        -------
+        Kept
+            In the order of the numbers.
+        """
+        statistics = self.screeners[keep.by].statistic(ordered, self.response)
+        sign = "free" if keep.mirrored else self.sign
+        loss = self.screeners[keep.by].loss(statistics, self.response, sign)
+        return self._kept(keep, [_Good(numbers, ordered, loss, statistics)])
 
     def _good(
-        self, lists: list[list[Kept]], numbers: NDArray[np.int64], ordered: Ordered
+        self,
+        lists: list[list[Kept]],
+        numbers: NDArray[np.int64],
+        ordered: Ordered,
+        known: dict[int, NDArray[np.float64]],
     ) -> Iterator[tuple[int, _Good]]:
         """Yield, by the list's place, the features of a block that a list may have room for."""
-        known: dict[int, NDArray[np.float64]] = {}
         for place, keep in enumerate(self.keeps):
             screener = self.screeners[keep.by]
             if keep.by not in known:
@@ -246,24 +283,3 @@ def scores_of(
     )
     pairs = zip(screeners, statistics, strict=True)
     return np.column_stack([screener.score(values, response) for screener, values in pairs])
-
-
-def signatures_of(ordered: Ordered, merged: ClassKind, *, mirrored: bool) -> NDArray[np.uint64]:
-    """Sign features so that those of one class have one signature.
-
-    Parameters
-    ----------
-    ordered : Ordered
-        m features.
-    merged : {"ranks", "affine"}
-        What makes a class.
-    mirrored : bool
-        Whether a feature and its negative are in one class.
-
-    Returns
-    -------
-    uint64 array, shape (m,)
-    """
-    if merged == "affine":
-        return affine_signatures(ordered.values, mirrored=mirrored)
-    return rank_signatures(ordered, mirrored=mirrored)

@@ -14,6 +14,7 @@ from symscreen.expression import columns_of, evaluate, to_text
 from symscreen.result.comparison import agreement
 from symscreen.result.ruling import ruling_of
 from symscreen.table import frame_columns
+from symscreen.units import in_base_units, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from symscreen.result.views import Pictures, Views
     from symscreen.screeners import AnyScreener
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["ScreenResult", "ranking"]
 
@@ -42,8 +44,10 @@ class ScreenResult:
     ----------
     table : pandas.DataFrame
         One row a class of features (a feature, where all were asked for), best first, with the columns
-        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, and
-        ``class_size``.
+        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
+        ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
+        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``unit``, where
+        units were given.
     expressions : tuple of Expression
         The features, in the order of the table.
     scored : int
@@ -148,7 +152,7 @@ class ScreenResult:
         import pandas as pd
 
         names = sorted(frozenset().union(*map(columns_of, self.expressions)))
-        columns = frame_columns(rows, names)
+        columns = in_base_units(frame_columns(rows, names), self.record.get("units"))
         computed = {to_text(expression): evaluate(expression, columns) for expression in self.expressions}
         index = rows.index if isinstance(rows, pd.DataFrame) else None
         frame = pd.DataFrame(computed, index=index)
@@ -172,6 +176,7 @@ def ranking(
     scale: float,
     notices: tuple[str, ...],
     places: NDArray[np.int64] | None = None,
+    units: Units | None = None,
 ) -> ScreenResult:
     """Turn what was kept into what a user sees.
 
@@ -189,6 +194,8 @@ def ranking(
         For people.
     places : int64 array, optional
         Where each feature of several rounds stands by the response itself.
+    units : Units, optional
+        Those of the inputs: each feature's is then told.
 
     Returns
     -------
@@ -210,6 +217,8 @@ def ranking(
         }
         columns |= {one.name: kept.scores[:, place] for place, one in enumerate(screeners)}
         columns["class_size"] = kept.class_size
+        if units is not None:
+            columns["unit"] = [unit_of(expression, units) for expression in own]
         columns |= {name: values[shown] for name, values in found.columns.items()}
         frame = pd.DataFrame(columns)
         if len(rounds) > 1:
@@ -222,7 +231,7 @@ def ranking(
     table.insert(0, "rank", range(1, len(table) + 1))
     record = {**record, "shown": len(table)}
     first = rounds[0][1]
-    best = _HEAD if record["options"]["top"] == "all" else len(first.kept)
+    best = _HEAD if record["options"]["top"] == "all" else min(len(first.kept), record["options"]["top"])
     together = None if first.comparison is None else agreement(first.comparison, best)
     rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
     return ScreenResult(

@@ -9,11 +9,14 @@ import numpy as np
 
 from symscreen.any_response import numeric
 from symscreen.errors import OptionError
+from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
+from symscreen.result.error_control import controlled, watch_of
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.stream import final_classes, streamed, with_margin
+from symscreen.result.stream import settled_classes, streamed, with_margin
+from symscreen.result.watch import one_thread_each
 from symscreen.screeners import JointScreener, Screener, leaders_of
 from symscreen.search import EXACT, Search, Wanted, audited, searched
 from symscreen.statistics.order import order_features
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
     from symscreen.response import Kind
+    from symscreen.result.classes import ClassKind
+    from symscreen.result.error_control import ErrorControl
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import ClassKind
     from symscreen.screeners import Sign
     from symscreen.search import Searched
     from symscreen.statistics.order import Ordered
@@ -65,6 +69,8 @@ class Request:
         Whether every feature is scored over all rows.
     kind : {"numeric", "ranking", "stages"}
         What the response is.
+    control : ErrorControl, optional
+        Which figures tell how far to trust what is found.
 
     Raises
     ------
@@ -83,6 +89,7 @@ class Request:
     progress: Callable[[int, int], None] | None = None
     search: Search = EXACT
     kind: Kind = "numeric"
+    control: ErrorControl | None = None
 
     def __post_init__(self) -> None:
         whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
@@ -123,8 +130,12 @@ class Screened:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    classes : Classes
+        By which signatures the classes of the ranking are recognised.
     search : dict or None
         What the record tells of a search that did not score every feature.
+    control : dict or None
+        What it tells of the control of errors.
     """
 
     kept: Kept
@@ -133,7 +144,9 @@ class Screened:
     comparison: Comparison | None
     scored: int
     lost: dict[Fate, int]
+    classes: Classes
     search: dict[str, Any] | None = None
+    control: dict[str, Any] | None = None
 
 
 def kinds_shown(request: Request) -> list[ClassKind]:
@@ -174,9 +187,10 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
             backend=request.backend,
         )
     left = space if search is None else search.space
-    outcome = streamed(
-        scorer_of(left, response, request), request.backend, request.chunk_size, request.progress
-    )
+    watch = watch_of(request.control, response, request.screeners[0], request.sign, request.seed)
+    scorer = replace(scorer_of(left, response, request), watch=watch)
+    with one_thread_each(watch):
+        outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
     lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
     showings = {}
     for kind in kinds:
@@ -188,7 +202,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         if len(showings[one.blind_to].kept)
     }
     main = outcome.kept[0] if ranks_all else none_kept(len(request.columns))
-    kept = _ranking(main, left, request, verdicts)
+    kept, classes = _ranking(main, left, request, verdicts)
     comparison = _comparison(showings["affine"], response, request, verdicts) if several else None
     told = None if search is None else search.record
     if search is not None and request.search.mode == "sieve":
@@ -196,7 +210,12 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
     kept, columns = _with_verdicts(
         kept, left, request, verdicts=verdicts, showing=showings.get("affine"), comparison=comparison
     )
-    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, told)
+    figures = None
+    if watch is not None and request.control is not None:
+        blocks = _blocks(kept, left)
+        own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
+        columns = own | columns
+    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, classes, told, figures)
 
 
 def scorer_of(space: Space, response: AnyResponse, request: Request) -> Scorer:
@@ -262,24 +281,30 @@ def _audit(
     return audited(space, search, known, first, loss=loss, seed=request.seed, backend=request.backend)
 
 
-def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> Kept:
-    """Put what was kept into the order of the first screener."""
+def _ranking(main: Kept, space: Space, request: Request, verdicts: dict[str, Judged]) -> tuple[Kept, Classes]:
+    """Put what was kept into the order of the first screener; say which classes it has."""
     first = request.screeners[0]
     if isinstance(first, Screener):
-        return every_feature(main) if request.limit is None else final_classes(main, space, request.limit)
+        keep = _keeps(request)[0]
+        if request.limit is not None:
+            return settled_classes(main, space, request.limit, keep)
+        kept = every_feature(main)
+        return kept, classes_of_every(kept, keep.merged, mirrored=keep.mirrored)
     if first.name not in verdicts:
-        return main
+        return main, classes_of_every(main, first.blind_to, mirrored=True)
     ruling = verdicts[first.name]
     if request.limit is not None:
         shown = replace(
             ruling.showing.kept, loss=ruling.verdict.loss, direction=ruling.verdict.direction.astype(np.int8)
         )
-        return shown.take(shown.member_order()).first(request.limit)
+        order = shown.member_order()[: request.limit]
+        return shown.take(order), ruling.showing.classes.reordered(order)
     places = _places(main, space, ruling.showing)
     worst = float(ruling.verdict.loss.max()) + 1.0  # what was not shown comes last
     loss = np.where(places >= 0, ruling.verdict.loss[places], worst)
     direction = np.where(places >= 0, ruling.verdict.direction[places], 0).astype(np.int8)
-    return every_feature(replace(main, loss=loss, direction=direction))
+    kept = every_feature(replace(main, loss=loss, direction=direction))
+    return kept, classes_of_every(kept, first.blind_to, mirrored=True)
 
 
 def _blocks(kept: Kept, space: Space) -> Iterator[Ordered]:

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from symscreen.result.classes import classes_behind
 from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
 from symscreen.result.scoring import bar_of
 from symscreen.result.thin import merge_numeric_copies, stand_ins
+from symscreen.result.watch import NOTHING_SEEN, Seen, seen_together, seen_when_due
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
+    from symscreen.result.classes import Classes
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import Scorer
+    from symscreen.result.scoring import Keep, Scorer
 
     Chunk = tuple[int, int]
     Progress = Callable[[int, int], None]
 
-__all__ = ["Streamed", "chunk_size_for", "final_classes", "streamed", "with_margin"]
+__all__ = ["Streamed", "chunk_size_for", "final_classes", "settled_classes", "streamed", "with_margin"]
 
 _CHUNK_VALUES = 1 << 23
 _LARGEST_CHUNK = 1 << 14
@@ -40,11 +46,14 @@ class Streamed:
         How many features were scored.
     lost : dict of Fate to int
         How many had no use once their values were known.
+    seen : Seen
+        What the scorer's watch saw of all of them.
     """
 
     kept: tuple[Kept, ...]
     scored: int
     lost: dict[Fate, int]
+    seen: Seen = NOTHING_SEEN
 
 
 def chunk_size_for(rows: int) -> int:
@@ -79,6 +88,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
     lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
     scored = 0
     lost: dict[Fate, int] = {}
+    seen: list[Seen] = []
     for chunks in _stages(_chunks(scorer.space, chunk_size)):
         for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
             for place, keep in enumerate(scorer.keeps):
@@ -86,6 +96,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
                 if keep.limit is not None:
                     lists[place] = merged_when_due(lists[place], keep.limit)
             scored += outcome.scored
+            seen = seen_when_due([*seen, outcome.seen])
             for fate, count in outcome.lost.items():
                 lost[fate] = lost.get(fate, 0) + count
             if progress is not None:
@@ -95,7 +106,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
                 lists[place] = [best_classes(joined(lists[place]), keep.limit)]
         bars = (bar_of(parts[0], keep.limit) for parts, keep in zip(lists, scorer.keeps, strict=True))
         scorer = replace(scorer, bars=tuple(bars))
-    return Streamed(tuple(map(joined, lists)), scored, lost)
+    return Streamed(tuple(map(joined, lists)), scored, lost, seen_together(seen))
 
 
 def _chunks(space: Space, largest: int) -> list[Chunk]:
@@ -134,5 +145,31 @@ def final_classes(kept: Kept, space: Space, limit: int) -> Kept:
     Kept
         Best first.
     """
+    return _settled(kept, space, limit)[2]
+
+
+def settled_classes(kept: Kept, space: Space, limit: int, keep: Keep) -> tuple[Kept, Classes]:
+    """Settle a list, and tell by which signatures its classes are recognised.
+
+    Parameters
+    ----------
+    kept, space, limit
+        As of `final_classes`.
+    keep : Keep
+        How the list was kept.
+
+    Returns
+    -------
+    Kept
+        As of `final_classes`.
+    Classes
+        All signatures merged into each entry.
+    """
+    several, stands_for, settled = _settled(kept, space, limit)
+    return settled, classes_behind(several, stands_for, settled, keep.merged, mirrored=keep.mirrored)
+
+
+def _settled(kept: Kept, space: Space, limit: int) -> tuple[Kept, NDArray[np.int64], Kept]:
     kept = best_classes(kept, with_margin(limit)).first(with_margin(limit))
-    return merge_numeric_copies(kept, stand_ins(kept, space.values(kept.number))).first(limit)
+    stands_for = stand_ins(kept, space.values(kept.number))
+    return kept, stands_for, merge_numeric_copies(kept, stands_for).first(limit)

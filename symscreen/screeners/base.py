@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.any_response import AnyResponse
-    from symscreen.response import Kind
+    from symscreen.response import Kind, Response
+    from symscreen.statistics.nulls import Null
     from symscreen.statistics.order import Ordered
 
     Scores = NDArray[np.float64]
@@ -69,6 +70,14 @@ class Screener:
         The kinds of responses that it scores against: what it is given is a `Response`, a `RankingResponse`
         or a `StagesResponse`. The sign is free but for numeric ones, and `direction` is not asked: a ranking
         has none, and of stages it is the one that all pairs of stages agree on.
+    null : callable, optional
+        (numeric response, seed) to the distribution of the statistic under independence, which gives
+        features their p-values: `symscreen.statistics.nulls.Null`. None where it is not known.
+    weights : callable, optional
+        Of a linear rank statistic: a numeric response to w, shape (n,), of moderate size, such that the loss
+        falls, among features with one pattern of ties, with Σ w_i R_i (where the sign is free: with its
+        distance from its mean), R the mid-ranks of the feature. Then the best of a space can be compared with
+        the best under permutations of the response (`symscreen.statistics.max_t`).
     """
 
     name: str
@@ -86,6 +95,8 @@ class Screener:
     loss_of_score: Callable[[Scores, float, Sign], Scores] = _of_coefficient
     by_pairs: bool = False
     accepts: tuple[Kind, ...] = ("numeric",)
+    null: Callable[[Any, int], Null] | None = None
+    weights: Callable[[Response], Scores] | None = None
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:

@@ -31,7 +31,11 @@ __all__ = ["check_screener"]
 _NEAR = 1e-9  # affine copies differ by rounding
 _BEST = 0.25  # the loss of the response itself among 60 rows, at most
 _AROUND_ONE = 0.25  # how far the mean loss of noise may lie from 1
-_TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"}
+_TAKEN = {"rank", "expression", "complexity", "layer", "direction", "round", "place_alone", "class_size"} | {
+    "p_value",
+    "q_value",
+    "p_family",
+}
 
 
 def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> None:
@@ -54,8 +58,9 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
         features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
         near 0 for the response (of rankings and stages: for what decides them) and about 1 for noise, which
         the shown score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs`
-        promises. A joint screener does not depend on the number of jobs, draws from its seed alone, names its
-        columns after itself, and keeps a record of plain values; five rows it may refuse with an InputError.
+        and `weights` promise. A joint screener does not depend on the number of jobs, draws from its seed
+        alone, names its columns after itself, and keeps a record of plain values; five rows it may refuse
+        with an InputError.
 
     Examples
     --------
@@ -75,6 +80,9 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
             if kind == "numeric" and screener.by_pairs:
                 for case in cases:
                     _check_pairs(screener, case)
+            if kind == "numeric" and screener.weights is not None:
+                for case in cases:
+                    _check_weights(screener, case)
         else:
             _check_settings(screener)
             for case in cases:
@@ -216,6 +224,20 @@ def _check_pairs(screener: Screener, case: Case) -> None:
     statistics = screener.statistic(order_features(z), case.response)
     found = screener.loss(statistics, case.response, "positive")
     _demand(screener, "has the loss that by_pairs promises", np.allclose(found, expected, rtol=0, atol=1e-9))
+
+
+def _check_weights(screener: Screener, case: Case) -> None:
+    """Compare the order of the losses with that of the weighted sums of ranks."""
+    response = case.response
+    if screener.weights is None or not isinstance(response, Response):
+        return
+    weights, ordered = screener.weights(response), order_features(case.values)
+    _demand(screener, f"its weights are {response.n} finite float64", _is_score(weights, response.n))
+    loss = screener.loss(screener.statistic(ordered, response), response, "positive")
+    sums = (ordered.doubled_ranks * weights).sum(axis=1)
+    of_one_pattern = ~ordered.tied
+    falling = loss[of_one_pattern][np.argsort(sums[of_one_pattern])]
+    _demand(screener, "its loss falls with the sum of ranks by weights", (np.diff(falling) <= _NEAR).all())
 
 
 # Joint screeners

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from symscreen.screeners.base import Screener, by_magnitude, by_sign
+from symscreen.statistics.coefficient_nulls import kendall_null, pearson_null, spearman_null
 from symscreen.statistics.correlation import pearson_of, spearman_of
 from symscreen.statistics.kendall import kendall_of
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+
 __all__ = ["KENDALL", "PEARSON", "SPEARMAN"]
+
+
+def _ranks(response: Response) -> NDArray[np.float64]:
+    return response.doubled_ranks.astype(np.float64)
 
 
 KENDALL = Screener(
@@ -21,6 +35,7 @@ KENDALL = Screener(
     fails="where the relation turns; it counts pairs and does not weigh how far they lie apart",
     cost="O(n log n) a feature, five times T0",
     source="Kendall 1945, Biometrika 33, 239-251; Knight 1966",
+    null=kendall_null,
 )
 SPEARMAN = Screener(
     name="spearman",
@@ -34,6 +49,8 @@ SPEARMAN = Screener(
     fails="where the relation turns",
     cost="O(n log n) a feature",
     source="Spearman 1904, Am. J. Psychol. 15, 72-101",
+    null=spearman_null,
+    weights=_ranks,
 )
 PEARSON = Screener(
     name="pearson",
@@ -47,4 +64,5 @@ PEARSON = Screener(
     fails="with outliers, and where the feature is right only up to a curve",
     cost="O(n log n) a feature, for the rows are put in order whichever screener ranks",
     source="Pearson 1895, Proc. R. Soc. 58, 240-242",
+    null=pearson_null,
 )

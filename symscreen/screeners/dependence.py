@@ -8,6 +8,7 @@ import numpy as np
 
 from symscreen.screeners.base import Screener
 from symscreen.statistics.xi import xi_of
+from symscreen.statistics.xi_null import xi_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,4 +46,5 @@ XI = Screener(
     fails="under noise it has less power than T0 for rising or falling relations; ties in θ are averaged",
     cost="O(n log n) a feature",
     source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
+    null=xi_null,
 )

@@ -10,6 +10,7 @@ from symscreen.response import Response
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.binary_t0 import binary_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
+from symscreen.statistics.t0_null import t0_null
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,11 @@ def _loss_of_score(t0: NDArray[np.float64], scale: float, sign: Sign) -> NDArray
     return np.minimum(share, 2.0 - share) if sign == "free" else share
 
 
+def _weights(response: Response) -> NDArray[np.float64]:
+    centred, _ = response.centred
+    return centred[response.group]
+
+
 T0 = Screener(
     name="t0",
     sees="column",
@@ -60,4 +66,6 @@ T0 = Screener(
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
     accepts=("numeric", "ranking", "stages"),
+    null=t0_null,
+    weights=_weights,
 )

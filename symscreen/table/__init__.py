@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from symscreen.table.groups import frame_with, row_groups
 from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
+from symscreen.table.source import Frame, read_frame
 
-__all__ = ["Table", "frame_columns", "is_ranking", "read_table", "some_rows", "with_inputs", "with_response"]
+__all__ = [
+    "Frame",
+    "Table",
+    "frame_columns",
+    "frame_with",
+    "is_ranking",
+    "read_frame",
+    "read_table",
+    "row_groups",
+    "some_rows",
+    "with_inputs",
+    "with_response",
+]

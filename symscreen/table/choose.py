@@ -113,7 +113,12 @@ def choose_target(frame: Frame, target: str | None, exclude: Collection[str]) ->
 
 
 def choose_inputs(
-    frame: Frame, target: Collection[str], inputs: Collection[str] | None, exclude: Collection[str]
+    frame: Frame,
+    target: Collection[str],
+    inputs: Collection[str] | None,
+    exclude: Collection[str],
+    *,
+    said: str = "--target",
 ) -> tuple[list[str], list[str]]:
     """Choose the inputs: the ones named, else all numeric columns but the target and identifiers.
 
@@ -125,6 +130,8 @@ def choose_inputs(
         The columns of the response, empty where it does not come from the frame.
     inputs, exclude : collection of str
         The user's choices; `inputs` may be None.
+    said : str
+        The option that names the response, for messages.
 
     Returns
     -------
@@ -147,7 +154,7 @@ def choose_inputs(
     require(frame, exclude, "--exclude")
     left_out = {}
     if inputs is not None:
-        chosen = _named_inputs(frame, target, inputs, exclude)
+        chosen = _named_inputs(frame, target, inputs, exclude, said)
     else:
         others = [name for name in frame.columns if name not in target and name not in exclude]
         left_out = {name: reason for name in others if (reason := _unusable(name, frame.columns[name]))}
@@ -162,16 +169,16 @@ def choose_inputs(
 
 
 def _named_inputs(
-    frame: Frame, target: Collection[str], inputs: Collection[str], exclude: Collection[str]
+    frame: Frame, target: Collection[str], inputs: Collection[str], exclude: Collection[str], said: str
 ) -> list[str]:
     require(frame, inputs, "--inputs")
     for name in inputs:
         column = frame.columns[name]
         if name in target:
-            raise TableError(
-                f"{frame.where}: {quoted(name)} is both the target and in --inputs: "
-                "name another --target, or take it out of --inputs"
-            )
+            what = "both the target and in --inputs: name another --target, or"
+            if said != "--target":
+                what = f"in both {said} and --inputs:"
+            raise TableError(f"{frame.where}: {quoted(name)} is {what} take it out of --inputs")
         if name in exclude:
             raise TableError(f"{frame.where}: {quoted(name)} is in both --inputs and --exclude: keep one")
         if not column.numeric:

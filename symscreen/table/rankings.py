@@ -9,7 +9,7 @@ import numpy as np
 from symscreen.errors import TableError
 from symscreen.label_ranking import numbers_of, quote_label, read_rankings
 from symscreen.table.choose import require
-from symscreen.table.wording import first_rows, listed, quoted
+from symscreen.table.wording import count, first_rows, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["Ranked", "given_ranking", "is_ranking", "ranking_in"]
+__all__ = ["Ranked", "by_case_alone", "given_ranking", "is_ranking", "ranking_in"]
 
+_FEW = 3  # rows, or a hundredth of those of the other label: a slip rather than a label
 _MOST_LABELS = 100  # 4950 pairs, each of which is compared with every feature
 
 
@@ -89,6 +90,40 @@ def ranking_in(frame: Frame, names: Collection[str], exclude: Collection[str]) -
         if name in exclude:
             raise TableError(f"{frame.where}: {quoted(name)} is in both --ranking and --exclude: keep one")
     return _of_texts(frame, *names) if len(names) == 1 else _of_columns(frame, sorted(names))
+
+
+def by_case_alone(ranked: Ranked) -> list[str]:
+    """Tell of labels in very few rows that differ from another only by case, and may be slips.
+
+    Parameters
+    ----------
+    ranked : Ranked
+        What a source ranks.
+
+    Returns
+    -------
+    list of str
+        A line for people for each such label.
+
+    Examples
+    --------
+    >>> ranks = np.array([[1.0, np.nan, 2.0], [1.0, np.nan, 2.0], [np.nan, 1.0, 2.0]])
+    >>> print(*by_case_alone(Ranked("y", ("cof", "Cof", "tea"), ranks)))
+    'y': the label 'Cof' is in 1 row and differs from 'cof', in 2 rows, only by case: one label, or two?
+    """
+    met: dict[str, list[tuple[int, str]]] = {}
+    for label, shown in zip(ranked.labels, (~np.isnan(ranked.ranks)).sum(axis=0).tolist(), strict=True):
+        met.setdefault(label.casefold(), []).append((shown, label))
+    notices = []
+    for alike in met.values():
+        most, usual = max(alike)
+        notices += [
+            f"{quoted(ranked.name)}: the label {quoted(label)} is in {count(rows, 'row')} and differs from "
+            f"{quoted(usual)}, in {count(most, 'row')}, only by case: one label, or two?"
+            for rows, label in alike
+            if rows < most and rows <= max(_FEW, most // 100)
+        ]
+    return notices
 
 
 def given_ranking(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> Ranked:

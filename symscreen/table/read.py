@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
+from symscreen.label_ranking.notation import first_repeated
 from symscreen.stage_chains import pair_weights, stage_names
 from symscreen.table.choose import choose_inputs, choose_target, require
 from symscreen.table.column import python_column
-from symscreen.table.rankings import given_ranking, is_ranking, ranking_in
+from symscreen.table.rankings import by_case_alone, given_ranking, is_ranking, ranking_in
 from symscreen.table.record import arranged, arranged_rankings, arranged_stages
 from symscreen.table.source import read_frame
 from symscreen.table.stages import idle_pairs, stages_in
@@ -88,7 +89,7 @@ def read_table(
         infinite, or rows are too few. The message is one line: what, where, how to mend it.
     OptionError
         If `missing` is neither of its values, or more than one of `target`, `ranking`, `stages` and
-        `y` is given, or stages are fewer than two.
+        `y` is given, the ranking names a column twice, or stages are fewer than two.
 
     Examples
     --------
@@ -150,13 +151,17 @@ def _with_ranking(
         chosen, notices = choose_inputs(frame, [], picked, excluded)
         ranked = given_ranking(cast("ArrayLike", y), frame, chosen)
     else:
+        repeated = None if isinstance(ranking, str) else first_repeated([str(name) for name in ranking])
+        if repeated is not None:
+            raise OptionError(f"--ranking names {quoted(repeated)} twice: name every column once")
         names = _names(ranking)
         if not names:
             raise OptionError(
                 "--ranking names no column: name one of texts such as a>b>c, or several of ranks"
             )
         ranked = ranking_in(frame, names, excluded)
-        chosen, notices = choose_inputs(frame, names, picked, excluded)
+        chosen, notices = choose_inputs(frame, names, picked, excluded, said="--ranking")
+        notices += by_case_alone(ranked) if len(names) == 1 else []
     used = {each: _numbers(frame, each) for each in chosen}
     kept, dropped = _complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
     try:
@@ -176,7 +181,7 @@ def _with_stages(
 ) -> Table:
     """Read a table whose response is a chain of stages."""
     staged = stages_in(frame, stages, weights, excluded)
-    chosen, notices = choose_inputs(frame, stages, picked, excluded)
+    chosen, notices = choose_inputs(frame, stages, picked, excluded, said="--stages")
     used = {each: _numbers(frame, each) for each in chosen}
     complete, dropped = _complete_rows(frame, used, missing)
     kept = complete & staged.met

@@ -55,7 +55,7 @@ def read_frame(source: object) -> Frame:
 
     Parameters
     ----------
-    source : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
+    source : path, ``"-"``, pandas DataFrame, dict of columns, array of shape (n, d), or Frame
         A path ends in .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
         these formats. The columns of an array are named x1 to xd. Labels of other types become text.
 
@@ -74,6 +74,8 @@ def read_frame(source: object) -> Frame:
     >>> list(frame.columns), frame.n
     (['x1', 'x2', 'x3'], 3)
     """
+    if isinstance(source, Frame):
+        return source
     if isinstance(source, (str, os.PathLike)):
         return _from_path(os.fspath(source))
     if isinstance(source, Mapping):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from symscreen.expression import Apply, Constant, apply, complexity, key, to_text
 from symscreen.result.scoring import Keep
 from symscreen.screeners import Screener
+from symscreen.units import unit_of, violation
 from symscreen.whereabouts.answer import Why
 from symscreen.whereabouts.forms import other_forms
 from symscreen.whereabouts.match import by_key
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar
+    from symscreen.units import Units
     from symscreen.whereabouts.grown import Grown, Lost
 
-__all__ = ["absence_of", "barred"]
+__all__ = ["absence_of", "barred", "without_unit"]
 
 _LONGER_THAN_ANY = 99
 
@@ -91,6 +93,19 @@ def barred(form: Expression, grown: Grown) -> Why | None:
     """Say which rule, or the cap, bars a formula as it is written; None where nothing does."""
     found = (_barred_itself(part, grown.job.grammar, to_text(form)) for part in parts_of(form))
     return next((each for each in found if each is not None), None)
+
+
+def without_unit(asked: Expression, units: Units | None) -> Why | None:
+    """Say what units have against a formula; None where nothing, or where none are asked for."""
+    if units is None:
+        return None
+    broken, formula = violation(asked, units), to_text(asked)
+    if broken is not None:
+        return Why(answer="no unit", formula=formula, rule=broken)
+    own = unit_of(asked, units)
+    if units.target is not None and own is not None and own != units.target.base:
+        return Why(answer="other units", formula=formula, unit=own)
+    return None
 
 
 def _barred_itself(made: Expression, grammar: Grammar, formula: str) -> Why | None:

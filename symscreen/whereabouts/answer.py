@@ -12,7 +12,7 @@ __all__ = ["ANSWERS", "Answer", "Match", "Why"]
 
 Answer = Literal[
     "ranked", "duplicate", "not shown", "dropped", "not generated", "undefined", "constant", "forbidden",
-    "too complex", "cut",
+    "too complex", "cut", "no unit", "other units",
 ]  # fmt: skip
 Match = Literal["same", "algebra", "values"]
 
@@ -34,7 +34,8 @@ class Why:
         ``not generated``: operators, constants, inputs or layers are missing. ``undefined``: it is outside
         its domain in some rows. ``constant``: it, or a part of it, is constant on these data. ``forbidden``:
         a rule of the grammar bars it. ``too complex``: over the cap. ``cut``: a part of it was lost between
-        two layers.
+        two layers. ``no unit``: units are asked for, and a part of it breaks a rule of theirs.
+        ``other units``: it has a unit, but not the one asked for.
     text : str
         For people: the first line is the answer, in one sentence.
     formula : str
@@ -74,7 +75,9 @@ class Why:
     arguments : mapping of str to float
         What goes into the part in that row.
     rule : str
-        The rule that bars it.
+        The rule that bars it, of the grammar or of units.
+    unit : str
+        What it is measured in, where that is not what was asked for.
     complexity, cap : int or None
         Its complexity, and the highest allowed.
     layer : int or None
@@ -108,6 +111,7 @@ class Why:
     row: int | None = None
     arguments: Mapping[str, float] = field(default_factory=dict)
     rule: str = ""
+    unit: str = ""
     complexity: int | None = None
     cap: int | None = None
     layer: int | None = None

@@ -11,7 +11,7 @@ from symscreen.errors import FormulaError, SymscreenError, printable
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
 from symscreen.preparation import options_of, prepared
 from symscreen.table.source import read_frame
-from symscreen.whereabouts.absence import absence_of, barred
+from symscreen.whereabouts.absence import absence_of, barred, without_unit
 from symscreen.whereabouts.answer import Why
 from symscreen.whereabouts.grown import grown_with_cuts
 from symscreen.whereabouts.match import by_key, by_values, simplest_in
@@ -125,6 +125,9 @@ def answered(asked: Expression, grown: Grown) -> Why:
     equal = _useful(by_key(grown.space, key(asked), request.backend).kept, grown)
     if len(equal):
         return _present(asked, simplest_in(grown.space, equal), grown, by_algebra=True)
+    meant = without_unit(asked, grown.job.units)
+    if meant is not None:
+        return meant
     outside = outside_of(asked, grown.columns, grown.table.rows)
     if outside:  # a rule and the cap have their say before the values, as in the space's own counts
         return barred(asked, grown) or Why(answer="undefined", formula=formula, **outside)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expansion.prune import copies_among, projection
+from symscreen.result.classes import signatures_of
 from symscreen.result.kept import best_classes, joined, rounded
-from symscreen.result.scoring import Scorer, signatures_of
+from symscreen.result.scoring import Scorer
 from symscreen.result.thin import merge_numeric_copies
 from symscreen.statistics.order import order_features
 

@@ -169,6 +169,18 @@ def _count(number: int | None, thing: str) -> str:
     return f"{number or 0:,} {thing}{'' if number == 1 else 's'}"
 
 
+def _no_unit(found: Why, ready: Prepared) -> Lines:
+    del ready
+    return [f"{found.formula} has no unit: {found.rule}."]
+
+
+def _other_units(found: Why, ready: Prepared) -> Lines:
+    assert ready.job.units is not None  # noqa: S101  # else nobody asks for any
+    target = ready.job.units.target
+    asked = "" if target is None else f", and {target.base} is asked for (--target-units {target.given})"
+    return [f"{found.formula} is in {found.unit}{asked}."]
+
+
 _WORDS: dict[Answer, Callable[[Why, Prepared], Lines]] = {
     "ranked": _ranked,
     "duplicate": _ranked,
@@ -180,4 +192,6 @@ _WORDS: dict[Answer, Callable[[Why, Prepared], Lines]] = {
     "forbidden": _forbidden,
     "too complex": _complex,
     "cut": _cut,
+    "no unit": _no_unit,
+    "other units": _other_units,
 }

@@ -25,7 +25,7 @@ def test_fates_are_called_alike():
 def test_a_run_goes_through_the_pairs_in_their_order(pairs, later, near, data):
     first = later * (later + 1) // 2 if pairs == "unordered" else later**2 if pairs == "ordered" else later
     t = max(0, first + near)
-    side, moving, staying, left = walk._run(PAIRS[pairs], t)
+    side, moving, staying, left = walk.run_of(PAIRS[pairs], t)
     assert left >= 1
     steps = {0, left - 1, data.draw(st.integers(0, left - 1))}
     for step in sorted(steps):
@@ -34,7 +34,7 @@ def test_a_run_goes_through_the_pairs_in_their_order(pairs, later, near, data):
         pair[side] = moving + step
         assert [int(place[0]) for place in decoded] == pair
     if pairs != "one":  # what follows is another run
-        assert walk._run(PAIRS[pairs], t + left)[:1] + walk._run(PAIRS[pairs], t + left)[2:3] != (
+        assert walk.run_of(PAIRS[pairs], t + left)[:1] + walk.run_of(PAIRS[pairs], t + left)[2:3] != (
             side,
             staying,
         )

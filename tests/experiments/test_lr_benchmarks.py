@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,38 @@ def test_published_sets_are_ours_but_for_few_rows(name, load, rows):
     for column, other in zip(published.x.T, made.x.T, strict=True):
         assert np.corrcoef(column, other)[0, 1] > 0.99  # two rows of iris differ between its editions
     assert (published.truth != made.ranks).any(axis=1).sum() == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n1,a>b\n1,2,3,4\n", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n\xff\xfe1,a>b\n", "cannot be read as comma-separated text"),
+        (b"A1,ranking\n1,a>b\n2,\n", "row 1 of the rankings is nan"),
+        (b"A1,ranking\n1,a>b\n2,a>>b\n", "row 1 of the rankings, 'a>>b', lacks a name"),
+        (b"A1,ranking\n1,a>b\n,b>a\n", "row 1 .from 0. lacks an input"),
+        (b"A1,ranking\n1,a>b\ninf,b>a\n", "row 1 .from 0. lacks an input, or has an infinite one"),
+    ],
+)
+def test_a_damaged_file_is_named(tmp_path, content, words):
+    path = tmp_path / "iris.txt"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=words) as refused:
+        EXPERIMENT.run(Settings(quick=True, data=tmp_path))
+    assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
+
+
+def test_the_measured_table_counts_with_rounding_and_without():
+    results = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+    sets = json.loads((results / "label_ranking.json").read_text())["sets"]
+    semi = [one for one in sets if one["set"] in SEMI_SYNTHETIC]
+    rounded = sum(float(f"{one['tau']:.2f}") >= one["best_published"] for one in semi)
+    exact = sum(one["tau"] >= one["best_published"] for one in semi)
+    told = (results / "label_ranking.md").read_text()
+    assert (
+        f"Of {len(semi)} semi-synthetic sets {rounded} are at or above the best published figure so" in told
+    )
+    assert f"and {exact} without rounding" in told
+    assert "| at or above, in two digits |" in told

@@ -179,3 +179,26 @@ def test_any_labels_are_read_again(labels, data):
 def test_what_would_be_misread_is_refused(text, words):
     with pytest.raises(TableError, match=words):
         read_rankings([text])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("(a=b)>c", "(a"), ("{a,b}>c", "{a,b}"), ("a>b,c", "b,c"), ("c>[a]", "[a]"), ("a;b>c", "a;b"),
+        ("a)>b", "a)"), ("a≻b>c", "a≻b"), ("a>(b>c)", "(b"),
+    ],
+)  # fmt: skip
+def test_marks_of_other_notations_are_no_part_of_bare_names(text, name):
+    with pytest.raises(TableError) as refused:
+        read_rankings(["a>b", text])
+    message = str(refused.value)
+    assert message.startswith(f"row 1 of the rankings, {text!r}, has the name {name!r}, whose marks")
+    assert message.endswith(f"write ties as a=b>c, and a name that has such marks in backticks, `{name}`")
+    assert read_rankings([f"`{name}`>z"]).labels == tuple(sorted([name, "z"]))
+
+
+def test_brackets_inside_a_name_are_its_own():
+    assert read_rankings(["tea (black)>milk [1]=x{2}"]).texts() == ["tea (black)>milk [1]=x{2}"]
+    odd = Rankings([[1, 2, 3]], ("(x", "tea (hot)", "[all]"))
+    assert odd.texts() == ["`(x`>tea (hot)>`[all]`"]
+    assert read_rankings(odd.texts(), odd.labels).texts() == odd.texts()

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from symscreen.errors import OptionError, TableError
@@ -90,6 +92,66 @@ def test_weights_that_overflow_are_refused(learner, table):
     rows, ranks = table
     with pytest.raises(OptionError, match=r"the largest weight is 1e\+308.*divide all by the largest"):
         learner.fit(rows, ranks, sample_weight=np.full(24, 1e308))
+
+
+REGULARISED = [LabelwiseRegressor(Ridge()), LabelwiseRegressor(Ridge(), multi_output=True)]
+
+
+@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED], **by_name)
+@pytest.mark.parametrize("factor", [1e-3, 700.0])
+def test_a_common_factor_of_the_weights_changes_nothing(learner, factor, table, rng):
+    rows, ranks = table
+    weights = rng.uniform(0.2, 3.0, 24)
+    one, other = (clone(learner).fit(rows, ranks, sample_weight=by * weights) for by in (1.0, factor))
+    assert np.array_equal(one.predict(rows), other.predict(rows))
+    if hasattr(one, "decision_function"):
+        assert one.decision_function(rows) == pytest.approx(other.decision_function(rows), abs=1e-6)
+
+
+@pytest.mark.parametrize("learner", [*WEIGHTED, *REGULARISED], **by_name)
+def test_equal_weights_are_no_weights(learner, table):
+    rows, ranks = table
+    plain = clone(learner).fit(rows, ranks).predict(rows)
+    assert np.array_equal(
+        clone(learner).fit(rows, ranks, sample_weight=np.full(24, 0.01)).predict(rows), plain
+    )
+
+
+def test_ridge_inside_is_that_of_weights_of_mean_one(table, rng):
+    rows, ranks = table
+    weights = rng.uniform(0.2, 3.0, 24) * 40.0
+    share = weights / weights.mean()
+    centre, middle = np.average(rows, axis=0, weights=share), np.average(ranks / 3, axis=0, weights=share)
+    x, y = rows - centre, ranks / 3 - middle
+    slope = np.linalg.solve((x.T * share) @ x + np.eye(2), (x.T * share) @ y)
+    found = LabelwiseRegressor(Ridge()).fit(rows, ranks, sample_weight=weights).decision_function(rows)
+    assert found == pytest.approx(middle + x @ slope, abs=1e-9)
+
+
+@pytest.mark.parametrize("learner", [*READ_GAPS, *COMPLETE], **by_name)
+def test_score_finds_labels_by_their_names(learner, table):
+    rows, ranks = table
+    named = pd.DataFrame(ranks, columns=["tea", "milk", "cocoa"])
+    fitted = clone(learner).fit(rows, named)
+    assert fitted.labels_ == ("tea", "milk", "cocoa")
+    expected = fitted.score(rows, ranks)
+    assert fitted.score(rows, named) == expected
+    assert fitted.score(rows, named[["cocoa", "tea", "milk"]]) == expected
+    assert fitted.score(rows, named[["cocoa", "tea", "milk"]].to_numpy()) != expected
+    with pytest.raises(TableError, match=r"unknown: 'coco'; lacking: 'cocoa': name the columns as in fit"):
+        fitted.score(rows, named.rename(columns={"cocoa": "coco"}))
+    with pytest.raises(TableError, match="two columns of the rankings are named 'tea': rename one"):
+        fitted.score(rows, named.rename(columns={"cocoa": "tea"}))
+
+
+def test_a_learner_without_names_takes_any(table):
+    rows, ranks = table
+    fitted = KemenyNeighbors(3).fit(rows, ranks)
+    assert fitted.labels_ == ("0", "1", "2")
+    assert fitted.score(rows, pd.DataFrame(ranks, columns=list("xyz"))) == fitted.score(rows, ranks)
+    assert fitted.score(rows, pd.DataFrame(ranks)[[2, 0, 1]]) == fitted.score(rows, ranks)
+    with pytest.raises(TableError, match="two columns of the rankings are named 'x'"):
+        fitted.fit(rows, pd.DataFrame(ranks, columns=list("xxz")))
 
 
 def test_rows_are_in_one_order_and_those_of_weight_zero_left_out(table):

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ranking.settings import some_rankings
+from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
 from symscreen.ranking import neighbors
 from symscreen.ranking.consensus import median_ranking
 from symscreen.ranking.neighbors import KemenyNeighbors
@@ -80,3 +81,66 @@ def test_equal_rows_share_the_room_that_nearer_ones_leave():
 def test_a_number_of_neighbours_that_is_none_is_refused(rng, asked):
     with pytest.raises(OptionError, match="n_neighbors is"):
         KemenyNeighbors(asked).fit(rng.normal(size=(9, 2)), some_rankings(rng, 9, 3))
+
+
+def _median_within(y, distances, k):
+    """The median of the k nearest rows, those as far as the k-th sharing the room that is left."""
+    last = sorted(distances)[k - 1]
+    room, as_far = k - (distances < last).sum(), (distances == last).sum()
+    weights = np.where(distances < last, 1.0, np.where(distances == last, room / as_far, 0.0))
+    return median_ranking(pairwise_probabilities(y, weights=weights)).ranking
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_distances_are_taken_as_they_are(rng, monkeypatch, coarse):
+    monkeypatch.setattr(neighbors, "_AT_ONCE", 2000)  # a few rows at a time
+    x, new = rng.normal(size=(40, 2)), rng.normal(size=(15, 2))
+    if coarse:  # many rows are equal, and many equally far
+        x, new = np.round(x), np.round(new)
+    y = some_rankings(rng, 40, 4, ties=True)
+    between, across = (np.abs(one[:, None] - x).sum(axis=2) for one in (x, new))
+    model = KemenyNeighbors(6, metric="precomputed").fit(between, y)
+    predicted = model.predict(across)
+    for distances, ranking in zip(across, predicted, strict=True):
+        assert np.array_equal(ranking, _median_within(y, distances, 6))
+    if not coarse:
+        assert np.array_equal(predicted, KemenyNeighbors(6, metric="manhattan").fit(x, y).predict(new))
+    mixed = rng.permutation(40)
+    other = KemenyNeighbors(6, metric="precomputed").fit(between[np.ix_(mixed, mixed)], y[mixed])
+    assert np.array_equal(other.predict(across[:, mixed]), predicted)
+
+
+def test_cross_validation_cuts_distances_both_ways(rng):
+    x, y = rng.normal(size=(30, 2)), some_rankings(rng, 30, 3)
+    between = np.abs(x[:, None] - x).sum(axis=2)
+    folds = KFold(3)
+    of_distances = cross_val_score(KemenyNeighbors(4, metric="precomputed"), between, y, cv=folds)
+    assert of_distances == pytest.approx(
+        cross_val_score(KemenyNeighbors(4, metric="manhattan"), x, y, cv=folds)
+    )
+
+
+def test_distances_that_are_none_are_refused(rng):
+    y = some_rankings(rng, 6, 3)
+    between = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    with pytest.raises(TableError, match=r"X has shape \(6, 4\): give a square matrix"):
+        KemenyNeighbors(2, metric="precomputed").fit(between[:, :4], y)
+    with pytest.raises(TableError, match=r"row 0, column 1 \(from 0\) is -1, and .*distances ≥ 0"):
+        KemenyNeighbors(2, metric="precomputed").fit(-between, y)
+    with pytest.raises(OptionError, match="the number of inputs, which it needs, is not known"):
+        KemenyNeighbors("auto", metric="precomputed").fit(between, y)
+    fitted = KemenyNeighbors(2, metric="precomputed").fit(between, y)
+    with pytest.raises(TableError, match="distances ≥ 0"):
+        fitted.predict(-between)
+
+
+def test_a_callable_need_be_no_metric(rng):
+    x, y, new = rng.normal(size=(90, 3)), some_rankings(rng, 90, 4), rng.normal(size=(20, 3))
+
+    def uneven(of_new, known):  # neither symmetric nor with a triangle inequality
+        return float(np.maximum(of_new - known, 0.0).sum() ** 3 + 0.1 * ((of_new - known) ** 2).sum())
+
+    predicted = KemenyNeighbors(5, metric=uneven).fit(x, y).predict(new)
+    for point, ranking in zip(new, predicted, strict=True):
+        near = y[np.argsort([uneven(point, known) for known in x])[:5]]
+        assert np.array_equal(ranking, median_ranking(pairwise_probabilities(near)).ranking)

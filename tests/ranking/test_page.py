@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -54,3 +55,13 @@ def test_every_public_name_resolves():
     assert sorted(ranking.__all__) == list(ranking.__all__)
     for name in ranking.__all__:
         assert callable(getattr(ranking, name))
+
+
+def test_the_page_names_the_learners_that_take_no_weights():
+    learners = [one for one in map(ranking.__dict__.get, ranking.__all__) if hasattr(one, "fit")]
+    without = {
+        one.__name__ for one in learners if "sample_weight" not in inspect.signature(one.fit).parameters
+    }
+    sentence = re.search(r"`fit` takes `sample_weight`, but for that of (.*?), in which", PAGE, re.DOTALL)[1]
+    assert without == set(re.findall(r"`(\w+)`", sentence))
+    assert len(learners) == 10

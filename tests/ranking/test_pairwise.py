@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ranking.every_ranking import every_ranking
+from ranking.settings import some_rankings
 from ranking_cases import all_losses, loss_by_definition, rankings, weights_for
 
 from symscreen.errors import OptionError, TableError
@@ -132,3 +134,17 @@ def test_an_unknown_method_is_refused(method):
 def test_ragged_rankings_are_refused_by_distances():
     with pytest.raises(TableError, match="different lengths"):
         kendall_distance([[1, 2], [1]], [1, 2])
+
+
+def test_the_loss_of_the_median_is_within_twice_the_dispersion_of_complete_rows_only(rng):
+    for _ in range(20):
+        rows = np.ceil(some_rankings(rng, int(rng.integers(1, 6)), 4) / rng.integers(1, 3))
+        p = pairwise_probabilities(rows)
+        loss = min(expected_distance(p, one) for one in every_ranking(4))
+        assert dispersion(p) - 1e-12 <= loss <= 2.0 * dispersion(p) + 1e-12
+    rows = some_rankings(rng, 6, 4)
+    drawn_twice = np.mean([kendall_distance(one, two) for one in rows for two in rows])
+    assert dispersion(pairwise_probabilities(rows)) == pytest.approx(drawn_twice / 2.0)
+    cycle = pairwise_probabilities([[1, 2, np.nan], [np.nan, 1, 2], [2, np.nan, 1]])
+    assert dispersion(cycle) == 0.0
+    assert min(expected_distance(cycle, one) for one in every_ranking(3)) == 1.0

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from symscreen.errors import OptionError, TableError
 from symscreen.ranking.consensus import median_ranking
 from symscreen.ranking.distances import kendall_distance, mean_kendall_tau
+from symscreen.ranking.drawn_tree import tree_text
 from symscreen.ranking.neighbors import KemenyNeighbors
 from symscreen.ranking.pairwise import dispersion, pairwise_probabilities
 from symscreen.ranking.pruning import path_of, pruned
@@ -178,3 +181,30 @@ def test_data_that_cannot_be_used_are_refused(rng):
         ConsensusRankingTree().fit(x, y[:, 0])
     with pytest.raises(TableError, match="give one ranking for each row"):
         ConsensusRankingTree().fit(x, y[:8])
+
+
+def _spread(ranks, weights):
+    """γ̂ of incomplete rankings, times the weight of all rows: Σ S_ij p̂_ij(1 − p̂_ij), pair by pair."""
+    total = 0.0
+    for i in range(ranks.shape[1]):
+        for j in range(i):
+            both = ~np.isnan(ranks[:, i] + ranks[:, j])
+            first, second, weight = ranks[both, i], ranks[both, j], weights[both]
+            if both.any():
+                p = float((weight * ((first < second) + 0.5 * (first == second))).sum() / weight.sum())
+                total += float(weight.sum()) * p * (1.0 - p)
+    return total
+
+
+def test_importances_and_the_printed_dispersion_weigh_pairs_by_the_rows_that_show_them(rng):
+    x, y = rng.normal(size=(80, 2)), some_rankings(rng, 80, 4, ties=True, missing=True)
+    weights = rng.uniform(0.5, 2.0, 80)
+    tree = ConsensusRankingTree(max_depth=2).fit(x, y, weights)
+    leaves, whole = tree.apply(x), weights.sum()
+    cells = {leaf: leaves == leaf for leaf in np.unique(leaves)}
+    left = sum(_spread(y[inside], weights[inside]) for inside in cells.values())
+    assert tree.feature_importances_.sum() == pytest.approx((_spread(y, weights) - left) / whole)
+    printed = [float(one) for one in re.findall(r"dispersion ([\d.e-]+)\)", tree_text(tree))]
+    expected = [_spread(y[inside], weights[inside]) / weights[inside].sum() for inside in cells.values()]
+    assert sorted(printed) == pytest.approx(sorted(expected), rel=6e-3)
+    assert dispersion(pairwise_probabilities(y, weights)) > 1.2 * _spread(y, weights) / whole

@@ -14,7 +14,7 @@ import pytest
 from symscreen.backends import Threads
 from symscreen.expansion import expand
 from symscreen.grammar import load_grammar
-from symscreen.result import Request, predicted, scoring_bytes
+from symscreen.result import ErrorControl, Request, predicted, scoring_bytes
 from symscreen.screeners import screeners_asked
 from symscreen.search import Search
 
@@ -91,6 +91,8 @@ def test_what_takes_more_is_predicted_to_take_more():
     assert scoring_bytes(10_000, request("t0,lasso")) > scoring_bytes(10_000, request("t0,xi"))
     assert scoring_bytes(10_000, request("t0,xi", prescreen=10_000)) > scoring_bytes(10_000, request("t0,xi"))
     assert scoring_bytes(10_000, request(limit=None), features=10**6) > least + 10**9
+    watched = [scoring_bytes(10_000, request(control=ErrorControl(permutations=b))) for b in (0, 1, 1000)]
+    assert least < watched[0] < watched[1] < watched[2] - 8 * 10_000 * 999
     assert scoring_bytes(10_000, request(search=Search("sieve")), candidates=10**8) > least + 10**8
 
 

@@ -127,6 +127,9 @@ def _several_only(ordered, response):
         ({"direction": lambda s: np.sign(s)}, "directions are int8, -1, 0 or 1"),  # noqa: PLW0108
         ({"direction": lambda s: 2 * by_sign(s)}, "directions are int8, -1, 0 or 1"),
         ({"direction": lambda s: -by_sign(s)}, "it tells rising from falling"),
+        ({"name": "q_value"}, "its name is none of the table's own columns"),
+        ({"weights": lambda r: r.values[:-1]}, "its weights are 60 finite float64"),
+        ({"weights": lambda r: -r.values}, "its loss falls with the sum of ranks by weights"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -128,3 +128,28 @@ def test_a_numeric_column_beside_a_ranking_is_an_input():
 )
 def test_a_response_of_several_columns_is_a_ranking(y, ranks):
     assert is_ranking(y) == ranks
+
+
+def test_labels_in_very_few_rows_that_differ_by_case_are_told_of():
+    texts = ["cof>tea"] * 30 + ["tea>cof"] * 10 + ["Cof>tea"] * 2 + ["tea>COF"] + ["milk>Milk"] * 20
+    frame = {"x": np.arange(63.0), "pref": texts}
+    told = "'pref': the label {} and differs from 'cof', in 40 rows, only by case: one label, or two?"
+    assert read_table(frame, ranking="pref").notices == (
+        told.format("'COF' is in 1 row"),
+        told.format("'Cof' is in 2 rows"),
+    )
+    columns = {"x": np.arange(6.0), "A": [1, 2, 1, 2, 1, None], "a": [2, 1, 2, 1, 2, 1]}
+    assert not read_table(columns, ranking=["A", "a"]).notices
+
+
+def test_a_column_named_twice_or_to_two_options_is_refused_in_the_words_of_its_option():
+    with pytest.raises(OptionError, match="--ranking names 'a' twice: name every column once"):
+        read_table({**X, **RANKS}, ranking=("a", "b", "a"))
+    with pytest.raises(TableError, match="'a' is in both --ranking and --inputs: take it out of --inputs"):
+        read_table({**X, **RANKS}, ranking=["a", "b", "c"], inputs=["x", "a"])
+    with pytest.raises(TableError, match="'w' is both the target and in --inputs: name another --target"):
+        read_table(X, target="w", inputs=["x", "w"])
+    with pytest.raises(TableError, match="'s' is in both --stages and --inputs: take it out of --inputs"):
+        read_table(
+            {**X, "s": [1, 1, 0, 1, 0], "t": [1, 0, None, 0, None]}, stages=["s", "t"], inputs=["x", "s"]
+        )

@@ -10,6 +10,8 @@ import numpy as np
 from symscreen.errors import OptionError
 from symscreen.label_ranking import as_rankings
 from symscreen.ranking.distances import kendall_distance
+from symscreen.ranking.generators.drawing import check_drawing
+from symscreen.ranking.growing import is_real
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,7 +41,8 @@ def mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generator) -
     Raises
     ------
     OptionError
-        If `theta` is negative or not a number, or `center` has ties or the wrong number of rows.
+        If `theta` is negative or not a number, `center` has ties or the wrong number of rows, `n` is no
+        number of rows or `rng` no generator.
 
     Notes
     -----
@@ -53,6 +56,7 @@ def mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generator) -
     array([[2., 1., 3.],
            [2., 1., 3.]])
     """
+    check_drawing(rng, n)
     centers = _centers(center, n)
     k = centers.shape[1]
     u = rng.random((n, k))
@@ -129,7 +133,7 @@ def mallows_mean_distance(theta: float, k: int) -> float:
 
 
 def _checked(theta: float) -> float:
-    if not theta >= 0.0:
+    if not is_real(theta) or not theta >= 0.0:
         raise OptionError(f"θ = {theta!r} of a Mallows model must be 0 or more")
     return float(theta)
 

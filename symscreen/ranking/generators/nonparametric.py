@@ -13,6 +13,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.ranking.generators.by_score import ranks_by_score
+from symscreen.ranking.generators.drawing import check_drawing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,6 +98,7 @@ class Oracle:
         examples : Examples
             Rows are independent of each other.
         """
+        check_drawing(rng, n)
         x = self.inputs(n, rng)
         return Examples(x, self.observe(x, rng), self.truth(x))
 
@@ -165,6 +167,7 @@ def sparse_scores(d: int, k: int, r: int, rng: np.random.Generator, *, shared: b
     """
     if not (1 <= r <= d and k >= 1):
         raise OptionError(f"d = {d}, k = {k}, r = {r}: give k ≥ 1 labels and 1 ≤ r ≤ d informative features")
+    check_drawing(rng)
     drawn = [np.sort(rng.choice(d, size=r, replace=False)) for _ in range(1 if shared else k)]
     features = np.array(drawn * k if shared else drawn, dtype=np.int64)
     weights = 1.0 - rng.random((k, r))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.ranking.generators.drawing import check_drawing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class Partition:
 
     def inputs(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draw n inputs, shape (n, 2): uniform on [0, 1], or uniform over the codes."""
+        check_drawing(rng, n)
         columns = [
             rng.integers(codes.size, size=n).astype(np.float64) if categorical else rng.random(n)
             for categorical, codes in zip(self.categorical, self.sides, strict=True)
@@ -105,6 +107,7 @@ def piecewise_partition(setting: int, k: int, rng: np.random.Generator) -> Parti
     """
     if setting not in SETTINGS:
         raise OptionError(f"there is no setting {setting!r}; known: 1, 2, 3")
+    check_drawing(rng)
     medians = np.array([rng.permutation(k) + 1.0 for _ in range(CELLS)])
     first, second = (
         rng.permutation(np.repeat(np.arange(side), _LEVELS)) if categorical else np.empty(0, dtype=np.int64)

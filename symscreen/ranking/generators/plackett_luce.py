@@ -9,6 +9,7 @@ import numpy as np
 from symscreen.errors import OptionError
 from symscreen.label_ranking import as_rankings
 from symscreen.ranking.generators.by_score import ranks_by_score
+from symscreen.ranking.generators.drawing import check_drawing
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,7 +37,8 @@ def plackett_luce(weights: ArrayLike, n: int, rng: np.random.Generator) -> NDArr
     Raises
     ------
     OptionError
-        If a weight is not positive and finite, or their number of rows is not 1 or n.
+        If a weight is not positive and finite, their number of rows is not 1 or n, `n` is no number of rows
+        or `rng` no generator.
 
     Notes
     -----
@@ -49,6 +51,7 @@ def plackett_luce(weights: ArrayLike, n: int, rng: np.random.Generator) -> NDArr
     array([[2., 1., 3.],
            [2., 1., 3.]])
     """
+    check_drawing(rng, n)
     w = _checked(weights, n)
     return ranks_by_score(np.log(w) + rng.gumbel(size=w.shape))
 

@@ -33,6 +33,7 @@ _MEANINGS = {
     "p_family": "the share of permuted responses for which the best of the whole space is as good",
     "stability": "how often it, or one of its class, was among the best on half-samples",
     "stands_for": "how many near-duplicates it stands for",
+    "unit": "the unit of its values",
     "round": "which round found it; later ones screen what the best model of those before leaves",
     "place_alone": "its place in the first round, among all features",
 }
@@ -154,7 +155,7 @@ def _cell(value: Any) -> Cell:
     if bool(pd.isna(value)):
         return Cell("–", "")
     if isinstance(value, str):
-        return Cell(printable(value).replace("-", "−"), printable(value))
+        return Cell("−" if value == "-" else printable(value), printable(value))
     if pd.api.types.is_bool(value):
         return Cell("yes" if value else "no", str(int(value)))
     if pd.api.types.is_integer(value):

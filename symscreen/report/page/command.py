@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["command_of", "shell_word"]
 
 # threads and chunks change no answer; the others stand in other words or are derived
-_UNWRITTEN = {"jobs", "chunk_size", "settings", "cut_settings", "stage_weight", "also", "rounds", "prescreen"}
+_UNWRITTEN = {"jobs", "chunk_size", "settings", "cut_settings", "also"}
+# left out, for a short command; weights of stages that were given as a table cannot be written
+_USUAL: dict[str, tuple[Any, ...]] = {
+    "missing": ("refuse",),
+    "pool": ("cumulative",),
+    "sign": ("free",),
+    "search": ("exact",),
+    "fdr_method": ("bh",),
+    "stage_weight": ("all", "given"),
+    "rounds": (1,),
+    "prescreen": (PRESCREEN,),
+}
 _NAMES = {"ranking", "stages", "inputs", "exclude"}
 
 
@@ -47,6 +58,8 @@ def command_of(record: Mapping[str, Any], data: str = "DATA") -> str:
     for name, value in options.items():
         words += _option(name, value, options)
     words += _operators(record)
+    if "classes" in record:
+        words.append(_written("members", str(record["classes"]["members"])))
     words += [_written("also", text) for text in options.get("also", ())]
     return " ".join(words)
 
@@ -64,9 +77,8 @@ def _operators(record: Mapping[str, Any]) -> list[str]:
 
 
 def _option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
-    if name in {"stage_weight", "rounds", "prescreen"}:
-        usual = {"stage_weight": ("all", "given", None), "rounds": (1,), "prescreen": (PRESCREEN,)}[name]
-        return [] if value in usual else [_written(name, str(value))]
+    if name in _USUAL and value in _USUAL[name]:
+        return []
     if name == "target" and (options.get("ranking") or options.get("stages")):
         return []  # these are what the target's name was made of
     if name in _UNWRITTEN or value is None or value is False or value in ([], {}, ""):
@@ -78,9 +90,17 @@ def _option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
         value = ",".join(_with_settings(each, settings.get(each, {})) for each in value)
     elif name in _NAMES:
         value = ",".join(map(_name, value))
+    elif name == "units":
+        value = _units(value)
     elif isinstance(value, dict):
         value = ",".join(f"{key}:{each}" for key, each in value.items())
     return [_written(name, str(value))]
+
+
+def _units(given: Mapping[str, str]) -> str:
+    """Say where units come from: the headers, or a file that holds what the record has of them."""
+    from_headers = all(unit in name for name, unit in given.items())
+    return "strict" if from_headers else "UNITS.json"
 
 
 def _written(name: str, text: str) -> str:

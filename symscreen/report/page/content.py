@@ -108,7 +108,7 @@ def page_content(result: ScreenResult, data: str = "DATA") -> dict[str, Any]:
         "p_values": _p_values(result),
         "command": command_of(record, data),
         "data": _data(record),
-        "record": "\n".join(map(printable, json.dumps(record, ensure_ascii=False, indent=1).splitlines())),
+        "record": _record(record),
     }
 
 
@@ -234,6 +234,12 @@ def _drawn(
     draw: Callable[[Any, ScreenResult], None], result: ScreenResult, size: tuple[float, float], title: str
 ) -> str:
     return inline_svg(lambda axes: draw(axes, result), size, title)
+
+
+def _record(record: dict[str, Any]) -> str:
+    """Write the record out, but for the members of classes, which may be many times the rest."""
+    told = {name: value for name, value in record.items() if name != "classes"}
+    return "\n".join(map(printable, json.dumps(told, ensure_ascii=False, indent=1).splitlines()))
 
 
 def _data(record: dict[str, Any]) -> list[tuple[str, str]]:

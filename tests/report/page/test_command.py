@@ -14,6 +14,7 @@ from symscreen import cli
 from symscreen.report.page.command import command_of, shell_word
 
 RUNS = [
+    {"layers": "u", "unary": "log", "fdr": 0.9, "distinct": 0.99, "members": 3, "top": 4},
     {"layers": "u", "unary": "sqrt", "top": 3},
     {"screener": "t0,lasso[folds=3]", "prescreen": 20, "layers": "b", "binary": "mul", "sign": "positive"},
     {
@@ -29,7 +30,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize("options", RUNS, ids=["plain", "joint", "cut", "also"])
+@pytest.mark.parametrize("options", RUNS, ids=["trust", "plain", "joint", "cut", "also"])
 def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     data, out = tmp_path / "my data.csv", tmp_path / "again.json"
     frame.to_csv(data, index=False)
@@ -54,8 +55,12 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
 
 def test_what_is_not_usual_is_written():
     options = {"rounds": 2, "prescreen": 50, "stage_weight": "next", "fdr": 0.05, "p_values": True, "jobs": 4}
+    options |= {"units": {"v (m)": "m", "w": ""}, "target_units": "J"}
     command = command_of({"options": {"screener": ["t0"], **options}}, "-d.csv")
-    asked = "--screener t0 --rounds 2 --prescreen 50 --stage-weight next --fdr 0.05 --p-values"
+    asked = "--screener t0 --rounds 2 --prescreen 50 --stage-weight next --fdr 0.05 --p-values --units strict"
+    asked += " --target-units J"
+    given = {"units": {"v": "m"}, "screener": ["t0"]}
+    assert command_of({"options": given}).endswith("--units UNITS.json --screener t0")
     assert command == f"symscreen screen ./-d.csv {asked}"
 
 

@@ -105,6 +105,13 @@ def test_p_values_are_counted_where_there_are_any(result):
     assert axes.get_lines()[0].get_ydata()[0] == 2.0
 
 
+def test_the_histogram_is_of_the_whole_space(frame):
+    every = symscreen.screen(frame, layers="u", p_values=True, top="all")
+    some = symscreen.screen(frame, layers="u", p_values=True, top=1)
+    counts = np.histogram(every.table["p_value"], bins=20, range=(0, 1))[0]
+    assert [bar.get_height() for bar in some.plot.p_values().patches] == counts.tolist()
+
+
 def test_what_cannot_be_drawn_leaves_no_figure(result, frame, rng):
     one = symscreen.screen(frame, layers="u", top=2)
     ranks = pd.DataFrame({"x": rng.normal(size=20), "r": ["a>b", "b>a"] * 10})

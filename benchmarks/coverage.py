@@ -1,0 +1,95 @@
+"""How often the 95 % intervals of T0 and Γ hold the truth, at 200 rows.
+
+Run with ``python benchmarks/coverage.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from measured import RESULTS, machine, markdown, save
+
+from symscreen.response import Response
+from symscreen.statistics.order import order_features
+from symscreen.statistics.t0 import gini_mean_difference, t0_of
+from symscreen.statistics.t0_interval import t0_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+ROWS, MANY = 200, 1_000_000
+CASES: dict[str, Callable[[np.random.Generator, Values], Values]] = {
+    "θ + N(0, 1)": lambda rng, x: x + rng.normal(size=x.size),
+    "θ³ + N(0, 1)": lambda rng, x: x**3 + rng.normal(size=x.size),
+    "|θ| + N(0, 0.5)": lambda rng, x: np.abs(x) + 0.5 * rng.normal(size=x.size),
+    "θ + lognormal, σ = 1": lambda rng, x: x + rng.lognormal(size=x.size),
+    "θ + t, 2.2 degrees": lambda rng, x: x + rng.standard_t(2.2, size=x.size),
+}
+
+
+def drawn(case: str, rng: np.random.Generator, n: int) -> tuple[Values, Response]:
+    """Draw a sample, its rows in the order of the response."""
+    x = rng.normal(size=n)
+    y = CASES[case](rng, x)
+    order = np.argsort(y, kind="stable")
+    return x[order][None], Response(y[order])
+
+
+def truth(case: str, rng: np.random.Generator) -> tuple[float, float]:
+    """Estimate T0 and Γ of the population from four samples of a million rows."""
+    t0, delta = [], []
+    for _ in range(4):
+        x, y = drawn(case, rng, MANY)
+        t0.append(float(t0_of(order_features(x), y)[0]))
+        delta.append(gini_mean_difference(y))
+    return float(np.mean(t0)), 1.0 - float(np.sum(t0) / np.sum(delta))
+
+
+def main() -> None:
+    """Count intervals that hold the truth."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    found: dict[str, Any] = {"machine": machine(), "samples": asked.samples, "rows": []}
+    for number, case in enumerate(CASES):
+        rng = np.random.default_rng([number, ROWS])
+        t0, gamma = truth(case, rng)
+        held = np.zeros(2)
+        for _ in range(asked.samples):
+            own = t0_interval(*drawn(case, rng, ROWS))
+            held += [
+                own.low[0] <= t0 <= own.high[0],
+                own.gamma_low[0] <= gamma <= own.gamma_high[0],
+            ]
+        rates = (held / asked.samples).tolist()
+        found["rows"].append(
+            {"case": case, "t0": t0, "gamma": gamma, "t0_held": rates[0], "gamma_held": rates[1]}
+        )
+    error = 100.0 * math.sqrt(0.05 * 0.95 / asked.samples)
+    lines = [
+        [
+            one["case"],
+            f"{one['t0']:.4f}",
+            f"{100 * one['t0_held']:.1f} ± {error:.1f}",
+            f"{one['gamma']:.4f}",
+            f"{100 * one['gamma_held']:.1f} ± {error:.1f}",
+        ]
+        for one in found["rows"]
+    ]
+    head = ("response", "T0", "held by its interval, %", "Γ", "held by its interval, %")
+    save("coverage", found, markdown(head, lines), asked.results)
+
+
+if __name__ == "__main__":
+    main()

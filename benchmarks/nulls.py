@@ -1,0 +1,104 @@
+"""P-values under a global null: how often they fall below 0.05, 0.01, 0.001 and 1e-5.
+
+Features are noise. Several responses of each kind are drawn, each with its own null distribution, so that the
+error of one table is not taken for that of all. For features without ties the rate should be nominal, but for
+a response whose statistic has jumps; for features with ties it must not be above.
+
+Run with ``python benchmarks/nulls.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from measured import RESULTS, machine, markdown, save
+
+from symscreen.response import Response
+from symscreen.screeners.registry import SCREENERS
+from symscreen.statistics.order import order_features
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+LEVELS = (0.05, 0.01, 0.001, 1e-5)
+COUNTS = {50: 1_000_000, 200: 1_000_000, 1000: 1_000_000}
+RESPONSES = 5
+BLOCK = 2000
+KINDS: dict[str, Callable[[np.random.Generator, int], Values]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "lognormal, σ = 2": lambda rng, n: rng.lognormal(0.0, 2.0, n),
+    "Cauchy": lambda rng, n: rng.standard_cauchy(n),
+    "five levels": lambda rng, n: rng.integers(0, 5, n).astype(np.float64),
+}
+TIES = (2, 5, 20, 200)  # levels of features with ties, in turn
+
+
+def rates(kind: str, n: int, count: int, *, tied: bool, screeners: tuple[str, ...]) -> dict[str, Any]:
+    """Count p-values at most each level."""
+    rng = np.random.default_rng([n, list(KINDS).index(kind), int(tied)])
+    below = {name: np.zeros(len(LEVELS)) for name in screeners}
+    seconds = dict.fromkeys(screeners, 0.0)
+    done = 0
+    for seed in range(RESPONSES):
+        response = Response(np.sort(KINDS[kind](rng, n)))
+        nulls = {}
+        for name in screeners:
+            start = time.process_time()
+            nulls[name] = SCREENERS[name].null(response, seed)
+            seconds[name] += (time.process_time() - start) / RESPONSES
+        for block in range(count // RESPONSES // BLOCK):
+            values = rng.random((BLOCK, n))
+            if tied:
+                values = np.floor(values * TIES[block % len(TIES)])
+            ordered = order_features(values)
+            done += BLOCK
+            for name in screeners:
+                statistics = SCREENERS[name].statistic(ordered, response)
+                p = nulls[name](ordered, statistics, "free")
+                below[name] += [(p <= level).sum() for level in LEVELS]
+    found = {name: {"below": below[name].tolist(), "set_up_seconds": seconds[name]} for name in screeners}
+    return {"kind": kind, "n": n, "tied": tied, "p_values": done, "screeners": found}
+
+
+def main() -> None:
+    """Count, and write rates over nominal."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the p-values, for a quicker look")
+    parser.add_argument("--screeners", default="t0")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    found: dict[str, Any] = {"machine": machine(), "levels": LEVELS, "rows": []}
+    for tied in (False, True):
+        for n, count in COUNTS.items():
+            for kind in KINDS:
+                screeners = tuple(asked.screeners.split(","))
+                one = rates(kind, n, int(count * asked.share), tied=tied, screeners=screeners)
+                found["rows"].append(one)
+                print(one, flush=True)
+    lines = []
+    for one in found["rows"]:
+        total = one["p_values"]
+        for name, own in one["screeners"].items():
+            cells = [
+                f"{hits / total / level:.3f} ± {math.sqrt((1 - level) / (level * total)):.3f}"
+                for hits, level in zip(own["below"], LEVELS, strict=True)
+            ]
+            ties = "with ties" if one["tied"] else "untied"
+            lines.append([name, ties, one["n"], one["kind"], *cells, f"{own['set_up_seconds']:.2f}"])
+    head = ("screener", "features", "n", "response", *(f"rate / {level:g}" for level in LEVELS), "set-up, s")
+    save("nulls", found, markdown(head, lines), asked.results)
+
+
+if __name__ == "__main__":
+    main()

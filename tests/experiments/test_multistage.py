@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.experiments import Settings
+from symscreen.experiments.multistage import EXPERIMENT, READINGS
+from symscreen.experiments.multistage_articles import EXPERIMENT as ARTICLES
+from symscreen.experiments.multistage_figures import improvements, means, order_of
+from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, methods
+from symscreen.multistage.rivals import RIVALS
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return EXPERIMENT.run(Settings(quick=True, jobs=1, repeats=1))
+
+
+def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
+    table = outcome.tables["errors"].set_index("method")
+    ours = [name for name in table.index if name.startswith("ours")]
+    assert len(ours) == 3
+    assert (table.loc[ours, "inconsistent"] == 0).all()
+    assert table.loc[list(RIVALS), "inconsistent"].max() > 0
+    assert (outcome.tables["articles"].set_index("method").loc[ours, "inconsistent"] == 0).all()
+    assert table["overall"].between(0, 0.5).all()
+    assert table["overall"].is_monotonic_increasing
+
+
+def test_every_reading_tells_its_positives(outcome):
+    table = outcome.tables["positives"].set_index("reading")
+    assert list(table.index) == list(READINGS)
+    assert (table["stage0"] == 1).all()
+    assert (table["stage1"] > table["stage2"]).all()
+    assert table.loc["summed, deviation", "stage2"] < table.loc["chained, deviation", "stage2"]
+    assert table.loc["chained, deviation", "bayes_error"] < table.loc["chained, variance", "bayes_error"]
+
+
+def test_improvements_stand_beside_the_published(outcome):
+    table = outcome.tables["improvements"]
+    assert set(table["ours"]) == {OURS, COMMON}
+    published = table[table["ours"] == OURS].set_index("rival")["published"].dropna().to_dict()
+    assert published == {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13}
+    assert any("ask of ours" in remark for remark in outcome.remarks)
+
+
+def test_improvements_are_paired():
+    runs = pd.DataFrame(
+        [{"run": run, "method": name, "overall": 0.2 + run / 10} for run in (0, 1) for name in RIVALS]
+        + [{"run": run, "method": OURS, "overall": 0.1 + run / 10} for run in (0, 1)]
+    )
+    found = improvements(runs, [OURS]).set_index("rival").loc["SVM"]
+    assert found["gain"] == pytest.approx((0.5 + 1 / 3) / 2)
+    assert found["difference"] == pytest.approx(0.1)
+    assert found["se_difference"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_plan_of_the_full_size_has_the_papers_grids():
+    found = methods(["a", "b"], Plan(features="free"), 0)
+    sizes = {name: len(one.settings) for name, one in found.items()}
+    assert sizes[OURS] == 27
+    assert {name: sizes[name] for name in RIVALS} == {name: len(one.grid) for name, one in RIVALS.items()}
+    assert found[OURS].model.n_factors == 20
+    assert len(methods(["a", "b"], Plan(), 0)[OURS].settings) == 9
+
+
+def test_articles_are_read_from_files_where_given(tmp_path):
+    from symscreen.multistage.generated_articles import generate_article_sharing
+
+    made = generate_article_sharing(share=0.006, random_state=0)
+    made.articles.to_csv(tmp_path / "shared_articles.csv", index=False)
+    made.interactions.to_csv(tmp_path / "users_interactions.csv", index=False)
+    found = ARTICLES.run(Settings(quick=True, data=tmp_path))
+    assert found.remarks[0].startswith("The article-sharing data: ")
+    table = found.tables["articles"]
+    assert table["balanced"].is_monotonic_increasing
+    assert len(found.tables["folds"]) == 2 * len(table)
+    assert order_of(table, "balanced").startswith(table.loc[0, "method"])
+
+
+def test_means_have_standard_errors():
+    figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
+    runs = pd.DataFrame([{"method": "m", "alike": False} | dict.fromkeys(figures, v) for v in (0.1, 0.3)])
+    found = means(runs).iloc[0]
+    assert found["overall"] == pytest.approx(0.2)
+    assert found["se_b12"] == pytest.approx(np.std([0.1, 0.3], ddof=1) / np.sqrt(2))

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.multistage.rivals import StagePairFactors
+from symscreen.multistage.rivals.factors import _fitted
+
+
+def test_a_complete_matrix_is_thresholded_as_the_svd_says(rng):
+    """Without effects to speak of, the solution is known: the singular values less λ."""
+    n, m, strength = 8, 6, 0.7
+    full = rng.normal(size=(n, m))
+    full -= full.mean(axis=0)
+    full -= full.mean(axis=1, keepdims=True)
+    cells = tuple(one.ravel() for one in np.indices((n, m)))
+    found = _fitted(cells, full.ravel(), (n, m), 5, strength, 200, 1e-10)
+    left, sizes, right = np.linalg.svd(full)
+    want = (left[:, :5] * np.maximum(sizes[:5] - strength, 0.0)) @ right[:5]
+    assert np.allclose(found.left @ found.right, want, atol=1e-6)
+
+
+def _objective(found, cells, ratings, strength):
+    rest = ratings - found.ratings(*cells)
+    nuclear = np.linalg.svd(found.left @ found.right, compute_uv=False).sum()
+    half = 0.5 * strength * ((found.users**2).sum() + (found.items**2).sum())
+    return 0.5 * (rest**2).sum() + half + strength * nuclear
+
+
+def test_the_objective_falls_and_no_small_step_improves_it(rng):
+    shape, strength = (9, 8), 0.3
+    chosen = rng.permutation(72)[:50]
+    cells, ratings = (chosen // 8, chosen % 8), (rng.random(50) < 0.5).astype(float)
+    told = [_fitted(cells, ratings, shape, 7, strength, rounds, 1e-14) for rounds in (1, 3, 10, 800)]
+    values = [_objective(one, cells, ratings, strength) for one in told]
+    assert values == sorted(values, reverse=True)
+    best = told[-1]
+    for _ in range(30):
+        step = 1e-3 * rng.normal(size=shape)
+        left, sizes, right = np.linalg.svd(best.left @ best.right + step)
+        moved = best._replace(left=left[:, :8] * sizes, right=right)
+        assert _objective(moved, cells, ratings, strength) >= values[-1] - 1e-5
+        moved = best._replace(users=best.users + step[:, 0], items=best.items + step[0])
+        assert _objective(moved, cells, ratings, strength) >= values[-1] - 1e-5
+
+
+def test_a_planted_low_rank_is_found(rng):
+    """Cells that were not observed are told by those that were."""
+    r = np.sign(np.outer(rng.normal(size=30), rng.normal(size=25)))
+    table = pd.DataFrame([(i, j, 1, int(r[i, j] > 0)) for i in range(30) for j in range(25)])
+    table.columns = ["user", "item", "s", "t"]
+    seen = rng.random(len(table)) < 0.5
+    model = StagePairFactors(["s", "t"], strength=0.5, n_factors=3).fit(table[seen])
+    assert model.score(table[~seen]) > 0.95
+
+
+@pytest.mark.parametrize("people", [1, 2])
+def test_few_people_are_no_trouble(people):
+    table = pd.DataFrame({"user": range(people), "item": "x", "s": 1, "t": [1, 0][:people]})
+    assert StagePairFactors(["s", "t"]).fit(table).predict(table).shape == (people, 1)

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.errors import OptionError, TableError
+from symscreen.multistage import chains_of_columns
+from symscreen.multistage.article_sharing import (
+    ARTICLES,
+    INTERACTIONS,
+    STAGES,
+    article_chains,
+    read_article_sharing,
+)
+from symscreen.multistage.generated_articles import EVENTS, generate_article_sharing
+
+# of the public files
+ARTICLE_COLUMNS = [
+    "timestamp", "eventType", "contentId", "authorPersonId", "authorSessionId", "authorUserAgent",
+    "authorRegion", "authorCountry", "contentType", "url", "title", "text", "lang",
+]  # fmt: skip
+EVENT_COLUMNS = [
+    "timestamp", "eventType", "contentId", "personId", "sessionId", "userAgent", "userRegion", "userCountry",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made():
+    return generate_article_sharing(share=0.03, random_state=0)
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    made.articles.to_csv(tmp_path / ARTICLES, index=False)
+    made.interactions.to_csv(tmp_path / INTERACTIONS, index=False)
+    return tmp_path
+
+
+def events(*rows):
+    return pd.DataFrame(
+        [(kind, item, user, agent, None, "BR") for user, item, kind, agent in rows],
+        columns=["eventType", "contentId", "personId", "userAgent", "userRegion", "userCountry"],
+    )
+
+
+def articles(*rows):
+    columns = ["timestamp", "eventType", "contentId", "authorPersonId", "lang", "text"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+SHARED = articles(
+    (1, "CONTENT SHARED", 7, 100, "en", "old words"),
+    (2, "CONTENT SHARED", 7, 101, "pt", "new words of trees"),
+    (3, "CONTENT REMOVED", 7, 102, "es", ""),
+    (1, "CONTENT SHARED", 8, 103, "en", "words of rivers"),
+)
+
+
+def test_events_become_stages_and_skipped_ones_are_filled_or_cut():
+    happened = events(
+        ("ann", 7, "VIEW", "x"),
+        ("ann", 7, "LIKE", "x"),
+        ("ann", 8, "FOLLOW", "y"),
+        ("bob", 7, "BOOKMARK", None),
+        ("bob", 8, "COMMENT CREATED", None),
+        ("bob", 8, "LIKE", None),
+    )
+    filled = article_chains(SHARED, happened)
+    assert filled.table.to_numpy().tolist() == [
+        ["ann", "7", 1, 1, 0],
+        ["ann", "8", 1, 1, 1],
+        ["bob", "7", 1, 0, 0],
+        ["bob", "8", 1, 1, 0],
+    ]
+    cut = article_chains(SHARED, happened, skipped="cut")
+    assert cut.table["follow"].tolist() == [0, 0, 0, 0]
+    assert cut.table["like"].tolist() == [1, 0, 0, 1]
+    assert filled.skipped == cut.skipped == 1
+    assert filled.user_features.loc[0, "agent"] == "x"
+    assert filled.user_features.loc[1, "agent"] is None or pd.isna(filled.user_features.loc[1, "agent"])
+    assert filled.item_features[["author", "language"]].to_numpy().tolist() == [[101, "pt"], [103, "en"]]
+
+
+def test_an_article_that_was_never_shared_has_no_features():
+    found = article_chains(SHARED, events(("ann", 7, "VIEW", "x"), ("ann", 9, "VIEW", "x")))
+    row = found.item_features.set_index("item").loc["9"]
+    assert row[["author", "language"]].isna().all()
+    assert (row.filter(like="text") == 0).all()
+
+
+def test_generated_files_have_the_columns_and_counts_of_the_real_ones(made):
+    assert made.articles.columns.tolist() == ARTICLE_COLUMNS
+    assert made.interactions.columns.tolist() == EVENT_COLUMNS
+    counts = made.interactions["eventType"].value_counts().to_dict()
+    assert counts == {name: round(0.03 * count) for name, count in EVENTS.items()}
+    assert EVENTS == {"VIEW": 61086, "LIKE": 5745, "BOOKMARK": 2463, "COMMENT CREATED": 1611, "FOLLOW": 1407}
+    again = generate_article_sharing(share=0.03, random_state=0)
+    assert again.interactions.equals(made.interactions)
+    assert not generate_article_sharing(share=0.03, random_state=1).articles.equals(made.articles)
+
+
+def test_files_are_read_as_they_were_written(made, folder):
+    read, direct = read_article_sharing(folder), article_chains(*made)
+    assert read.table.equals(direct.table)
+    assert read.skipped == direct.skipped > 0
+    numbers = read.item_features.filter(like="text")
+    assert numbers.shape[1] == 20
+    assert np.array_equal(numbers, direct.item_features.filter(like="text"))
+    chains_of_columns(read.table[list(STAGES)])  # a chain that breaks its rule would be refused
+    assert read.table["view"].all()
+    assert 0.1 < read.table["like"].mean() < 0.2
+    assert len(read.table) < 0.25 * len(read.user_features) * len(read.item_features)
+
+
+def test_signs_and_digits_of_numbers_of_people_are_kept(folder):
+    path = folder / INTERACTIONS
+    table = pd.read_csv(path, dtype=str)
+    table.loc[0, "personId"] = "-8845298781299428018"
+    table.to_csv(path, index=False)
+    assert "-8845298781299428018" in set(read_article_sharing(folder).user_features["user"])
+
+
+def test_what_cannot_be_read_is_told(folder, made):
+    with pytest.raises(TableError, match="no such file"):
+        read_article_sharing(folder / "elsewhere")
+    made.articles.drop(columns="lang").to_csv(folder / ARTICLES, index=False)
+    with pytest.raises(TableError, match="has no column 'lang'"):
+        read_article_sharing(folder)
+    (folder / ARTICLES).write_text("")
+    with pytest.raises(TableError, match="cannot be read as CSV"):
+        read_article_sharing(folder)
+    with pytest.raises(TableError, match=r"row 1 of the interactions: event 'WINK' is unknown"):
+        article_chains(SHARED, events(("ann", 7, "VIEW", "x"), ("ann", 7, "WINK", "x")))
+    with pytest.raises(OptionError, match="skipped is 'drop'"):
+        article_chains(SHARED, events(("ann", 7, "VIEW", "x")), skipped="drop")
+    with pytest.raises(OptionError, match="give shares"):
+        generate_article_sharing(share=2.0)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from result.brute_force import Whole, classes_of, loss_of, table_of, wide_space_of
+
+from symscreen.backends import Threads
+from symscreen.expansion import with_rows
+from symscreen.result import class_place
+from symscreen.screeners import SCREENERS
+
+
+@pytest.mark.parametrize("sign", ["free", "positive"])
+@pytest.mark.parametrize("name", ["t0", "xi", "pearson"])
+def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng):
+    table = table_of(rng, rows=15)
+    whole = Whole.of(table, wide_space_of(table))
+    loss = np.round(loss_of(name, whole.values, whole.y, sign), 11)
+    classes = classes_of(whole.values, SCREENERS[name].blind_to, mirrored=sign == "free")
+    by_class = np.array([loss[classes == one].min() for one in range(classes.max() + 1)])
+    for place in rng.choice(len(loss), 12, replace=False):
+        for jobs, chunk_size in ((1, 9), (2, 50)):
+            found = class_place(
+                whole.space,
+                table.response,
+                SCREENERS[name],
+                sign,
+                whole.values[place],
+                backend=Threads(jobs),
+                chunk_size=chunk_size,
+            )
+            assert found == 1 + (by_class < loss[place]).sum()
+
+
+def test_beyond_what_is_counted_the_place_is_estimated_and_what_is_absent_has_none(rng):
+    table = table_of(rng, rows=40)
+    whole = Whole.of(table, wide_space_of(table))
+    options = {"backend": Threads(1), "chunk_size": 50}
+    given = (whole.space, table.response, SCREENERS["t0"], "free")
+    worst = whole.values[np.argmax(loss_of("t0", whole.values, whole.y))]
+    exact = class_place(*given, worst, **options)
+    rough = class_place(*given, worst, counted=30, **options)
+    assert exact > 60
+    assert abs(rough / exact - 1) < 4 / np.sqrt(30)
+    assert class_place(*given, rng.normal(size=40), **options) == np.inf
+
+
+def test_rows_in_another_order_have_the_same_features(rng):
+    table = table_of(rng)
+    for thin in (False, True):
+        space = wide_space_of(table)
+        if thin:
+            from symscreen.expansion import expand
+            from symscreen.grammar import load_grammar
+
+            grammar = load_grammar("basic").altered(unary=("neg", "cube"), binary=("sub",))
+            space = expand(table.names, table.columns, grammar, grammar.parsed_layers("ub"), thin=True)
+        rows = rng.permutation(space.rows)
+        numbers = space.numbers
+        assert np.array_equal(with_rows(space, rows).values(numbers), space.values(numbers)[:, rows])

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from symscreen.response import Response
+from symscreen.screeners.registry import SCREENERS
+from symscreen.statistics.order import order_features
+from symscreen.statistics.t0 import ranking_metric
+from symscreen.statistics.t0_null import t0_null, table_of_scores
+
+NULLS = [name for name, one in SCREENERS.items() if getattr(one, "null", None)]
+
+
+def rank_sum_tail(n, ones):
+    """|z| and P(|Z| ≥ |z|) of the rank sum of so many ones, by counting."""
+    ways = np.zeros((ones + 1, ones * n + 1))
+    ways[0, 0] = 1.0
+    for rank in range(1, n + 1):
+        for j in range(min(rank, ones), 0, -1):
+            ways[j, rank:] += ways[j - 1, :-rank]
+    z = (np.arange(ones * n + 1) - ones * (n + 1) / 2) / np.sqrt(ones * (n - ones) * (n + 1) / 12)
+    tail = 2.0 * np.cumsum(ways[ones, ::-1])[::-1] / ways[ones].sum()
+    return z[(z > 0) & (tail > 0)], tail[(z > 0) & (tail > 0)]
+
+
+@pytest.mark.parametrize("y", [[0.0, 1, 2, 3, 5, 8], [0.0, 0, 1, 1, 1, 7]])
+def test_small_responses_have_the_p_values_of_all_permutations(y):
+    response = Response(np.array(y))
+    features = np.array(list(permutations(range(6))), dtype=float)
+    ordered = order_features(features)
+    metric = ranking_metric(ordered, response)
+    p = t0_null(response, 0)(ordered, metric, "free")
+    exact = (np.abs(metric)[None] >= np.abs(metric)[:, None] - 1e-12).mean(axis=1)
+    assert (p >= exact - 1e-12).all()
+    assert np.abs(p - exact).max() < 0.003
+
+
+def test_the_tail_is_that_of_the_rank_sum_down_to_one_in_a_billion():
+    z, exact = rank_sum_tail(50, 16)
+    table = table_of_scores((np.arange(50) >= 34).astype(float), 0)
+    for level, off in ((0.05, 0.02), (1e-3, 0.1), (1e-6, 0.25), (1e-9, 0.35)):
+        at = int(np.searchsorted(-exact, -level))
+        assert abs(np.log(table.tail(z[[at]])[0] / exact[at])) < off
+
+
+def test_light_rows_together_have_the_tail_of_permutations():
+    z, exact = rank_sum_tail(310, 30)  # more rows than are walked one by one
+    table = table_of_scores((np.arange(310) >= 280).astype(float), 1)
+    for level, off in ((0.05, 0.02), (1e-3, 0.12), (1e-6, 0.3)):
+        at = int(np.searchsorted(-exact, -level))
+        assert abs(np.log(table.tail(z[[at]])[0] / exact[at])) < off
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_p_values_keep_the_promises_of_a_null(name, rng):
+    screener = SCREENERS[name]
+    response = Response(np.sort(rng.lognormal(0.0, 2.0, 40)))
+    noise = rng.normal(size=(30, 40))
+    block = np.concatenate([noise, np.round(noise), response.values[None], -response.values[None]])
+    null = screener.null(response, 3)
+
+    def told(values, sign):
+        ordered = order_features(np.ascontiguousarray(values))
+        return null(ordered, screener.statistic(ordered, response), sign)
+
+    for sign in ("free", "positive"):
+        p = told(block, sign)
+        assert ((p > 0) & (p <= 1)).all()
+        assert p.tobytes() == np.concatenate([told(row[None], sign) for row in block]).tobytes()
+        assert p[60] < 1e-6
+    near = 1e-9 if screener.blind_to == "affine" else 0.0
+    assert np.abs(told(block, "free") - told(-block, "free")).max() <= near
+    again = screener.null(response, 3)(
+        order_features(noise), screener.statistic(order_features(noise), response), "free"
+    )
+    assert again.tobytes() == told(noise, "free").tobytes()
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_better_statistics_never_have_larger_p_values(name):
+    screener = SCREENERS[name]
+    response = Response(np.arange(30.0) ** 2)
+    null = screener.null(response, 0)
+    for feature in (np.arange(30.0), np.repeat(np.arange(10.0), 3)):
+        ordered = order_features(np.repeat(feature[None], 400, axis=0))
+        best = float(screener.statistic(ordered, response)[0])
+        statistics = np.linspace(-best if name != "xi" else -0.5, best, 400)
+        one_sided = null(ordered, statistics, "positive")
+        assert (np.diff(one_sided) <= 0).all()
+        both = null(ordered, np.abs(statistics) if name != "xi" else statistics, "free")
+        assert (np.diff(both)[200:] <= 0).all()
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "levels"])
+@pytest.mark.parametrize("levels", [2, 6])
+def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):
+    y = rng.lognormal(0.0, 2.0, 30) if kind == "lognormal" else rng.integers(0, 5, 30).astype(float)
+    response = Response(np.sort(y))
+    ordered = order_features(np.floor(rng.random((20_000, 30)) ** 2 * levels))
+    ordered = ordered.take(np.flatnonzero(np.ptp(ordered.values, axis=1) > 0))
+    metric = ranking_metric(ordered, response)
+    null = t0_null(response, 0)
+    for sign in ("free", "positive"):
+        p = null(ordered, metric, sign)
+        for level in (0.3, 0.05, 0.01):
+            assert (p <= level).mean() <= level + 3.0 * np.sqrt(level / len(p))
+
+
+def test_the_seed_decides_and_nothing_else():
+    y = np.arange(12.0) ** 3
+    first, again, other = (table_of_scores(y, seed).upper for seed in (1, 1, 2))
+    assert first.tobytes() == again.tobytes()
+    assert first.tobytes() != other.tobytes()

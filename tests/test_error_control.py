@@ -1,0 +1,168 @@
+"""Error control from end to end: what a screen shows, writes and says of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from result.brute_force import normal_null
+
+import symscreen
+from symscreen.errors import OptionError
+from symscreen.report.files import write_ranking
+from symscreen.report.ranking import show_result
+from symscreen.report.terminal import print_table
+from symscreen.screeners import T0
+
+SMALL = {"operators": "ablation", "layers": "ub", "screener": replace(T0, null=normal_null)}
+
+
+def _printed(result) -> str:
+    stream = io.StringIO()
+    print_table(show_result(result), stream)
+    assert max(map(len, stream.getvalue().splitlines())) <= 80
+    return stream.getvalue()
+
+
+def _flat(text) -> str:
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def noise(frame, rng):
+    return frame.assign(target=rng.normal(size=len(frame)))
+
+
+def test_the_figures_stand_after_the_size_of_the_class(frame):
+    result = symscreen.screen(frame, p_values=True, permutations=19, top=5, **SMALL)
+    columns = list(result.table.columns)
+    assert columns[columns.index("class_size") :] == ["class_size", "p_value", "q_value", "p_family"]
+    assert result.table.p_value.is_monotonic_increasing
+    assert (result.table.p_family == 0.05).all()
+    told = result.record["error_control"]
+    assert sum(told.pop("histogram")) == result.scored
+    assert told == {"method": "bh", "tests": result.scored, "permutations": 19}
+    assert result.record["options"]["permutations"] == 19
+    assert result.record["options"]["p_values"] is True
+
+
+def test_nothing_is_added_unasked(frame):
+    result = symscreen.screen(frame, top=3, **SMALL)
+    assert list(result.table.columns)[-1] == "class_size"
+    assert "error_control" not in result.record
+    by_itself = symscreen.screen(frame, p_values=None, top=3, **SMALL)
+    assert list(by_itself.table.columns)[-2:] == ["p_value", "q_value"]
+
+
+def test_what_passes_is_shown(frame):
+    every = symscreen.screen(frame, p_values=True, top=10**6, **SMALL).table
+    some = symscreen.screen(frame, fdr=1e-9, top=10**6, **SMALL)
+    passing = every[every.q_value <= 1e-9].reset_index(drop=True)
+    pd.testing.assert_frame_equal(some.table, passing)
+    assert 0 < len(passing) < len(every)
+    all_of_them = symscreen.screen(frame, p_values=True, top="all", **SMALL).table
+    count = int((all_of_them.q_value <= 1e-9).sum())
+    assert some.record["error_control"]["passing"] == count
+    head = _flat(_printed(some))
+    assert f"by t0; {count:,} pass a false discovery rate of 1e-09; the best {len(some)} classes:" in head
+    assert list(some.table.expression) == [
+        symscreen.expression.to_text(expression) for expression in some.expressions
+    ]
+
+
+def test_where_nothing_passes_the_best_are_shown(noise):
+    result = symscreen.screen(noise, fdr=0.01, fdr_method="by", top=4, **SMALL)
+    assert len(result) == 4
+    least = result.record["error_control"]["least_q"]
+    assert least > 0.01
+    first_line = _printed(result).split("\n\n")[0]
+    words = f"none passes a false discovery rate of 0.01, the smallest q is {least:.2g}; the best 4 classes:"
+    assert words in _flat(first_line)
+    assert "(Benjamini-Yekutieli)" in _flat(_printed(result))
+
+
+def test_what_passes_may_not_be_among_the_best(frame):
+    def shy_of_the_best(response, seed):
+        plain = normal_null(response, seed)
+
+        def p_values(ordered, statistics, sign):
+            p = plain(ordered, statistics, sign)
+            return np.where(p < 1e-12, 1.0, p)
+
+        return p_values
+
+    options = SMALL | {"screener": replace(T0, null=shy_of_the_best)}
+    result = symscreen.screen(frame, fdr=0.01, top=1, **options)
+    assert result.table.q_value[0] == 1.0
+    assert "pass a false discovery rate of 0.01, none of them among these; the best 1 class" in _flat(
+        _printed(result)
+    )
+
+
+def test_later_rounds_have_no_figures(frame):
+    result = symscreen.screen(frame, p_values=True, permutations=9, rounds=2, top=4, **SMALL)
+    later = result.table["round"] == 2
+    for name in ("p_value", "q_value", "p_family"):
+        assert result.table.loc[later, name].isna().all()
+        assert result.table.loc[~later, name].notna().all()
+    assert any("round 1" in notice for notice in result.notices)
+    assert _printed(result)
+
+
+def test_cuts_leave_the_figures_out_with_a_word(frame):
+    result = symscreen.screen(frame, p_values=None, keep=4, top=3, **SMALL)
+    assert "p_value" not in result.table
+    assert any("left out: the cuts" in notice for notice in result.notices)
+    with pytest.raises(OptionError, match="the cuts between layers"):
+        symscreen.screen(frame, fdr=0.1, keep=4, **SMALL)
+
+
+def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):
+    result = symscreen.screen(frame, p_values=True, permutations=19, top=5, **SMALL)
+    text = _printed(result)
+    header = next(line for line in text.splitlines() if line.startswith("rank"))
+    assert header.split() == ["rank", "expression", "compl.", "dir.", "t0", "class", "q", "p", "all"]
+    for row in result.table.to_dict("records"):
+        assert f"{row['q_value']:.2g}" in text
+    flat = _flat(text)
+    assert f"q: the false discovery rate at which it is found among all {result.scored} (Benja" in flat
+    assert "p all: how often noise does as well anywhere in the space, by 19 permutations" in flat
+
+
+def test_files_are_the_same_whatever_the_jobs_and_chunks(frame, tmp_path):
+    written = set()
+    for place, changes in enumerate(({"jobs": 1}, {"jobs": 2, "chunk_size": 17}, {"jobs": 2})):
+        result = symscreen.screen(
+            frame.sample(frac=1, random_state=place), p_values=True, permutations=30, **SMALL, **changes
+        )
+        write_ranking(result, tmp_path / f"{place}.csv")
+        record = json.loads((tmp_path / f"{place}.csv.json").read_text())
+        written.add(((tmp_path / f"{place}.csv").read_bytes(), json.dumps(record["error_control"])))
+    assert len(written) == 1
+
+
+def _run(*arguments, text=""):
+    command = [sys.executable, "-m", "symscreen", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, input=text)
+
+
+def test_the_command_line_controls_errors(rng):
+    x, z = rng.uniform(0.5, 2.0, (2, 8))
+    csv = pd.DataFrame({"x": x, "z": z, "y": x * z + rng.normal(0, 1e-3, 8)}).to_csv(index=False)
+    options = ("--operators", "ablation", "--layers", "b", "--jobs", "1", "--out", "-")
+    done = _run("screen", "-", *options, "--permutations", "49", "--fdr", "0.5", text=csv)
+    assert (done.returncode, done.stderr) == (0, "")
+    table = pd.read_csv(io.StringIO(done.stdout))
+    assert list(table.columns)[-3:] == ["p_value", "q_value", "p_family"]
+    # of 8! orders of the rows few are so near that of the response
+    assert table.p_value[0] < 1e-3
+    assert (table.q_value <= 0.5).all()
+    refused = _run("screen", "-", *options, "--fdr", "0.05", "--search", "race", text=csv)
+    assert refused.returncode == 2
+    assert "--fdr 0.05 cannot be had: --search race does not score every feature" in refused.stderr

@@ -1,0 +1,54 @@
+"""What docs/classes.md and docs/power.md show is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from symscreen import cli
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def _blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["classes.md", "power.md"])
+def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame.assign(site=list("abcdef") * 10).to_csv("data.csv", index=False)
+    lines = [line for block in _blocks(page, "sh") for line in block.splitlines()]
+    assert len(lines) >= 4
+    for line in lines:
+        assert cli._run(shlex.split(line)[1:]) == 0, line
+        out = capsys.readouterr().out
+        assert out
+        assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("classes.md", ["x1 - cos(x2)/x1    shown", "cos(x2)/x1 - x1"]),
+        ("power.md", ["median_rank", "x3*x1**3"]),
+    ],
+)
+def test_the_python_example_prints_what_it_should(page, expected, tmp_path):
+    (tmp_path / "example.py").write_text("\n".join(_blocks(page, "python")))
+    command = [sys.executable, "-W", "error", "example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for text in expected:
+        assert text in re.sub(r" {2,}", "    ", done.stdout)
+
+
+def test_every_relation_is_explained():
+    from symscreen.membership import RELATIONS
+
+    text = (DOCS / "classes.md").read_text()
+    assert all(f"`{name}`" in text for name in RELATIONS if name != "shown")
