@@ -22,6 +22,7 @@ _NAMESPACE = re.compile(r"^\{[^}]*\}")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _DOT = re.compile(r"M([-.\d]+) ([-.\d]+)L\1 \2(?=[A-Z]|$)")
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
+_PIXELS = 110  # an inch, at most
 _WITHOUT_WORDS = (0.03, 0.04, 0.95, 0.94)
 _NEEDLESS_STYLES = {"stroke-linejoin": "miter", "stroke-width": "0", "font-style": "normal"}
 
@@ -64,7 +65,10 @@ def inline_svg(
         draw(figure.add_subplot() if words else figure.add_axes(_WITHOUT_WORDS))
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", transparent=True, metadata=metadata)
-    return slimmed(content.getvalue().decode(), title)
+    widest = (
+        f' style="max-width:{_PIXELS * size[0]:.0f}px"' if words else ""
+    )  # letters no larger than the page's
+    return slimmed(content.getvalue().decode(), title).replace("<svg", f"<svg{widest}", 1)
 
 
 def slimmed(svg: str, title: str) -> str:
