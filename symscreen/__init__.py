@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.pipeline_power import power
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
+    from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
     from symscreen.sklearn_api import SymbolicRegressor
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FitResult",
     "ScreenResult",
+    "Standing",
     "SymbolicRegressor",
     "SymscreenError",
     "Why",
@@ -61,6 +63,7 @@ _HOMES = {
     "SymbolicRegressor": "symscreen.sklearn_api",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
+    "Standing": "symscreen.result.course",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.applied",
     "Why": "symscreen.whereabouts",

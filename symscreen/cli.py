@@ -19,6 +19,7 @@ from symscreen.cli_options import (
     plan_options,
     ranking_option,
     read_top,
+    running_options,
     screener_options,
     search_options,
     space_options,
@@ -26,7 +27,7 @@ from symscreen.cli_options import (
     trust_options,
     unit_options,
 )
-from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_output import attended, logged, notify
 from symscreen.cli_power import power
 from symscreen.cli_report import check_report_free, report_option, save_report
 from symscreen.cli_why import why
@@ -142,15 +143,13 @@ def command() -> None:
 @bundle_option
 @report_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
-@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
-@click.option(
-    "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
-)
+@running_options
 def screen(
     data: str,
     out: str | None,
     bundle: str | None,
     report: str | None,
+    log_json: str | None,
     *,
     force: bool,
     quiet: bool,
@@ -165,6 +164,7 @@ def screen(
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --layers ub --top 200 --report report.html
       symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
+      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J
@@ -172,16 +172,17 @@ def screen(
     """
     from symscreen import pipeline
     from symscreen.cli_export import check_bundle, write_bundle
-    from symscreen.report.files import check_output, ranking_as_csv, write_ranking
+    from symscreen.report.files import check_output, half_written, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
     if out is not None:
+        force = force or (options["checkpoint"] is not None and half_written(out))
         check_output(out, force=force)
     check_bundle(bundle, out, force=force)
     check_report_free(report, out, bundle, force=force)
-    with progress_bar(quiet=quiet) as progress:
-        result = pipeline.screen(data, progress=progress, **options)
+    with logged(log_json), attended(quiet=quiet) as tell:
+        result = pipeline.screen(data, on_progress=tell, **options)
     notify(result.notices, quiet=quiet)
     write_bundle(result, bundle, force=force, quiet=quiet)
     save_report(result, report, data, force=force, quiet=quiet)

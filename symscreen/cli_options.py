@@ -23,6 +23,7 @@ __all__ = [
     "read_ratios",
     "read_top",
     "refuse_response",
+    "running_options",
     "screener_options",
     "search_options",
     "space_options",
@@ -237,6 +238,29 @@ _ERROR: tuple[Callable[..., Any], ...] = (
 def error_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that tell how far to trust what it finds."""
     return _with(_ERROR, function)
+
+
+# fmt: off
+_RUNNING: tuple[Callable[..., Any], ...] = (
+    click.option("--jobs", metavar="N", type=int,
+                 help="Threads, or Dask's processes; the answer does not depend on it."),
+    click.option("--chunk-size", metavar="N", type=int,
+                 help="Candidates a task; the answer does not depend on it."),
+    click.option("--backend", type=click.Choice(["threads", "dask"]),
+                 help="Where the last layer is scored; the answer does not depend on it."),
+    click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."),
+    click.option("--checkpoint", metavar="DIR",
+                 help="Keep there how far scoring came: the same command goes on from it."),
+    click.option("--time-limit", metavar="TIME",
+                 help="End in order after 60s, 5m or 2h, with what there is."),
+    click.option("--log-json", metavar="FILE", help="Add a JSON line for each stage; - is standard error."),
+)
+# fmt: on
+
+
+def running_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that say where it runs, how long, and what is kept and told meanwhile."""
+    return _with(_RUNNING, function)
 
 
 # fmt: off

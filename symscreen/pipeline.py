@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
-from symscreen.report.notebook import VIEWS
-from symscreen.result import ScreenResult, members_record, run_record
-from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of
-from symscreen.stability import with_stability
-from symscreen.statistics.t0 import gini_mean_difference
-from symscreen.thinning import rounds_thinned
+from symscreen.rounds import growth_of
+from symscreen.running import screened_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.preparation import Prepared
-    from symscreen.result import Plan
+    from symscreen.result import Plan, ScreenResult, Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
@@ -34,7 +26,7 @@ if TYPE_CHECKING:
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen", "screened_as"]
+__all__ = ["plan", "screen"]
 
 
 def screen(
@@ -80,7 +72,12 @@ def screen(
     max_ram: str | int | None = None,
     jobs: int | None = None,
     chunk_size: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    on_progress: Callable[[Standing], None] | None = None,
+    time_limit: str | float | None = None,
+    backend: Literal["threads", "dask"] | None = None,
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
 ) -> ScreenResult:
     """Grow a space of formulas from a table, score every one against a response, keep the best.
 
@@ -189,8 +186,23 @@ def screen(
         Threads; by default all cores. The answer does not depend on it.
     chunk_size : int, optional
         Candidates a task. The answer does not depend on it.
-    progress : callable, optional
-        Called with (candidates done, candidates in all) after each chunk.
+    progress : callable or bool, optional
+        Called with (candidates done, candidates in all) after each chunk; True writes a line on standard
+        error, in a notebook as on a terminal.
+    on_progress : callable, optional
+        Called with a `Standing` after each chunk: done, rate, time left, best so far.
+    time_limit : str or float, optional
+        ``"60s"``, ``"5m"``, or seconds from now: scoring ends in order when they are over, and the result
+        says how many candidates were looked at. They are looked at in a fixed order. Exact search, one
+        round; growing the layers before the last is not cut short.
+    backend : {"threads", "dask"}, optional
+        Where the last layer is scored. The answer does not depend on it.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers are used.
+    checkpoint : str or Path, optional
+        A folder that keeps how far scoring came: a run that was killed goes on from there when the same call
+        is made again, and gives the same result. The layers before the last, and joint screeners, are
+        computed again.
 
     Returns
     -------
@@ -250,51 +262,13 @@ def screen(
         jobs=jobs,
         chunk_size=chunk_size,
         progress=progress,
+        on_progress=on_progress,
+        time_limit=time_limit,
+        backend=backend,
+        scheduler=scheduler,
+        checkpoint=checkpoint,
     )
     return screened_as(prepared(X, y, options))
-
-
-def screened_as(ready: Prepared) -> ScreenResult:
-    """Run a screen that is ready.
-
-    Parameters
-    ----------
-    ready : Prepared
-        What `symscreen.preparation.prepared` made of data and options.
-
-    Returns
-    -------
-    ScreenResult
-    """
-    table, job = ready.table, ready.job
-    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
-    space, first = found[0].space, found[0].screened
-    further = record_of(found, job)
-    if thinner is not None:
-        further["distinct"] = thinner
-    if ready.halving is not None:
-        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
-    if ready.members is not None:
-        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
-    record = run_record(
-        table,
-        space,
-        job.grammar,
-        ready.options,
-        scored=first.scored,
-        lost=first.lost,
-        further=further,
-    )
-    result = ranking_of(
-        [(each.space, each.screened, each.shown) for each in found],
-        job.request.screeners,
-        record,
-        scale=gini_mean_difference(table.response),
-        units=job.units,
-        notices=(*table.notices, *found[-1].notices),
-        places=found[-1].places,
-    )
-    return replace(result, data=table, views=VIEWS)
 
 
 def plan(

@@ -107,7 +107,7 @@ def power(
         for place in noisy_places(plant, job, ratio, times):
             places[-1].append(place)
             done += 1
-            if given.progress is not None:
+            if callable(given.progress):
                 given.progress(done, sum(runs))
     table = _table(ratios, places, limit)
     space = plant.space

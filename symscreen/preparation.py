@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.any_response import labels_of
-from symscreen.backends import Threads, available_cores
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
 from symscreen.options import (
@@ -25,6 +25,7 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
+from symscreen.options_running import check_limit, read_backend, read_course
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
 from symscreen.screeners import JointScreener, require_accepting, screeners_asked
@@ -35,12 +36,12 @@ from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
     from symscreen.response import Kind
+    from symscreen.result import Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.stability import Halving
@@ -99,7 +100,12 @@ class ScreenOptions:
     max_ram: str | int | None = None
     jobs: int | None = None
     chunk_size: int | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
+    on_progress: Callable[[Standing], None] | None = None
+    time_limit: str | float | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    checkpoint: str | Path | None = None
 
 
 def options_of(given: Mapping[str, Any], *, verb: str) -> ScreenOptions:
@@ -153,6 +159,8 @@ class Prepared:
         The largest |rank correlation| of two features shown; None for any.
     halving : Halving or None
         How rows are halved for stability selection; None for none.
+    checkpoint : Path or None
+        The folder that keeps how far it came.
     """
 
     table: Table
@@ -162,6 +170,7 @@ class Prepared:
     members: int | None = None
     distinct: float | None = None
     halving: Halving | None = None
+    checkpoint: Path | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -226,9 +235,9 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
-    return Prepared(
-        table, job, options.rounds, _written(options, table, job), members, options.distinct, halving
-    )
+    written, folder = _written(options, table, job), options.checkpoint
+    kept = None if folder is None else Path(folder)
+    return Prepared(table, job, options.rounds, written, members, options.distinct, halving, kept)
 
 
 def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
@@ -267,7 +276,9 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
     check_sign(options.sign)
     check_kind(kind, options.sign, options.search, options.rounds)
     limit = read_limit(options.top)
-    backend = Threads(available_cores() if options.jobs is None else at_least_1("jobs", options.jobs))
+    backend = read_backend(options.backend, options.scheduler, options.jobs)
+    beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}
+    check_limit(options.time_limit, options.search, options.rounds, beside)
     size, prescreen = options.chunk_size, options.prescreen
     return Request(
         screeners=asked,
@@ -278,7 +289,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
         jobs=backend.jobs,
         backend=backend,
         chunk_size=0 if size is None else at_least_1("chunk_size", size),
-        progress=options.progress,
+        course=read_course(options.progress, options.on_progress, options.time_limit),
         search=read_search(options.search, options.risk, asked, limit, options.rounds),
         kind=kind,
     )

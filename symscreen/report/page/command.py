@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command_of", "shell_word"]
 
-# threads and chunks change no answer; the others stand in other words or are derived
-_UNWRITTEN = {"jobs", "chunk_size", "settings", "cut_settings", "also"}
+# threads, chunks and checkpoints change no answer; the others stand in other words or are derived
+_UNWRITTEN = {"jobs", "chunk_size", "run", "settings", "cut_settings", "also"}
 # left out, for a short command; weights of stages that were given as a table cannot be written
 _USUAL: dict[str, tuple[Any, ...]] = {
     "missing": ("refuse",),

@@ -54,7 +54,15 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
 
 
 def test_what_is_not_usual_is_written():
-    options = {"rounds": 2, "prescreen": 50, "stage_weight": "next", "fdr": 0.05, "p_values": True, "jobs": 4}
+    options = {
+        "rounds": 2,
+        "prescreen": 50,
+        "stage_weight": "next",
+        "fdr": 0.05,
+        "p_values": True,
+        "jobs": 4,
+        "run": {"chunks": 2},
+    }
     options |= {"units": {"v (m)": "m", "w": ""}, "target_units": "J"}
     command = command_of({"options": {"screener": ["t0"], **options}}, "-d.csv")
     asked = "--screener t0 --rounds 2 --prescreen 50 --stage-weight next --fdr 0.05 --p-values --units strict"
