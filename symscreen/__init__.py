@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
     from symscreen.pipeline_power import power
+    from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
@@ -53,6 +54,7 @@ __all__ = [
     "t0",
     "trees",
     "why",
+    "write_report",
     "xi",
 ]
 
@@ -79,6 +81,7 @@ _HOMES = {
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",
+    "write_report": "symscreen.report.page",
     "xi": "symscreen.statistics.columns",
 }
 

@@ -29,6 +29,7 @@ from symscreen.cli_options import (
 )
 from symscreen.cli_output import attended, logged, notify
 from symscreen.cli_power import power
+from symscreen.cli_report import check_report_free, report_option, save_report
 from symscreen.cli_targets import target_options
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
@@ -142,12 +143,14 @@ def command() -> None:
     help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
 )
 @bundle_option
+@report_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @running_options
 def screen(
     data: str,
     out: str | None,
     bundle: str | None,
+    report: str | None,
     log_json: str | None,
     *,
     force: bool,
@@ -161,6 +164,7 @@ def screen(
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ub --top 200 --report report.html
       symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
       symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
       symscreen screen data.csv --ranking preference --screener t0,crit
@@ -179,10 +183,12 @@ def screen(
         force = force or (options["checkpoint"] is not None and half_written(out))
         check_output(out, force=force)
     check_bundle(bundle, out, force=force)
+    check_report_free(report, out, bundle, force=force)
     with logged(log_json), attended(quiet=quiet) as tell:
         result = pipeline.screen(data, on_progress=tell, **options)
     notify(result.notices, quiet=quiet)
     write_bundle(result, bundle, force=force, quiet=quiet)
+    save_report(result, report, data, force=force, quiet=quiet)
     if out == "-":
         click.echo(ranking_as_csv(result), nl=False)
         return

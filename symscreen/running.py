@@ -11,6 +11,7 @@ from symscreen.backends import Dask
 from symscreen.checkpoint import opened
 from symscreen.logs import stage
 from symscreen.membership import member_table
+from symscreen.report.notebook import VIEWS
 from symscreen.result import ScreenResult, grammar_record, members_record, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.rounds import record_of
@@ -74,7 +75,7 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         lost=first.lost,
         further=further,
     )
-    return ranking_of(
+    result = ranking_of(
         [(each.space, each.screened, each.shown) for each in found],
         job.request.screeners,
         record,
@@ -83,6 +84,7 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         notices=(*table.notices, *found[-1].notices, *run.notices(found)),
         places=found[-1].places,
     )
+    return replace(result, data=table, views=VIEWS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -170,7 +170,7 @@ def _too_many(columns: list[_Column], gap: int, spare: list[str]) -> list[str]:
     room = _WIDTH - sum(column.width + gap for column in columns) + gap
     width = {column.heading: column.width + gap for column in columns}
     dropped: list[str] = []
-    for heading in spare:
+    for heading in (each for each in spare if each in width):
         if room >= 0:
             break
         dropped.append(heading)

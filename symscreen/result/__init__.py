@@ -25,6 +25,7 @@ from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
 from symscreen.result.screened import Request, Screened, scorer_of, screened, wanted_of
 from symscreen.result.stream import chunk_size_for, with_margin
+from symscreen.result.views import Pictures, Views
 from symscreen.result.watch import Seen
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "ErrorControl",
     "Kept",
     "Members",
+    "Pictures",
     "Plan",
     "Power",
     "Prediction",
@@ -46,6 +48,7 @@ __all__ = [
     "Seen",
     "Standing",
     "Streamed",
+    "Views",
     "best_of",
     "chunk_size_for",
     "class_place",

@@ -19,7 +19,7 @@ from symscreen.response import KINDS
 from symscreen.result.watch import Watch, seen_of_kept
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.max_t import shuffles_of
-from symscreen.statistics.tally import adjusted, p_values_of, passing
+from symscreen.statistics.tally import adjusted, histogram, p_values_of, passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,7 +225,11 @@ def controlled(
     if watch.null is not None:
         q = adjusted(seen.tally, control.method)
         columns = {"p_value": p_values_of(keys), "q_value": q[np.searchsorted(seen.tally.keys, keys)]}
-        record = {"method": control.method, "tests": seen.tally.total}
+        record = {
+            "method": control.method,
+            "tests": seen.tally.total,
+            "histogram": histogram(seen.tally).tolist(),
+        }
         if control.fdr is not None:
             record |= {
                 "fdr": control.fdr,
