@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from symscreen.table.files import parquet_table
 from symscreen.table.groups import frame_with, row_groups
 from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
 from symscreen.table.source import Frame, read_frame
+from symscreen.table.unpacked import most_bytes
 
 __all__ = [
     "Frame",
@@ -14,6 +16,8 @@ __all__ = [
     "frame_columns",
     "frame_with",
     "is_ranking",
+    "most_bytes",
+    "parquet_table",
     "read_frame",
     "read_table",
     "row_groups",

@@ -17,6 +17,7 @@ __all__ = ["read_delimited"]
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb'[\r\n]*((?:"[^"]*"|[^"\r\n]+|")*+)')
 _QUOTED = re.compile(rb'"[^"]*"')
+_MOST_FIELDS = 200_000  # Arrow takes a kilobyte for each
 _LARGEST_BLOCK = 2**31 - 1
 _MORE_NULLS = ["None", "<NA>"]  # what Python and pandas write; Arrow knows NA, NaN, null and the like
 
@@ -57,6 +58,8 @@ def read_delimited(data: bytes, where: str, *, delimiter: str | None = None) -> 
     _check_utf8(text, where)
     header = _HEADER.match(text)
     delimiter = delimiter or _delimiter(header[1] if header else b"")
+    if header and (fields := header[1].count(delimiter.encode())) > _MOST_FIELDS:
+        raise TableError(f"{where} has a header of {fields} delimiters: keep at most {_MOST_FIELDS} columns in it")
     if text.count(b'"') % 2:  # Arrow takes an unclosed quote to reach to the end of the file
         _refuse_damage(text, delimiter, where)
     if header and header.end() == len(text):
