@@ -214,8 +214,8 @@ def _values(expression: Expression, columns: Mapping[str, NDArray[np.float64]]) 
 def to_sympy(expression: Expression) -> Any:
     """Build the sympy form; a column becomes a `sympy.Symbol` of its own name, whatever that is.
 
-    sympy simplifies as it builds, which takes for ever where a number is huge (``9**9**9``) or functions stand
-    deep inside one another: such a formula is built as it stands, with nothing simplified.
+    sympy simplifies as it builds, which takes for ever where a number is huge (``9**9**9``) or functions
+    stand deep inside one another: such a formula is built as it stands, with nothing simplified.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from symscreen.errors import TableError, printable
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
-from symscreen.table import most_bytes, parquet_table
+from symscreen.table import bounded_read, most_bytes, parquet_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def _first_line(error: Exception) -> str:
 
 def _bytes(path: Path) -> bytes:
     with path.open("rb") as file:
-        data = file.read(most_bytes() + 1)
+        data = bounded_read(file, path.stat().st_size)
     if len(data) > most_bytes():
         raise ValueError(f"it is larger than {most_bytes()} bytes")
     return data
@@ -118,7 +118,10 @@ def _value(cell: str) -> float | bool | None:
 
 
 def _record(content: bytes) -> dict[str, Any]:
-    record = json.loads(content)
+    return _object(json.loads(content))
+
+
+def _object(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise TypeError("its record is no object")
     return record
@@ -136,14 +139,16 @@ def _parquet(content: bytes, path: Path) -> StoredRanking:
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
     # what pandas notes in a file steers how it is read: it is not needed, and anybody may have written it
-    return StoredRanking(table.to_pandas(ignore_metadata=True), _record((table.schema.metadata or {})[b"symscreen"]))
+    return StoredRanking(
+        table.to_pandas(ignore_metadata=True), _record((table.schema.metadata or {})[b"symscreen"])
+    )
 
 
 def _json(content: bytes) -> StoredRanking:
     import pandas as pd
 
     whole = _record(content)
-    return StoredRanking(pd.DataFrame(whole["ranking"]), whole["record"])
+    return StoredRanking(pd.DataFrame(whole["ranking"]), _object(whole["record"]))
 
 
 def _check(path: Path, ranking: StoredRanking) -> None:
@@ -151,15 +156,17 @@ def _check(path: Path, ranking: StoredRanking) -> None:
     record, table = ranking.record, ranking.table
     if record.get("format") != RECORD_FORMAT:
         raise TableError(
-            f"{path}: its record has the format {printable(reprlib.repr(record.get('format')))}, and this symscreen "
-            f"reads {RECORD_FORMAT}; screen again"
+            f"{path}: its record has the format {printable(reprlib.repr(record.get('format')))}, and this "
+            f"symscreen reads {RECORD_FORMAT}; screen again"
         )
     for place, (fits, meaning) in _RECORD.items():
         value: Any = record
         for step in place.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         if not fits(value):
-            raise TableError(f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}")
+            raise TableError(
+                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
+            )
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise TableError(f"{path} is damaged: it has no column {name!r}")

@@ -8,11 +8,12 @@ from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
 from symscreen.table.source import Frame, read_frame
-from symscreen.table.unpacked import most_bytes
+from symscreen.table.unpacked import bounded_read, most_bytes
 
 __all__ = [
     "Frame",
     "Table",
+    "bounded_read",
     "frame_columns",
     "frame_with",
     "is_ranking",

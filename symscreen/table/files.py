@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from symscreen.errors import TableError, printable
 from symscreen.table.delimited import read_delimited
-from symscreen.table.unpacked import check_texts, check_unpacked, feather_size, most_bytes, parquet_size
+from symscreen.table.unpacked import (
+    bounded_read,
+    check_texts,
+    check_unpacked,
+    feather_size,
+    most_bytes,
+    parquet_size,
+)
 from symscreen.table.wording import quoted
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def read_file(path: Path) -> pa.Table:
         if path.is_char_device():
             raise TableError(f"{where} is a device, which may never end: name a file")
         with path.open("rb") as file:
-            data = file.read(most_bytes() + 1)
+            data = bounded_read(file, path.stat().st_size)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TableError(f"{where} cannot be read ({reason}): check the file and its permissions") from error
@@ -88,7 +95,7 @@ def read_standard_input() -> pa.Table:
     TableError
         As `read_file`.
     """
-    data = sys.stdin.buffer.read(most_bytes() + 1)
+    data = bounded_read(sys.stdin.buffer, 0)
     found = _recognised(data)
     return _parsed(data, "standard input", found if found in _BINARY else "CSV")
 
@@ -106,8 +113,8 @@ def _recognised(data: bytes) -> str:
 def _parsed(data: bytes, where: str, expected: str) -> pa.Table:
     if len(data) > most_bytes():
         raise TableError(
-            f"{where} is larger than {most_bytes() / 1e9:.1f} GB, a quarter of this machine's memory: write the "
-            "columns and rows that are needed into another file"
+            f"{where} is larger than {most_bytes() / 1e9:.1f} GB, a quarter of this machine's memory: write "
+            "the columns and rows that are needed into another file"
         )
     found = _recognised(data)
     if not data:
@@ -131,7 +138,14 @@ def _read_binary(data: bytes, where: str, kind: str) -> pa.Table:
         table = read(data, where)
         table.validate(full=True)  # a damaged offset would crash the process later
         _ = table.column_names  # nor are names checked before they are decoded
-    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error, LookupError, OverflowError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        UnicodeDecodeError,
+        struct.error,
+        LookupError,
+        OverflowError,
+    ) as error:
         reason = printable(str(error))[:200]
         raise TableError(
             f"{where} is {kind} cut short or damaged ({reason}): write it or fetch it again"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from symscreen.errors import TableError
 
@@ -16,19 +16,49 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet
 
-__all__ = ["check_texts", "check_unpacked", "feather_size", "most_bytes", "parquet_size"]
+__all__ = ["bounded_read", "check_texts", "check_unpacked", "feather_size", "most_bytes", "parquet_size"]
 
 _CELL = 8  # what a number takes once it is float64
 _PLAIN = 1 << 28  # below it, any share of a file is what tables of few distinct values come to
 _MOST_TIMES = 200
+_PIECE = 1 << 20
 
 
 def most_bytes() -> int:
-    """Return how many bytes of a table are read: a quarter of this machine's memory, for it is held thrice."""
+    """Return how many bytes of a table are read: a quarter of this machine's memory, as it is held thrice."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
     except (ValueError, OSError, AttributeError):  # a system that does not tell
         return 1 << 32
+
+
+def bounded_read(file: BinaryIO, size: int) -> bytes:
+    """Read a file to its end, or to a little more than `most_bytes` where it is longer.
+
+    Parameters
+    ----------
+    file : binary stream
+        At its beginning.
+    size : int
+        How long it may be; 0 where nobody knows.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> import io
+    >>> bounded_read(io.BytesIO(b"a,b"), 0)
+    b'a,b'
+    """
+    # a read of so many bytes would claim them all at once, however short the file is
+    parts = [file.read(min(size, most_bytes()) + 1)]
+    held = len(parts[0])
+    while held <= most_bytes() and (part := file.read(_PIECE)):
+        parts.append(part)
+        held += len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def check_unpacked(size: int, packed: int, where: str) -> None:
@@ -53,12 +83,13 @@ def check_unpacked(size: int, packed: int, where: str) -> None:
     >>> check_unpacked(10**12, 5000, "t.parquet")
     Traceback (most recent call last):
     ...
-    symscreen.errors.TableError: t.parquet has 5,000 bytes that unpack to 1,000.0 GB: it is not read; write the columns and rows that are needed into another file
+    symscreen.errors.TableError: t.parquet has 5,000 bytes that unpack to 1,000.0 GB: it is not read; write
+    the columns and rows that are needed into another file
     """
     if size > most_bytes() or size > max(_PLAIN, _MOST_TIMES * packed):
         raise TableError(
-            f"{where} has {packed:,} bytes that unpack to {size / 1e9:,.1f} GB: it is not read; write the columns "
-            "and rows that are needed into another file"
+            f"{where} has {packed:,} bytes that unpack to {size / 1e9:,.1f} GB: it is not read; write "
+            "the columns and rows that are needed into another file"
         )
 
 
@@ -77,7 +108,7 @@ def parquet_size(file: pa.parquet.ParquetFile) -> int:
     metadata = file.metadata
     # what a group tells of its columns is not looked at: where it is damaged pyarrow ends the whole process
     told = sum(max(metadata.row_group(group).total_byte_size, 0) for group in range(metadata.num_row_groups))
-    return told + max(metadata.num_rows, 0) * metadata.num_columns * _CELL
+    return int(told + max(metadata.num_rows, 0) * metadata.num_columns * _CELL)
 
 
 def check_texts(table: pa.Table, packed: int, where: str) -> None:
@@ -107,7 +138,9 @@ def check_texts(table: pa.Table, packed: int, where: str) -> None:
             kind = told.type
             if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
                 size += len(chunk) * max(told.nbytes, 1) if coded else _viewed(told)
-            elif coded and (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)):
+            elif coded and (
+                pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
+            ):
                 size += pc.sum(pc.binary_length(told).take(chunk.indices)).as_py() or 0
             elif coded:
                 size += len(chunk) * _CELL
@@ -168,15 +201,17 @@ def _batch_size(data: bytes, offset: int, body: int) -> int:
     if message.byte(1) == 2:  # a dictionary's batch is one inside
         batch = batch.table(1)
     nodes, count = batch.vector(1)
-    size = sum(max(struct.unpack_from("<q", data, nodes + 16 * place)[0], 0) * _CELL for place in range(count))
+    size = sum(
+        max(struct.unpack_from("<q", data, nodes + 16 * place)[0], 0) * _CELL for place in range(count)
+    )
     if not batch.has(3):
-        return size + max(body, 0)
+        return int(size + max(body, 0))
     buffers, count = batch.vector(2)
     for place in range(count):
         at, packed = struct.unpack_from("<qq", data, buffers + 16 * place)
         if packed >= 8:
             size += max(struct.unpack_from("<q", data, start + at)[0], packed)
-    return size
+    return int(size)
 
 
 class _Reader:

@@ -1,7 +1,7 @@
 """What the fuzzers throw bytes at: each harness reads them as a user's file or text would be read.
 
-A harness returns, or raises `InputError` with one line; all else is a finding. `SEEDS` is what mutation starts
-from.
+A harness returns, or raises `InputError` with one line; all else is a finding. `SEEDS` is what mutation
+starts from.
 """
 
 from __future__ import annotations
@@ -112,13 +112,20 @@ def ending(harness: str, data: bytes) -> str:
 
 
 def _seeds() -> dict[str, list[bytes]]:
-    columns = {"b": [1.5, 2.5, 0.1, 7.0, 1e-300], "a": [1, 2, 3, 4, 5], "t": ["p", "q", None, "p", "t"], "y": [5, 1, 4, 2, 3]}
+    columns = {
+        "b": [1.5, 2.5, 0.1, 7.0, 1e-300],
+        "a": [1, 2, 3, 4, 5],
+        "t": ["p", "q", None, "p", "t"],
+        "y": [5, 1, 4, 2, 3],
+    }
     table = pa.table(columns)
     record = {
-        "format": 4, "shown": 2, "scored": 5,
+        "format": 4,
+        "shown": 2,
+        "scored": 5,
         "options": {"screener": ["t0"], "sign": "free", "top": 20, "rounds": 1},
         "data": {"inputs": ["a", "b"], "gini_mean_difference": 0.5},
-    }  # fmt: skip
+    }
     from symscreen.result.record import RECORD_FORMAT
 
     record["format"] = RECORD_FORMAT
@@ -133,25 +140,36 @@ def _seeds() -> dict[str, list[bytes]]:
         "parquet": [_parquet(table, compression=kind) for kind in ("none", "snappy", "zstd")],
         "feather": [_feather(table, kind) for kind in (None, "zstd", "lz4")],
         "grammar": [
-            b'unary = ["sin", "gauss"]\nbinary = ["add"]\nconstants = [1, 2]\nlayers = "u[gauss] b"\n[costs]\nsin = 3\n'
-            b'[forbid]\nsin = ["gauss"]\n[columns]\nsin = ["angle"]\n[define.gauss]\nformula = "exp(-x**2)"\n',
-            b'unary = ["decay"]\n[define.decay]\nformula = "exp(-a*x)"\n[define.decay.parameters]\na = [0.1, 1]\n',
+            (
+                b'unary = ["sin", "gauss"]\nbinary = ["add"]\nconstants = [1, 2]\nlayers = "u[gauss] b"\n'
+                b'[costs]\nsin = 3\n[forbid]\nsin = ["gauss"]\n[columns]\nsin = ["angle"]\n'
+                b'[define.gauss]\nformula = "exp(-x**2)"\n'
+            ),
+            (
+                b'unary = ["decay"]\n[define.decay]\nformula = "exp(-a*x)"\n'
+                b"[define.decay.parameters]\na = [0.1, 1]\n"
+            ),
         ],
         "formula": [
-            b"x1 - cos(x2)/`my column`**2", b"-(x)**(2)+abs(a - b)*1e-3", b"9**9**9*max(x,1/y)", b"`a``b`+pi*floor(.5)",
+            b"x1 - cos(x2)/`my column`**2",
+            b"-(x)**(2)+abs(a - b)*1e-3",
+            b"9**9**9*max(x,1/y)",
+            b"`a``b`+pi*floor(.5)",
         ],
         "bundle": [
             bundle_as_json([parse("x**2"), parse("sin(`a b`)/3")]).encode(),
             bundle_as_json(Formula("y", 1.0, (0.1,), (parse("x*z"),)), record={"seed": 3}).encode(),
-            b'{"format": 1, "symscreen": "0.1.0", "kind": "features", "inputs": ["x"], "define": {}, "costs": {},'
-            b' "features": ["x**2"]}',
+            (
+                b'{"format": 1, "symscreen": "0", "kind": "features", "inputs": ["x"], '
+                b'"define": {}, "costs": {}, "features": ["x**2"]}'
+            ),
         ],
         "ranking-json": [json.dumps({"record": record, "ranking": ranking.to_dict("records")}).encode()],
         "ranking-parquet": [
             _parquet(pa.Table.from_pandas(ranking).replace_schema_metadata({"symscreen": json.dumps(record)}))
         ],
         "ranking-csv": [ranking.to_csv(index=False).strip().encode() + b"\n\n" + json.dumps(record).encode()],
-    }  # fmt: skip
+    }
 
 
 def _parquet(table: pa.Table, **options: str) -> bytes:
@@ -162,7 +180,9 @@ def _parquet(table: pa.Table, **options: str) -> bytes:
 
 def _feather(table: pa.Table, compression: str | None) -> bytes:
     sink = io.BytesIO()
-    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+    with pa.ipc.new_file(
+        sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)
+    ) as writer:
         writer.write_table(table)
     return sink.getvalue()
 
@@ -201,8 +221,53 @@ def mutated(rng: np.random.Generator, harness: str, words: tuple[bytes, ...]) ->
 
 
 WORDS = (
-    b"**", b"(", b")", b"[", b"]", b"{", b"}", b'"', b"'", b"`", b",", b";", b"\n", b"\r", b"\t", b"\0", b"-", b"1e999",
-    b"9" * 20, b"NaN", b"Infinity", b"null", b"true", b"0x1", b"\xff\xff\xff\x7f", b"\xff" * 8, b"\x80", b"\xef\xbb\xbf",
-    b"sin(", b"pow(", b"max(x,", b"define", b"= ", b"\\u0000", b"\\ud800", b"1_0", b"'''", b'"""', b"# ", b".", b"e",
-    "λ".encode(), "\u202e".encode(), b"\x1b[2J", b"<script>", b"=1+1", b"id", b"[define.f]\n", b"formula = \"x*x\"\n",
-)  # fmt: skip
+    b"**",
+    b"(",
+    b")",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b'"',
+    b"'",
+    b"`",
+    b",",
+    b";",
+    b"\n",
+    b"\r",
+    b"\t",
+    b"\0",
+    b"-",
+    b"1e999",
+    b"9" * 20,
+    b"NaN",
+    b"Infinity",
+    b"null",
+    b"true",
+    b"0x1",
+    b"\xff\xff\xff\x7f",
+    b"\xff" * 8,
+    b"\x80",
+    b"\xef\xbb\xbf",
+    b"sin(",
+    b"pow(",
+    b"max(x,",
+    b"define",
+    b"= ",
+    b"\\u0000",
+    b"\\ud800",
+    b"1_0",
+    b"'''",
+    b'"""',
+    b"# ",
+    b".",
+    b"e",
+    "λ".encode(),
+    "\u202e".encode(),
+    b"\x1b[2J",
+    b"<script>",
+    b"=1+1",
+    b"id",
+    b"[define.f]\n",
+    b'formula = "x*x"\n',
+)
