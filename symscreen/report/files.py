@@ -29,6 +29,7 @@ __all__ = [
     "write_ranking",
 ]
 
+_RUN = tuple("=+-@\t\r\n＝＋－＠")  # the wide forms are the same to a spreadsheet in East Asia
 ENDINGS = (".csv", ".parquet", ".json")
 
 
@@ -149,14 +150,14 @@ def ranking_as_csv(result: ScreenResult) -> str:
 
 
 def inert(text: str) -> str:
-    """Put a formula that a spreadsheet would run into parentheses.
+    """Put what a spreadsheet would run, by its first character, into parentheses.
 
     Examples
     --------
-    >>> inert("-x1"), inert("x1 - x2")
-    ('(-x1)', 'x1 - x2')
+    >>> inert("-x1"), inert("x1 - x2"), inert("=1+1")
+    ('(-x1)', 'x1 - x2', '(=1+1)')
     """
-    return f"({text})" if text.startswith("-") else text
+    return f"({text})" if text.startswith(_RUN) else text
 
 
 def frame_as_csv(frame: pd.DataFrame) -> str:
