@@ -38,7 +38,7 @@ bench-searches: .env-test/ready
 
 # The tests that touch every dependency, at the lowest versions that pyproject.toml allows.
 lowest: .env-lowest/ready
-	.env-lowest/bin/pytest -q tests/table tests/report tests/export tests/grammar tests/statistics tests/test_cli.py
+	.env-lowest/bin/pytest -q -W default tests/table tests/report tests/export tests/grammar tests/statistics tests/test_cli.py
 
 # Known vulnerabilities of what is installed (asks an advisory database), and the bill of materials.
 audit: .env-test/ready
