@@ -1,7 +1,7 @@
 # Each job builds its own environment in a folder of the checkout; nothing else on the machine is touched.
 PYTHON ?= python3
 
-.PHONY: demo test check docs bench bench-peers bench-scaling bench-searches clean
+.PHONY: audit fuzz lowest demo test check docs bench bench-peers bench-scaling bench-searches clean
 
 demo: .env-demo/ready
 	.env-demo/bin/symscreen screen data/strogatz/glider2.csv \
@@ -36,6 +36,27 @@ bench-searches: .env-test/ready
 	.env-test/bin/python benchmarks/searches.py times
 	.env-test/bin/python benchmarks/searches.py recall
 
+# The tests that touch every dependency, at the lowest versions that pyproject.toml allows.
+lowest: .env-lowest/ready
+	.env-lowest/bin/pytest -q -W default tests/table tests/report tests/export tests/grammar tests/statistics tests/test_cli.py
+
+# Known vulnerabilities of what is installed (asks an advisory database), and the bill of materials.
+audit: .env-test/ready
+	$(PYTHON) -m venv --clear .env-audit
+	.env-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit cyclonedx-bom
+	mkdir -p dist
+	.env-audit/bin/cyclonedx-py environment --output-reproducible --of JSON -o dist/sbom.json .env-test/bin/python
+	.env-audit/bin/pip-audit --path $$(.env-test/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+
+fuzz: .env-test/ready
+	.env-test/bin/python benchmarks/fuzz/run.py --seconds 60
+
+.env-lowest/ready: pyproject.toml
+	$(PYTHON) -m venv --clear .env-lowest
+	.env-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.env-lowest/bin/uv pip install --quiet --python .env-lowest/bin/python --resolution lowest-direct --editable ".[test]"
+	touch $@
+
 .env-demo/ready: pyproject.toml
 	$(PYTHON) -m venv --clear .env-demo
 	.env-demo/bin/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -52,4 +73,4 @@ bench-searches: .env-test/ready
 	touch $@
 
 clean:
-	rm -rf .env-demo .env-test .env-docs build dist
+	rm -rf .env-audit .env-demo .env-docs .env-lowest .env-test build dist

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
+    from symscreen.estimators import SymbolicRegressor, SymbolicScreener
     from symscreen.export.applied import apply_bundle
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
     from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
     from symscreen.pipeline_power import power
+    from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
+    from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
-    from symscreen.sklearn_api import SymbolicRegressor
     from symscreen.statistics.columns import t0, t0_interval, xi
     from symscreen.whereabouts import Why, why
 
 __all__ = [
     "FitResult",
     "ScreenResult",
+    "Standing",
     "SymbolicRegressor",
+    "SymbolicScreener",
     "SymscreenError",
     "Why",
     "__version__",
@@ -51,15 +55,18 @@ __all__ = [
     "t0_interval",
     "trees",
     "why",
+    "write_report",
     "xi",
 ]
 
 _MODULES = ("datasets", "evaluation", "export", "trees")
 
 _HOMES = {
-    "SymbolicRegressor": "symscreen.sklearn_api",
+    "SymbolicRegressor": "symscreen.estimators",
+    "SymbolicScreener": "symscreen.estimators",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
+    "Standing": "symscreen.result.course",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.applied",
     "Why": "symscreen.whereabouts",
@@ -76,6 +83,7 @@ _HOMES = {
     "t0": "symscreen.statistics.columns",
     "t0_interval": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",
+    "write_report": "symscreen.report.page",
     "xi": "symscreen.statistics.columns",
 }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, TableError, nearest
+from symscreen.errors import OptionError, TableError
 from symscreen.preparation import ScreenOptions, prepared
 from symscreen.result.record import grammar_record
-from symscreen.screeners import SCREENERS, Screener
+from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,6 +92,7 @@ def _response(record: Mapping[str, Any], *, beside: bool) -> dict[str, Any]:
     plain = not beside and ranking is None and stages is None
     return {
         "target": options["target"] if plain else None,
+        "across": options.get("across") or "mean",
         "ranking": None if beside else ranking,
         "stages": stages,
         "stage_weight": weight,
@@ -101,9 +102,10 @@ def _response(record: Mapping[str, Any], *, beside: bool) -> dict[str, Any]:
 def _screeners(names: list[str], settings: Mapping[str, Mapping[str, Any]]) -> list[AnyScreener]:
     found: list[AnyScreener] = []
     for name in names:
-        if name not in SCREENERS:
-            raise OptionError(f"the result was made by a screener {name!r}{nearest(name, SCREENERS)}")
-        one = SCREENERS[name]
+        try:
+            one = screener_named(name)
+        except OptionError as error:
+            raise OptionError(f"the result was made by a screener {name!r}, but {error}") from None
         found.append(one if isinstance(one, Screener) else one.with_settings(settings.get(name, {})))
     return found
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from symscreen.classes_response import ClassesResponse
 from symscreen.errors import OptionError, printable
 from symscreen.ranking_response import RankingResponse
 from symscreen.response import KINDS, Response
+from symscreen.several_response import SeveralResponse
 from symscreen.stages_response import StagesResponse
+from symscreen.survival_response import SurvivalResponse
 
-__all__ = ["AnyResponse", "labels_of", "numeric"]
+__all__ = ["AnyResponse", "PairsResponse", "labels_of", "numeric"]
 
-AnyResponse = Response | RankingResponse | StagesResponse
+PairsResponse = RankingResponse | StagesResponse | ClassesResponse  # what comes to binary responses
+AnyResponse = Response | PairsResponse | SeveralResponse | SurvivalResponse
 
 
 def labels_of(response: AnyResponse) -> int:
@@ -22,7 +26,7 @@ def numeric(response: AnyResponse, who: str) -> Response:
 
     Parameters
     ----------
-    response : Response, RankingResponse or StagesResponse
+    response : AnyResponse
         The response.
     who : str
         What needs numbers, for the message.

@@ -19,6 +19,7 @@ from symscreen.cli_options import (
     plan_options,
     ranking_option,
     read_top,
+    running_options,
     screener_options,
     search_options,
     space_options,
@@ -26,8 +27,10 @@ from symscreen.cli_options import (
     trust_options,
     unit_options,
 )
-from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_output import attended, logged, notify
 from symscreen.cli_power import power
+from symscreen.cli_report import check_report_free, report_option, save_report
+from symscreen.cli_targets import target_options
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
 
@@ -109,6 +112,7 @@ def command() -> None:
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @unit_options
 @screener_options
@@ -139,12 +143,20 @@ def command() -> None:
     help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
 )
 @bundle_option
+@report_option
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
-@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
-@click.option(
-    "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
-)
-def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet: bool, **options: Any) -> None:  # fmt: skip  # noqa: E501
+@running_options
+def screen(
+    data: str,
+    out: str | None,
+    bundle: str | None,
+    report: str | None,
+    log_json: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Expand, score, rank and print.
 
     \b
@@ -152,25 +164,31 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
       symscreen screen data.csv --layers ub
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ub --top 200 --report report.html
       symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
+      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
       symscreen screen data.csv --units strict --target-units J
+      symscreen screen data.csv --target time --event died
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen import pipeline
     from symscreen.cli_export import check_bundle, write_bundle
-    from symscreen.report.files import check_output, ranking_as_csv, write_ranking
+    from symscreen.report.files import check_output, half_written, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
     if out is not None:
+        force = force or (options["checkpoint"] is not None and half_written(out))
         check_output(out, force=force)
     check_bundle(bundle, out, force=force)
-    with progress_bar(quiet=quiet) as progress:
-        result = pipeline.screen(data, progress=progress, **options)
+    check_report_free(report, out, bundle, force=force)
+    with logged(log_json), attended(quiet=quiet) as tell:
+        result = pipeline.screen(data, on_progress=tell, **options)
     notify(result.notices, quiet=quiet)
     write_bundle(result, bundle, force=force, quiet=quiet)
+    save_report(result, report, data, force=force, quiet=quiet)
     if out == "-":
         click.echo(ranking_as_csv(result), nl=False)
         return
@@ -184,6 +202,7 @@ def screen(data: str, out: str | None, bundle: str | None, *, force: bool, quiet
 @click.argument("data")
 @ranking_option
 @stages_options
+@target_options
 @space_options
 @unit_options
 @plan_options
@@ -282,6 +301,7 @@ def operators(grammar: str | None) -> None:
       symscreen operators my-grammar.toml
     """
     from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+    from symscreen.plugins import plugins
     from symscreen.report.terminal import print_table, show_grammar, show_operators
 
     if grammar is not None:
@@ -289,6 +309,8 @@ def operators(grammar: str | None) -> None:
         return
     print_table(show_operators(OPERATORS.values()), sys.stdout)
     click.echo(f"\ngrammars: {', '.join(grammar_names())} (symscreen operators NAME shows one)")
+    for further in plugins("grammar", grammar_names()):
+        click.echo(f"grammar {further.name} of {further.origin}" if not further.clash else further.clash)
 
 
 @command.command()
@@ -299,7 +321,9 @@ def screeners() -> None:
     Example:
       symscreen screeners
     """
+    from symscreen.report.plugins import further_listed
     from symscreen.report.terminal import print_table, show_screeners
     from symscreen.screeners import SCREENERS
 
     print_table(show_screeners(SCREENERS.values()), sys.stdout)
+    print_table(further_listed(), sys.stdout)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from symscreen.errors import OptionError
+from symscreen.names import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ __all__ = [
     "read_ratios",
     "read_top",
     "refuse_response",
+    "running_options",
     "screener_options",
     "search_options",
     "space_options",
@@ -32,27 +33,13 @@ __all__ = [
     "unit_options",
 ]
 
-_NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
-
 
 def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Split ``a,b`` into names; a name with a comma stands in backticks."""
     del ctx
     if text is None:
         return None
-    names, place = [], 0
-    while place < len(text):
-        match = _NAME.match(text, place)
-        if match is None:
-            where = f"--{parameter.name}: cannot split {text!r} at character {place + 1}"
-            raise OptionError(f"{where}; write a,b or `a,b`,c")
-        quoted, bare = match.groups()
-        if quoted is None and not bare.strip():
-            where = f"--{parameter.name} is {text!r}, which names nothing between two commas"
-            raise OptionError(f"{where}; write a,b, and a column without a name as ``")
-        names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
-        place = match.end()
-    return tuple(names)
+    return names_in(text, f"--{parameter.name}")
 
 
 def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
@@ -61,6 +48,7 @@ def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | 
         what, takers = {
             "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
             "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+            "event": ("one of times until an event", "screen, plan and why take one"),
         }[str(parameter.name)]
         raise OptionError(
             f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
@@ -129,7 +117,8 @@ def read_ratios(ctx: click.Context, parameter: click.Parameter, text: str | None
 
 # fmt: off
 _SPACE: tuple[Callable[..., Any], ...] = (
-    click.option("--target", metavar="COL", help="The response; else target, label, y or the last."),
+    click.option("--target", metavar="COL",
+                 help="The response, or several, A,B; else target, label, y or the last."),
     click.option("--inputs", metavar="A,B", callback=split_names, help="Use these columns only."),
     click.option("--exclude", metavar="A,B", callback=split_names, default="",
                  help="Leave these columns out."),
@@ -258,6 +247,29 @@ def error_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 # fmt: off
+_RUNNING: tuple[Callable[..., Any], ...] = (
+    click.option("--jobs", metavar="N", type=int,
+                 help="Threads, or Dask's processes; the answer does not depend on it."),
+    click.option("--chunk-size", metavar="N", type=int,
+                 help="Candidates a task; the answer does not depend on it."),
+    click.option("--backend", metavar="threads|dask",
+                 help="Where the last layer is scored; the answer does not depend on it."),
+    click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler."),
+    click.option("--checkpoint", metavar="DIR",
+                 help="Keep there how far scoring came: the same command goes on from it."),
+    click.option("--time-limit", metavar="TIME",
+                 help="End in order after 60s, 5m or 2h, with what there is."),
+    click.option("--log-json", metavar="FILE", help="Add a JSON line for each stage; - is standard error."),
+)
+# fmt: on
+
+
+def running_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options that say where it runs, how long, and what is kept and told meanwhile."""
+    return _with(_RUNNING, function)
+
+
+# fmt: off
 _TRUST: tuple[Callable[..., Any], ...] = (
     click.option("--distinct", metavar="R", type=float,
                  help="Leave out what correlates by rank with a better feature above R, such as 0.99."),
@@ -321,6 +333,7 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
     click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
+    click.option("--event", hidden=True, expose_value=False, callback=refuse_response),
 )
 # fmt: on
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from symscreen.errors import OutputError, printable
+from symscreen.logs import LOGGER, JsonLines
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["notify", "progress_bar"]
+    from symscreen.result import Standing
+
+__all__ = ["attended", "logged", "notify", "progress_bar"]
 
 
 def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
@@ -22,7 +29,7 @@ def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
     """Show features done, rate and time left on a terminal; nothing in a pipe."""
     if quiet:
         from symscreen.compiled import ANNOUNCEMENT
@@ -40,12 +47,13 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[best]}", markup=False),
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("growing the space", total=None, rate="")
+        task = bar.add_task("growing the space", total=None, rate="", best="")
 
-        def update(done: int, total: int) -> None:
+        def update(done: int, total: int, best: str = "") -> None:
             speed = bar.tasks[0].speed
             bar.update(
                 task,
@@ -53,6 +61,59 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
                 completed=done,
                 total=total,
                 rate=f"{speed:,.0f}/s" if speed else "",
+                best=best,
             )
 
         yield update
+
+
+@contextmanager
+def attended(*, quiet: bool) -> Iterator[Callable[[Standing], None]]:
+    """Show how far a screen is, on a terminal; when it is interrupted, say what was best so far."""
+    last: list[Standing] = []
+    try:
+        with progress_bar(quiet=quiet) as bar:
+
+            def tell(standing: Standing) -> None:
+                last[:] = [standing]
+                if bar is not None:
+                    bar(standing.done, standing.total, best_of(standing))
+
+            yield tell
+    except KeyboardInterrupt:
+        if last:
+            best = best_of(last[0]) or "nothing yet"
+            done = f"{last[0].done:,} of {last[0].total:,} candidates"
+            click.echo(f"symscreen: best so far, of {done}: {best}", err=True)
+        raise
+
+
+def best_of(standing: Standing) -> str:
+    """Write the best formula so far with its score."""
+    if standing.best is None or standing.score is None:
+        return ""
+    return printable(f"{standing.screener} {standing.score:.6g}  {standing.best}")
+
+
+@contextmanager
+def logged(file: str | None) -> Iterator[None]:
+    """Write a JSON line for each stage to a file, or with ``-`` to standard error."""
+    if file is None:
+        yield
+        return
+    try:
+        own = None if file == "-" else Path(file).open("a", encoding="utf-8")  # noqa: SIM115  # closed below
+    except OSError as error:
+        raise OutputError(f"{file}: cannot be written ({error.strerror})") from None
+    handler = logging.StreamHandler(own)
+    handler.setFormatter(JsonLines())
+    level = LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(level)
+        LOGGER.removeHandler(handler)
+        if own is not None:
+            own.close()

@@ -45,6 +45,7 @@ __all__ = ["power"]
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 @click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response)
 @click.option("--stages", hidden=True, expose_value=False, callback=refuse_response)
+@click.option("--event", hidden=True, expose_value=False, callback=refuse_response)
 def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Plant a formula on your columns, and say how often a screen finds it under noise.
 

@@ -18,6 +18,7 @@ from symscreen.cli_options import (
     unit_options,
 )
 from symscreen.cli_output import notify
+from symscreen.cli_targets import target_options
 
 __all__ = ["why"]
 
@@ -26,6 +27,7 @@ __all__ = ["why"]
 @click.argument("data")
 @click.argument("expression", metavar="EXPR")
 @ranking_option
+@target_options
 @space_options
 @unit_options
 @screener_options

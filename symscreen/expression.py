@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 __all__ = ["Apply", "Column", "Constant", "Expression", "apply", "columns_of", "complexity", "evaluate",
-           "key", "parse", "to_sympy", "to_text"]  # fmt: skip
+           "key", "parse", "renamed", "to_sympy", "to_text"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,9 @@ class Apply:
 
     operator: Operator
     arguments: tuple[Expression, ...]
+
+    def __repr__(self) -> str:
+        return f"<formula {to_text(self)}>"
 
     def __str__(self) -> str:
         return to_text(self)
@@ -214,18 +217,85 @@ def _values(expression: Expression, columns: Mapping[str, NDArray[np.float64]]) 
 def to_sympy(expression: Expression) -> Any:
     """Build the sympy form; a column becomes a `sympy.Symbol` of its own name, whatever that is.
 
+    sympy simplifies as it builds, which takes for ever where a number is huge (``9**9**9``) or functions
+    stand deep inside one another: such a formula is built as it stands, with nothing simplified.
+
     Examples
     --------
     >>> to_sympy(parse("x*x + `a b`"))
     a b + x**2
+    >>> to_sympy(parse("9**9**9*x"))
+    9**(9**9)*x
     """
+    import sympy
+
+    if _is_plain(expression):
+        try:
+            return _symbolic(expression)
+        except OverflowError:
+            pass  # a power of a number is too large: nothing around it may be simplified either
+    with sympy.evaluate(False):  # noqa: FBT003  # sympy's own way to say it
+        return _symbolic(expression)
+
+
+def _symbolic(expression: Expression) -> Any:
     import sympy
 
     if isinstance(expression, Column):
         return sympy.Symbol(expression.name)
     if isinstance(expression, Constant):
         return sympy_number(expression.value)
-    return expression.operator.symbolic(*(to_sympy(argument) for argument in expression.arguments))
+    form = expression.operator.symbolic(*(_symbolic(argument) for argument in expression.arguments))
+    if _nodes(form, {}) > _MOST_NODES:
+        raise FormulaError(
+            f"sympy's form of it has more than {_MOST_NODES} parts, for some operators write their argument "
+            "twice: take a shorter formula"
+        )
+    return form
+
+
+_MOST_NODES = 20_000
+
+
+def _nodes(form: Any, known: dict[int, int]) -> int:
+    """Count the nodes of a sympy form, each part that stands in several places but once looked into."""
+    if id(form) not in known:
+        known[id(form)] = 1 + sum(_nodes(argument, known) for argument in form.args)
+    return known[id(form)]
+
+
+_ALGEBRA = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
+_MOST_NESTED = 6
+
+
+def _is_plain(expression: Expression) -> bool:
+    """Tell whether sympy simplifies a formula soon: functions nested little, its numbers finite."""
+    with np.errstate(all="ignore"):
+        nested, value = _nesting(expression)
+    return nested <= _MOST_NESTED and value is not _ENDLESS
+
+
+_ENDLESS = object()  # the value of what holds a number beyond double precision
+
+
+def _nesting(expression: Expression) -> tuple[int, Any]:
+    """Return how deep functions stand inside one another, and the value of what has no column."""
+    if isinstance(expression, Column):
+        return 0, None
+    if isinstance(expression, Constant):
+        return 0, np.array([float(expression.value)])
+    operator = expression.operator
+    inner = [_nesting(argument) for argument in expression.arguments]
+    nested = max(one for one, _ in inner) + (0 if operator.name in _ALGEBRA else operator.steps)
+    values = [value for _, value in inner]
+    if any(value is _ENDLESS for value in values):
+        return nested, _ENDLESS
+    if any(value is None for value in values):
+        return nested, None
+    if operator.name in {"div", "inv"} and not values[-1].any():
+        return nested, None  # at a pole sympy says so at once
+    value = operator.numeric(*values)
+    return nested, value if np.isfinite(value).all() else _ENDLESS
 
 
 def key(expression: Expression) -> tuple[int, int]:
@@ -274,3 +344,29 @@ def columns_of(expression: Expression) -> frozenset[str]:
     if isinstance(expression, Apply):
         return frozenset().union(*(columns_of(argument) for argument in expression.arguments))
     return frozenset({expression.name}) if isinstance(expression, Column) else frozenset()
+
+
+def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    """Call inputs by other names.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    names : mapping of str to str
+        Old name to new; inputs that are not in it keep theirs.
+
+    Returns
+    -------
+    Expression
+
+    Examples
+    --------
+    >>> print(renamed(parse("x1 - cos(x2)/x1"), {"x1": "speed", "x2": "the angle"}))
+    speed - cos(`the angle`)/speed
+    """
+    if isinstance(expression, Apply):
+        return Apply(expression.operator, tuple(renamed(each, names) for each in expression.arguments))
+    if isinstance(expression, Column):
+        return Column(names.get(expression.name, expression.name))
+    return expression

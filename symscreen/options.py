@@ -47,7 +47,20 @@ PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwi
 _SHARE_OF_MEMORY = 0.8
 _RISK = 1e-6
 # T0 alone would cut what turns, such as exp(a) - exp(b)
-_CUT = {"numeric": "t0,xi", "ranking": "t0", "stages": "t0"}
+_CUT: dict[Kind, str] = {
+    "numeric": "t0,xi",
+    "classes": "t0,xi",
+    "several": "t0,xi",
+    "ranking": "t0",
+    "stages": "t0",
+    "survival": "t0",
+}
+_WITHOUT_SIGN: dict[Kind, tuple[str, str]] = {
+    "ranking": ("--ranking", "with an order"),
+    "stages": ("--stages", "with all pairs of stages alike"),
+    "classes": ("classes", "with several of them alike; give two as the numbers 0 and 1"),
+    "several": ("several targets", "with all of them alike"),
+}
 _SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
 
@@ -211,13 +224,13 @@ def read_cutters(
     Parameters
     ----------
     cut : str, sequence or None
-        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given (against rankings
-        and stages T0 alone), else for no cuts.
+        Screeners, as `screeners_asked` reads them; None for T0 and ξ where `keep` is given (against
+        what ξ does not take T0 alone), else for no cuts.
     keep : object
         How many stay, if it is not None.
     shorthand : mapping
         Settings; those that no cutting screener has are left for others.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
 
     Returns
@@ -331,7 +344,7 @@ def check_kind(kind: Kind, sign: str, mode: str, rounds: int) -> None:
 
     Parameters
     ----------
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
     sign, mode, rounds
         The options `sign`, `search` and `rounds` of a screen.
@@ -343,10 +356,10 @@ def check_kind(kind: Kind, sign: str, mode: str, rounds: int) -> None:
     """
     if kind == "numeric":
         return
-    if sign == "positive":
-        whose = "with an order" if kind == "ranking" else "with all pairs of stages alike"
+    if sign == "positive" and kind != "survival":
+        option, whose = _WITHOUT_SIGN[kind]
         raise OptionError(
-            f"--sign positive has no meaning with --{kind}: a feature does not rise or fall {whose}; "
+            f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "
             "leave it out"
         )
     if mode != "exact":

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.confidence import with_intervals
-from symscreen.membership import member_table
 from symscreen.planning import planned
 from symscreen.preparation import ScreenOptions, prepared
-from symscreen.result import ScreenResult, members_record, run_record
-from symscreen.result import ranking as ranking_of
-from symscreen.rounds import growth_of, record_of
-from symscreen.stability import with_stability
-from symscreen.statistics.t0 import gini_mean_difference
-from symscreen.thinning import rounds_thinned
+from symscreen.rounds import growth_of
+from symscreen.running import screened_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,29 +16,34 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.preparation import Prepared
-    from symscreen.result import Plan
-    from symscreen.screeners import AnyScreener, Sign
+    from symscreen.result import Plan, ScreenResult, Standing
+    from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
+    from symscreen.table.categories import CategoricalAs
 
     Progress = Callable[[int, int], None]
     Names = str | Sequence[str]
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen", "screened_as"]
+__all__ = ["plan", "screen"]
 
 
 def screen(
     X: Any,  # noqa: N803  # scikit-learn's name for it
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -80,7 +79,12 @@ def screen(
     max_ram: str | int | None = None,
     jobs: int | None = None,
     chunk_size: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
+    on_progress: Callable[[Standing], None] | None = None,
+    time_limit: str | float | None = None,
+    backend: Literal["threads", "dask"] | None = None,
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
 ) -> ScreenResult:
     """Grow a space of formulas from a table, score every one against a response, keep the best.
 
@@ -89,9 +93,22 @@ def screen(
     X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         The data. A file or a frame may hold the response too; an array has columns x1 … xd.
     y : array_like, shape (n,) or (n, k), optional
-        The response, where `X` does not hold it; of k columns a ranking of k labels.
-    target : str, optional
-        The response's column; else ``target``, ``label`` or ``y``, else the last.
+        The response, where `X` does not hold it; of k columns a ranking of k labels, or with
+        ``target_kind="several"`` so many targets.
+    target : str or sequence of str, optional
+        The response's column; else ``target``, ``label`` or ``y``, else the last. A column of words is a
+        response of classes: each is compared with the rest, and the score is the mean over classes. Several
+        columns, ``"a,b"`` or a list, are several targets: every feature is sorted once and scored against
+        each, and the table has a column such as ``t0[a]`` for every target. Of both there is one round, and
+        every feature is scored over all rows.
+    target_kind : {"numeric", "classes", "several"}, optional
+        What the target is, where that is not to be seen: ``"classes"`` for classes that are numbers.
+    event : str, optional
+        The target is a time until an event, and this column tells whether it was met then (1), or the row was
+        seen no longer (0). T0 counts the pairs of rows of which it is known who lasted longer, and the table
+        has a column ``harrell_c``. One round, and every feature over all rows.
+    across : {"mean", "worst"}
+        Whether features are ordered by the mean of their losses by several targets, or by the largest.
     ranking : str or sequence of str, optional
         The response is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two or
         more labels, NaN where a label is missing. Scores are as good as ranks: no result depends on which
@@ -108,6 +125,11 @@ def screen(
         with the last stage alone; or as given, by pairs of names or as a table.
     inputs, exclude : sequence of str, optional
         The columns to use, or to leave out; text and identifiers are left out with a notice.
+    categorical : str or sequence of str
+        Columns of categories, of words or numbers, that are to be used.
+    categorical_as : {"gate", "onehot"}
+        Whether each level lets the inputs pass, columns such as ``x·1[c = level]``, or is an input itself,
+        ``c = level``. Wherever a formula that uses them goes, they are computed from their own columns.
     missing : {"refuse", "drop"}
         What to do with rows that have missing values.
     layers : str, optional
@@ -193,8 +215,23 @@ def screen(
         Threads; by default all cores. The answer does not depend on it.
     chunk_size : int, optional
         Candidates a task. The answer does not depend on it.
-    progress : callable, optional
-        Called with (candidates done, candidates in all) after each chunk.
+    progress : callable or bool, optional
+        Called with (candidates done, candidates in all) after each chunk; True writes a line on standard
+        error, in a notebook as on a terminal.
+    on_progress : callable, optional
+        Called with a `Standing` after each chunk: done, rate, time left, best so far.
+    time_limit : str or float, optional
+        ``"60s"``, ``"5m"``, or seconds from now: scoring ends in order when they are over, and the result
+        says how many candidates were looked at. They are looked at in a fixed order. Exact search, one
+        round; growing the layers before the last is not cut short.
+    backend : {"threads", "dask"}, optional
+        Where the last layer is scored. The answer does not depend on it.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers are used.
+    checkpoint : str or Path, optional
+        A folder that keeps how far scoring came: a run that was killed goes on from there when the same call
+        is made again, and gives the same result. The layers before the last, and joint screeners, are
+        computed again.
 
     Returns
     -------
@@ -215,10 +252,15 @@ def screen(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,
@@ -255,63 +297,29 @@ def screen(
         jobs=jobs,
         chunk_size=chunk_size,
         progress=progress,
+        on_progress=on_progress,
+        time_limit=time_limit,
+        backend=backend,
+        scheduler=scheduler,
+        checkpoint=checkpoint,
     )
     return screened_as(prepared(X, y, options))
-
-
-def screened_as(ready: Prepared) -> ScreenResult:
-    """Run a screen that is ready.
-
-    Parameters
-    ----------
-    ready : Prepared
-        What `symscreen.preparation.prepared` made of data and options.
-
-    Returns
-    -------
-    ScreenResult
-    """
-    table, job = ready.table, ready.job
-    found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
-    space, first = found[0].space, found[0].screened
-    further = record_of(found, job)
-    if thinner is not None:
-        further["distinct"] = thinner
-    if ready.halving is not None:
-        found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
-    if ready.level is not None:
-        found[0], further["intervals"] = with_intervals(found[0], ready.level)
-    if ready.members is not None:
-        further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
-    record = run_record(
-        table,
-        space,
-        job.grammar,
-        ready.options,
-        scored=first.scored,
-        lost=first.lost,
-        further=further,
-    )
-    return ranking_of(
-        [(each.space, each.screened, each.shown) for each in found],
-        job.request.screeners,
-        record,
-        scale=gini_mean_difference(table.response),
-        units=job.units,
-        notices=(*table.notices, *found[-1].notices),
-        places=found[-1].places,
-    )
 
 
 def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
+    target_kind: Literal["numeric", "classes", "several"] | None = None,
+    event: str | None = None,
+    across: Across = "mean",
     ranking: str | Sequence[str] | None = None,
     stages: Names | None = None,
     stage_weight: StageWeight = "all",
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -335,9 +343,13 @@ def plan(
 
     Parameters
     ----------
-    X, y, target, ranking, stages, stage_weight, inputs, exclude, missing, layers, operators, unary, binary
+    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, categorical
         As in `screen`.
-    pool, max_complexity, units, target_units, screener, prescreen, sign, top, search, risk, max_ram, jobs
+    categorical_as, exclude, missing
+        As in `screen`.
+    layers, operators, unary, binary, pool, max_complexity, units, target_units, screener, prescreen, sign
+        As in `screen`.
+    top, search, risk, max_ram, jobs
         As in `screen`.
 
     Returns
@@ -362,10 +374,15 @@ def plan(
     """
     options = ScreenOptions(
         target=target,
+        target_kind=target_kind,
+        event=event,
+        across=across,
         ranking=ranking,
         stages=stages,
         stage_weight=stage_weight,
         inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
         exclude=exclude,
         missing=missing,
         layers=layers,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.any_response import numeric
 from symscreen.errors import OptionError
 from symscreen.expression import parse, to_text
 from symscreen.options import at_least_1
@@ -92,6 +93,7 @@ def power(
     at_least_1("repeats", repeats)
     ready = prepared(X, y, replace(given, progress=None))  # it is told of repeats, not of chunks
     job = ready.job
+    numeric(ready.table.response, "power")
     _require_column_screener(job)
     operators, names = job.grammar.operators, ready.table.names
     planting = parse(truth, operators, names)
@@ -109,7 +111,7 @@ def power(
         for place in noisy_places(plant, job, ratio, times):
             places[-1].append(place)
             done += 1
-            if given.progress is not None:
+            if callable(given.progress):
                 given.progress(done, sum(runs))
     table = _table(ratios, places, limit)
     space = plant.space
@@ -147,7 +149,7 @@ def _refuse(options: ScreenOptions) -> None:
             raise OptionError(
                 f"{name} is {value!r}: power lists nothing that it could apply to; leave it out"
             )
-    for name, columns in (("ranking", options.ranking), ("stages", options.stages)):
+    for name, columns in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
         if columns is not None:
             raise OptionError(f"power plants a numeric response; name a --target in the place of --{name}")
 

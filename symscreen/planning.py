@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -130,7 +129,7 @@ def _growing(space: Space) -> float:
 
 def _scoring(space: Space, table: Table, request: Request) -> float:
     """Return the seconds that a feature takes in all threads together."""
-    scorer = scorer_of(space, table.response, replace(request, progress=None))
+    scorer = scorer_of(space, table.response, request)
     several = max(_FEWEST, min(request.chunk_size, space.total))
     chunks = space.chunks(several)
     scorer(chunks[0])  # compiles, or loads what was compiled before

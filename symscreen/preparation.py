@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
 
 from symscreen.any_response import labels_of
-from symscreen.backends import Threads, available_cores
+from symscreen.categories import with_categorical
 from symscreen.confidence import level_of
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
+from symscreen.grammar import grammar_names
 from symscreen.options import (
     PRESCREEN,
     at_least_1,
@@ -26,27 +30,39 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
+from symscreen.options_running import check_limit, read_backend, read_course
+from symscreen.plugins import origins
 from symscreen.result import Request, chunk_size_for, read_control
 from symscreen.rounds import Job
-from symscreen.screeners import JointScreener, require_accepting, screeners_asked
+from symscreen.screeners import (
+    SCREENERS,
+    Across,
+    JointScreener,
+    Screener,
+    across_targets,
+    require_accepting,
+    screeners_asked,
+)
+from symscreen.several_response import SeveralResponse
 from symscreen.stability import halving_of
-from symscreen.table import frame_with, is_ranking, read_table
+from symscreen.table import frame_with, is_ranking, kind_of_target, read_frame, read_table
 from symscreen.thinning import check_distinct
 from symscreen.units import checked_formulas, given_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
     from symscreen.response import Kind
+    from symscreen.result import Standing
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.stability import Halving
     from symscreen.statistics.tally import Method
     from symscreen.table import Table
+    from symscreen.table.categories import CategoricalAs
 
     Names = str | Sequence[str]
     Progress = Callable[[int, int], None]
@@ -61,11 +77,16 @@ _MOST_ROUNDS = 5
 class ScreenOptions:
     """The options of `symscreen.screen` as they were given, with its names and defaults."""
 
-    target: str | None = None
+    target: str | Sequence[str] | None = None
+    target_kind: str | None = None
+    event: str | None = None
+    across: Across = "mean"
     ranking: str | Sequence[str] | None = None
     stages: Names | None = None
     stage_weight: Any = "all"
     inputs: Sequence[str] | None = None
+    categorical: str | Sequence[str] = ()
+    categorical_as: CategoricalAs = "gate"
     exclude: Sequence[str] = ()
     missing: Literal["refuse", "drop"] = "refuse"
     layers: str | None = None
@@ -101,7 +122,12 @@ class ScreenOptions:
     max_ram: str | int | None = None
     jobs: int | None = None
     chunk_size: int | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
+    on_progress: Callable[[Standing], None] | None = None
+    time_limit: str | float | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    checkpoint: str | Path | None = None
 
 
 def options_of(given: Mapping[str, Any], *, verb: str) -> ScreenOptions:
@@ -155,6 +181,8 @@ class Prepared:
         The largest |rank correlation| of two features shown; None for any.
     halving : Halving or None
         How rows are halved for stability selection; None for none.
+    checkpoint : Path or None
+        The folder that keeps how far it came.
     level : float or None
         Of the intervals of what is shown; None for none.
     """
@@ -166,6 +194,7 @@ class Prepared:
     members: int | None = None
     distinct: float | None = None
     halving: Halving | None = None
+    checkpoint: Path | None = None
     level: float | None = None
 
 
@@ -189,9 +218,15 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         If the data, the grammar, a formula or an option cannot be used; see its subclasses.
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
-    kind = kind_of(y, options.ranking, options.stages)
+    check_target_options(y, options)
+    given = options
+    X, options = with_categorical(X, y, options)  # noqa: N806  # a frame with more columns
+    kind = kind_of(y, options)
     if options.groups is not None:
         X = frame_with(X, options.groups)  # noqa: N806  # once: standard input can be read only once
+    if kind is None:
+        X = read_frame(X)  # noqa: N806  # as here
+        kind = kind_of_target(X, y, options.target, _excluded(options), options.target_kind)
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
     asked = screeners_asked(options.screener, shorthand, beside=cutters)
     if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
@@ -199,6 +234,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     if options.max_complexity is not None:
         at_least_1("max_complexity", options.max_complexity)
     request = request_of(options, asked, kind)
+    if kind == "several":
+        request, cutters = _of_targets(request, cutters, options.across)
     control, left_out = read_control(
         p_values=options.p_values,
         fdr=options.fdr,
@@ -212,7 +249,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     )
     check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
-    table = table_of(X, y, options)
+    table = table_of(X, y, options, kind)
     halving = halving_of(
         table, X, options.stability, groups=options.groups, top=options.top, rounds=options.rounds
     )
@@ -232,18 +269,59 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
-    written = _written(options, table, job) | ({} if level is None else {"intervals": level})
-    return Prepared(table, job, options.rounds, written, members, options.distinct, halving, level)
+    written, folder = _written(given, table, job), options.checkpoint
+    written |= {} if level is None else {"intervals": level}
+    kept = None if folder is None else Path(folder)
+    return Prepared(table, job, options.rounds, written, members, options.distinct, halving, kept, level)
 
 
-def kind_of(y: Any, ranking: object, stages: object = None) -> Kind:
-    """Tell what a response is before it is read."""
-    if stages is not None:
+def kind_of(y: Any, options: ScreenOptions) -> Kind | None:
+    """Tell what a response is before it is read; None where that takes a look."""
+    if options.stages is not None:
         return "stages"
-    return "numeric" if ranking is None and not is_ranking(y) else "ranking"
+    if options.ranking is not None:
+        return "ranking"
+    if options.event is not None:
+        return "survival"
+    if y is None or options.target_kind is not None or np.ndim(y) == 1:
+        return None
+    return "ranking" if is_ranking(y) else "numeric"
 
 
-def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # noqa: N803  # as in `screen`
+def check_target_options(y: Any, options: ScreenOptions) -> None:
+    """Refuse what does not go with the kind of target that other options name."""
+    for name, value in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
+        if value is not None and options.target_kind is not None:
+            raise OptionError(
+                f"both --{name} and --target-kind {options.target_kind} are given: the response is one of "
+                "them, not both"
+            )
+    if options.event is not None and is_ranking(y):
+        raise OptionError("y has several columns, and --event goes with one column of times")
+    if options.across not in get_args(Across):
+        raise OptionError(
+            f"across is {options.across!r}{nearest(str(options.across), get_args(Across))}; "
+            "give mean or worst"
+        )
+
+
+def _of_targets(
+    request: Request, cutters: tuple[AnyScreener, ...], across: Across
+) -> tuple[Request, tuple[AnyScreener, ...]]:
+    """Let every screener score against all targets at once; joint ones have been refused."""
+    both = [
+        tuple(across_targets(one, across) for one in some if isinstance(one, Screener))
+        for some in (request.screeners, cutters)
+    ]
+    return replace(request, screeners=both[0]), both[1]
+
+
+def table_of(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+    kind: Kind,
+) -> Table:
     """Read the data."""
     return read_table(
         X,
@@ -255,6 +333,8 @@ def table_of(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Table:  # n
         ranking=options.ranking,
         stages=None if options.stages is None else list_of_names(options.stages),
         stage_weight=options.stage_weight,
+        event=options.event,
+        kind=kind,
     )
 
 
@@ -272,7 +352,9 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
     check_sign(options.sign)
     check_kind(kind, options.sign, options.search, options.rounds)
     limit = read_limit(options.top)
-    backend = Threads(available_cores() if options.jobs is None else at_least_1("jobs", options.jobs))
+    backend = read_backend(options.backend, options.scheduler, options.jobs)
+    beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}
+    check_limit(options.time_limit, options.search, options.rounds, beside)
     size, prescreen = options.chunk_size, options.prescreen
     return Request(
         screeners=asked,
@@ -283,7 +365,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
         jobs=backend.jobs,
         backend=backend,
         chunk_size=0 if size is None else at_least_1("chunk_size", size),
-        progress=options.progress,
+        course=read_course(options.progress, options.on_progress, options.time_limit),
         search=read_search(options.search, options.risk, asked, limit, options.rounds),
         kind=kind,
     )
@@ -292,15 +374,24 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
 def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
     """Write the options for the record, defaults filled in."""
     ranking, request = options.ranking, job.request
-    asked = {
+    several = isinstance(table.response, SeveralResponse)
+    asked: dict[str, Any] = {
+        "target_kind": options.target_kind,
+        "event": options.event,
+        "across": options.across if several else None,
+        "categorical": _list_of(options.categorical) or None,
+        "categorical_as": options.categorical_as if options.categorical else None,
         "distinct": options.distinct,
         "stability": options.stability,
         "groups": options.groups,
+        "plugins": _from_other_packages(options, job) or None,
         "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
         "target_units": options.target_units,
     }
     return {
-        "target": table.response.name,
+        "target": list(table.response.names)
+        if isinstance(table.response, SeveralResponse)
+        else table.response.name,
         "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
         **_written_stages(options),
         "inputs": None if options.inputs is None else list(options.inputs),
@@ -332,6 +423,17 @@ def _written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         # later options are written only where they are given, so that other records stay as they were
         **{name: value for name, value in asked.items() if value is not None},
     }
+
+
+def _list_of(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _from_other_packages(options: ScreenOptions, job: Job) -> dict[str, str]:
+    """Return the origin of each screener and grammar that another package brought."""
+    names = [one.name for one in (*job.request.screeners, *job.cutters)]
+    grammars = [name for name in (str(options.operators),) if not name.endswith(".toml")]
+    return origins("screener", names, SCREENERS) | origins("grammar", grammars, grammar_names())
 
 
 def _written_stages(options: ScreenOptions) -> dict[str, Any]:

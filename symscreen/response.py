@@ -1,6 +1,6 @@
 """What a response is, and what a rank statistic needs of it.
 
-A numeric response here; `symscreen.ranking_response` and `symscreen.stages_response` have the other kinds.
+A numeric response here; the other kinds are in files of their own, which `symscreen.any_response` names.
 Rows stand in ascending order of the response from here on: every statistic is then a function of the rows
 alone, whatever order they came in.
 """
@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Kind", "Response"]
 
-Kind = Literal["numeric", "ranking", "stages"]
+Kind = Literal["numeric", "ranking", "stages", "classes", "several", "survival"]
 KINDS: dict[Kind, str] = {
     "numeric": "a numeric response",
     "ranking": "a ranking",
     "stages": "a chain of stages",
+    "classes": "a class",
+    "several": "several targets",
+    "survival": "a time until an event",
 }
 
 _LARGEST = 4e307  # T0 reaches 2Δ, four times the largest magnitude

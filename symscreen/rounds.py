@@ -10,6 +10,7 @@ import numpy as np
 from symscreen.expansion import fits, require, with_orders
 from symscreen.expression import evaluate, to_text
 from symscreen.growth import Growth, grown
+from symscreen.logs import stage
 from symscreen.models import residual_of
 from symscreen.result import orders_worth, places_in, scoring_bytes, screened, with_margin
 from symscreen.screeners import JointScreener, Screener
@@ -253,6 +254,7 @@ def space_of(table: Table, job: Job, watch: Watch | None = None) -> tuple[Space,
         If scoring it would take more memory than is allowed.
     """
     space, cuts = grown(table, replace(growth_of(table, job), watch=watch), job.layers)
+    stage("grown", features=space.size, pool=len(space.pool), candidates=space.candidates.total)
     _require_room(space, job)
     return _with_orders(space, job), cuts
 

@@ -16,6 +16,7 @@ from symscreen.expansion import given_formulas
 from symscreen.expression import evaluate
 from symscreen.options import at_least_1
 from symscreen.response import KINDS
+from symscreen.result import UNATTENDED
 from symscreen.rounds import rounds_of
 from symscreen.statistics.order import order_features
 from symscreen.table import read_frame, row_groups, some_rows
@@ -246,4 +247,4 @@ def _job_of(job: Job, part: Table) -> Job:
         return True
 
     also = [one for at, one in enumerate(job.also) if varies(at)]
-    return replace(job, also=also, request=replace(job.request, progress=None, control=None))
+    return replace(job, also=also, request=replace(job.request, course=UNATTENDED, control=None))

@@ -97,7 +97,7 @@ def test_the_terminal_shows_gamma_where_there_is_room(frame):
     falling = symscreen.screen(frame.assign(target=-frame.target), intervals=0.9, top=2, **SMALL)
     first = falling.table.iloc[0]
     assert f"{first.gamma_low:.2f} to {first.gamma_high:.2f}" in _printed(falling)
-    several = "t0,xi,kendall,spearman,pearson,stepwise,lasso"
+    several = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
     result = symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
     crowded = _printed(result)
     assert "no room for gamma 95 %" in crowded
@@ -116,8 +116,9 @@ def test_a_plain_screen_tells_how_to_learn_more(frame):
         {"search": "sieve"}, {"cut": ["t0"]}, {"rounds": 2}, {"top": "all"}, {"screener": ["xi", "t0"]},
     ):  # fmt: skip
         assert offers(record | {"options": record["options"] | changed}) == []
-    for other in ("ranking", "stages"):
+    for other in ("ranking", "stages", "classes", "several", "survival"):
         assert offers(record | {"data": record["data"] | {other: {}}}) == []
+    assert offers(record | {"partial": {}}) == []
 
 
 def test_the_command_line_takes_a_level_or_none_and_files_hold_all(frame, tmp_path, capsys):

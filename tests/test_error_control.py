@@ -46,6 +46,7 @@ def test_the_figures_stand_after_the_size_of_the_class(frame):
     assert result.table.p_value.is_monotonic_increasing
     assert (result.table.p_family == 0.05).all()
     told = result.record["error_control"]
+    assert sum(told.pop("histogram")) == result.scored
     assert told == {"method": "bh", "tests": result.scored, "permutations": 19}
     assert result.record["options"]["permutations"] == 19
     assert result.record["options"]["p_values"] is True

@@ -41,6 +41,20 @@ def test_the_wheel_carries_every_grammar_and_table(wheel):
     assert not any("test" in name.split("/")[0] for name in names)
 
 
+def test_a_wheel_built_again_has_the_same_bytes(tmp_path):
+    build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
+    bytes_ = set()
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "PYTHONHASHSEED": "random"}
+        done = subprocess.run(
+            [sys.executable, "-c", build, tmp_path / place],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        bytes_.add((tmp_path / place / done.stdout.splitlines()[-1]).read_bytes())
+    assert len(bytes_) == 1
+
+
 def test_an_installed_wheel_finds_them(wheel, tmp_path):
     # the wheel unpacked is what an installer lays down; dependencies come from this environment
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")

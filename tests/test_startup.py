@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("sympy", "sklearn", "scipy", "numba", "pandas", "pyarrow", "rich")
+HEAVY = ("sympy", "sklearn", "scipy", "numba", "pandas", "pyarrow", "rich", "dask", "distributed")
 
 
 def _loaded(code: str) -> set[str]:
@@ -25,10 +25,10 @@ def test_help_loads_nothing_heavy(arguments):
     assert _loaded(f"from symscreen import cli; cli._run({arguments!r})") == set()
 
 
-def test_a_screen_needs_no_sympy():
+def test_a_screen_needs_no_sympy_and_no_dask():
     code = "import symscreen\ndata = symscreen.datasets.strogatz('vdp1')\n"
     code += "symscreen.screen(data.frame, layers='ub', top=2)"
-    assert _loaded(code).isdisjoint({"sympy", "sklearn"})
+    assert _loaded(code).isdisjoint({"sympy", "sklearn", "dask", "distributed"})
 
 
 def test_every_public_name_resolves():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-__all__ = ["Backend"]
+__all__ = ["Backend", "Reducing", "parts_of"]
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -29,3 +29,50 @@ class Backend(Protocol):
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Yield the outcomes in the order of the tasks, holding only a few at a time."""
         ...
+
+
+@runtime_checkable
+class Reducing(Protocol):
+    """A backend that merges outcomes where they are made, so that few of them travel."""
+
+    def reduced(
+        self,
+        function: Callable[[Task], Outcome],
+        tasks: Sequence[Task],
+        merge: Callable[[Sequence[Outcome]], Outcome],
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yield for one run of tasks after the other how many they are, and their outcomes merged."""
+        ...
+
+
+def parts_of(
+    backend: Backend,
+    function: Callable[[Task], Outcome],
+    tasks: Sequence[Task],
+    merge: Callable[[Sequence[Outcome]], Outcome],
+) -> Generator[tuple[int, Outcome], None, None]:
+    """Run tasks, merged where the backend merges.
+
+    Parameters
+    ----------
+    backend : Backend
+        Where.
+    function : callable
+        Of a task.
+    tasks : sequence
+        In their order.
+    merge : callable
+        Of outcomes that follow each other; the merge of merges is that of all.
+
+    Yields
+    ------
+    int
+        How many tasks this outcome is of; those that follow the ones before.
+    object
+        Their outcomes, merged.
+    """
+    if isinstance(backend, Reducing):
+        yield from backend.reduced(function, tasks, merge)
+        return
+    for outcome in backend.map(function, tasks):
+        yield 1, outcome

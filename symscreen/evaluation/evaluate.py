@@ -29,7 +29,8 @@ from symscreen.evaluation.precision_recall import (
 from symscreen.evaluation.ranked import expressions_in, inputs_in, losses_of_ranking
 from symscreen.evaluation.truth import Truth, read_truth
 from symscreen.grammar import OPERATORS
-from symscreen.screeners import SCREENERS, Screener
+from symscreen.response import KINDS
+from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -192,7 +193,7 @@ def bounded(
     _check_response(result.record)
     _check_rounds(result.record)
     first = result.record["options"]["screener"][0]
-    if not isinstance(SCREENERS[first], Screener):
+    if not isinstance(screener_named(first), Screener):
         raise OptionError(f"{first} sees few features of a space: bounds need a column screener that ranks")
     every = result.record["options"]["top"] == "all"
     seen = truncated(
@@ -269,7 +270,7 @@ def _judged(
 
 
 def _check_response(record: Mapping[str, Any]) -> None:
-    for kind, words in (("ranking", "a ranking"), ("stages", "a chain of stages")):
+    for kind, words in KINDS.items():
         if kind in record["data"]:
             raise OptionError(
                 f"the features were screened against {words}, which no one formula makes: only a screen of a "

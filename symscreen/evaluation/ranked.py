@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError, nearest
+from symscreen.errors import TableError
 from symscreen.expression import parse
-from symscreen.screeners import SCREENERS, Screener
+from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,18 +116,17 @@ def losses_of_ranking(result: Ranked) -> dict[str, NDArray[np.float64]]:
     """
     record, table = result.record, result.table
     names = record["options"]["screener"]
-    if unknown := [name for name in names if name not in SCREENERS]:
-        raise OptionError(f"there is no screener {unknown[0]!r}{nearest(unknown[0], SCREENERS)}")
+    screeners = [screener_named(name) for name in names]
     columns = {
         str(name): table[name].to_numpy(dtype=np.float64, na_value=np.nan)
         for name in table
         if name in names or str(name).endswith("_rank")
     }
-    for name in names:
-        every, joint = record["options"]["top"] == "all", not isinstance(SCREENERS[name], Screener)
+    for name, screener in zip(names, screeners, strict=True):
+        every, joint = record["options"]["top"] == "all", not isinstance(screener, Screener)
         if joint and every and f"{name}_rank" not in columns:
             raise TableError(f"the ranking has lost its column {name}_rank; screen again")
         if not joint and np.isnan(columns[name]).any():
             raise TableError(f"the ranking's column {name} has gaps; screen again")
     scale = float(record["data"]["gini_mean_difference"])
-    return losses_in(columns, [SCREENERS[name] for name in names], record["options"]["sign"], scale)
+    return losses_in(columns, screeners, record["options"]["sign"], scale)

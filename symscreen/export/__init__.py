@@ -7,6 +7,7 @@ from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
 from symscreen.export.handoff import HandOff, for_gplearn, for_pysr, kept_as_columns
 from symscreen.export.latex import to_latex
+from symscreen.export.mathml import to_mathml
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
@@ -33,6 +34,7 @@ __all__ = [
     "to_duckdb",
     "to_excel",
     "to_latex",
+    "to_mathml",
     "to_matlab",
     "to_numpy",
     "to_sql",

@@ -6,6 +6,7 @@ formulas just the same; they are kept apart only because few spaces need them.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,10 @@ def _sympy(name: str) -> Callable[..., Any]:
 
     def build(*arguments: Any) -> Any:
         import sympy
+        from sympy.core.parameters import global_parameters
 
-        return getattr(sympy, name)(*arguments)
+        # Max and Min do not ask by themselves whether anything is to be simplified
+        return getattr(sympy, name)(*arguments, evaluate=global_parameters.evaluate)
 
     return build
 
@@ -61,16 +64,24 @@ def _pow(a: Values, b: Values) -> Values:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Raise in sympy, leaving alone what would be a number of more than 4,096 bits (``9**9**9``)."""
+    """Raise in sympy; refuse what sympy would write out as a number of more than 4,096 bits (``9**9**9``)."""
     import sympy
+    from sympy.core.parameters import global_parameters
 
     exponent = sympy.Integer(exponent) if isinstance(exponent, int) else exponent
-    large = base.is_Rational and exponent.is_Rational and _bits(base) * abs(exponent) > _MOST_BITS
-    return sympy.Pow(base, exponent, evaluate=not large)
+    simplified = global_parameters.evaluate  # sympy writes nothing out inside `sympy.evaluate(False)`
+    if simplified and exponent.is_Rational and _bits(base) * abs(exponent) > _MOST_BITS:
+        raise OverflowError(f"a power of more than {_MOST_BITS} bits")
+    return sympy.Pow(base, exponent)
 
 
-def _bits(number: Any) -> int:
-    return int(max(abs(number.p), number.q).bit_length())
+def _bits(form: Any) -> int:
+    """Bound the size of the numbers that a power of a sympy form would be written out with."""
+    if form.is_Rational:
+        return int(max(abs(form.p), form.q).bit_length())
+    if form.is_Pow and form.exp.is_Rational:
+        return int(_bits(form.base) * max(1, math.ceil(abs(form.exp))))
+    return sum(map(_bits, form.args))
 
 
 def _symmetric(name: str) -> Callable[[Residues, Residues], Residues]:

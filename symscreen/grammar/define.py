@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from symscreen.grammar.formula import Syntax
 
-__all__ = ["checked", "define_family", "define_operator", "finite_or_nan", "look_up", "plain_number",
-           "sympy_number", "written_out"]  # fmt: skip
+__all__ = ["checked", "define_family", "define_operator", "defined_again", "finite_or_nan",
+           "look_up", "plain_number", "sympy_number", "written_out"]  # fmt: skip
 
 _ARGUMENTS = ("x", "y")
 _MAX_STEPS = 200
@@ -187,6 +187,37 @@ def define_family(
     )
 
 
+def defined_again(
+    name: str, formula: str, cost: int, calls: Sequence[Operator], family: Family | None
+) -> Operator:
+    """Make an operator from what is left of its definition, as a pickle holds it.
+
+    Parameters
+    ----------
+    name, formula, cost
+        The operator's name, `summary` and cost.
+    calls : sequence of Operator
+        Those that its formula calls.
+    family : Family or None
+        Where the formula has parameters.
+
+    Returns
+    -------
+    Operator
+        Equal to the one that was defined.
+
+    Examples
+    --------
+    >>> from symscreen.grammar.built_in import OPERATORS
+    >>> gauss = define_operator("gauss", "exp(-x**2)", OPERATORS)
+    >>> defined_again("gauss", gauss.summary, gauss.cost, gauss.calls, None) == gauss
+    True
+    """
+    tree = parse_formula(formula) if family is None else family.tree
+    known = {operator.name: operator for operator in calls}
+    return _operator(name, formula, tree, known, cost=cost, family=family)
+
+
 def written_out(
     family: Family, form: Callable[[Operator], Callable[..., Any]], number: Callable[[float], Any]
 ) -> Callable[..., Any]:
@@ -263,6 +294,7 @@ def _operator(
         steps=steps,
         commutative=arity == 2 and bool((key(x, y) == key(y, x)).all()),
         family=family,
+        calls=tuple(dict.fromkeys(called)),
     )
 
 

@@ -57,6 +57,10 @@ class Grammar:
     forbid_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        unary, binary = (" ".join(one.name for one in each) or "none" for each in (self.unary, self.binary))
+        return f"<Grammar {self.name}: unary {unary}; binary {binary}; layers {self.layers}>"
+
     def altered(
         self,
         *,

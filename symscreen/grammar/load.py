@@ -15,6 +15,7 @@ from symscreen.grammar.formula import quote_column
 from symscreen.grammar.grammar import Grammar
 from symscreen.grammar.layers import named_operators, parse_layers
 from symscreen.grammar.operator import meant_by
+from symscreen.plugins import plugin_named, usable
 from symscreen.shipped import shipped_folder
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def load_grammar(source: str | Path = "basic") -> Grammar:
     Parameters
     ----------
     source : str or Path
-        The name of a shipped grammar, or the path of a file that ends in ``.toml``.
+        The name of a shipped grammar or of one that another package brings, or the path of a file that ends
+        in ``.toml``.
 
     Returns
     -------
@@ -70,10 +72,23 @@ def load_grammar(source: str | Path = "basic") -> Grammar:
     path = Path(source)
     if path.suffix != ".toml":
         if str(source) not in grammar_names():
-            known = nearest(str(source), grammar_names())
-            raise GrammarError(f"there is no grammar {str(source)!r}{known} (a file's name ends in .toml)")
+            return _of_another_package(str(source))
         path = shipped_folder("operators") / f"{source}.toml"
     return _grammar(str(source), _Reader(str(path), _content(path)))
+
+
+def _of_another_package(name: str) -> Grammar:
+    plugin = plugin_named(name, "grammar", grammar_names())
+    if plugin is None:
+        known = nearest(name, usable("grammar", grammar_names()))
+        raise GrammarError(f"there is no grammar {name!r}{known} (a file's name ends in .toml)")
+    source = plugin.load()
+    where = f"the grammar {name!r} of {plugin.origin}"
+    if isinstance(source, Path):
+        return _grammar(name, _Reader(where, _content(source)))
+    if isinstance(source, str):
+        return _grammar(name, _Reader(where, _read(source.encode(), where)))
+    raise plugin.broken(f"is of type {type(source).__name__}, not the Path of a TOML file or its text")
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -83,6 +98,10 @@ def _content(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         # a ValueError is a path with a null character inside
         raise GrammarError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
+    return _read(data, path)
+
+
+def _read(data: bytes, path: Path | str) -> dict[str, Any]:
     if len(data) > _MAX_BYTES:
         raise GrammarError(f"{path}: larger than {_MAX_BYTES} bytes; this is no grammar")
     # tomllib takes memory that grows as the square of the length of a dotted key

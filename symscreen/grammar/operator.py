@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -163,6 +163,13 @@ class Operator:
         How it is written.
     family : Family or None
         What it came from, where its formula has parameters.
+    calls : tuple of Operator
+        Those that the formula calls, where a formula defines it; its `summary` is that formula.
+
+    Notes
+    -----
+    Operators that formulas define are equal where their definitions are. A pickle holds a shipped operator by
+    name and a defined one by its definition: functions do not travel.
     """
 
     name: str
@@ -181,6 +188,29 @@ class Operator:
     prepare_right: Callable[[Residues], Residues] | None = None
     notation: Notation = Notation()
     family: Family | None = None
+    calls: tuple[Operator, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name}({', '.join('xy'[: self.arity])}): {self.summary}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Operator):
+            return NotImplemented
+        return self is other or self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.arity, self.summary, self.cost))
+
+    def _identity(self) -> tuple[object, ...]:
+        """Return what two equal operators share; what a definition gives is not compared again."""
+        if self.calls:
+            return (self.name, self.arity, self.summary, self.cost, self.family, self.calls)
+        return tuple(getattr(self, each.name) for each in fields(self))
+
+    def __reduce__(self) -> tuple[Callable[..., Operator], tuple[object, ...]]:
+        from symscreen.grammar.pickled import reduced  # it knows those that ship, which are made of this
+
+        return reduced(self)
 
     def key(self, *arguments: Residues) -> Residues:
         """Return the fingerprint of the value from those of the arguments, shape (…, 2)."""

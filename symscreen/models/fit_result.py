@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from symscreen.brief import in_brief
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -56,9 +58,8 @@ class FitResult:
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        shown = self.formula.rounded(6).equation
-        lines = [f"<FitResult: {shown}>", *self.notices, self.terms.to_string(index=False), ""]
-        return "\n".join([*lines, self.front.to_string(index=False)])
+        head = f"<FitResult: {self.formula.rounded(6).equation}>"
+        return in_brief(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
         equation = self.formula.rounded(6).equation

@@ -22,12 +22,14 @@ __all__ = [
     "ENDINGS",
     "check_output",
     "frame_as_csv",
+    "half_written",
     "inert",
     "ranking_as_csv",
     "record_beside",
     "write_ranking",
 ]
 
+_RUN = tuple("=+-@\t\r\n＝＋－＠")  # the wide forms are the same to a spreadsheet in East Asia
 ENDINGS = (".csv", ".parquet", ".json")
 
 
@@ -62,6 +64,30 @@ def _files(path: Path) -> list[Path]:
 def record_beside(path: Path) -> Path:
     """Return where the record of a CSV ranking stands."""
     return path.with_name(path.name + ".json")
+
+
+def half_written(path: str | Path) -> bool:
+    """Say whether a run was killed between the record of a CSV ranking and the ranking itself.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the ranking is to go.
+
+    Returns
+    -------
+    bool
+        Whether a record of ours stands there alone.
+    """
+    path = Path(path)
+    record = record_beside(path)
+    if path.suffix.lower() != ".csv" or path.exists() or not record.is_file():
+        return False
+    try:
+        content = json.loads(record.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"format", "symscreen", "options", "data"} <= content.keys()
 
 
 def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False) -> list[Path]:
@@ -124,14 +150,14 @@ def ranking_as_csv(result: ScreenResult) -> str:
 
 
 def inert(text: str) -> str:
-    """Put a formula that a spreadsheet would run into parentheses.
+    """Put what a spreadsheet would run, by its first character, into parentheses.
 
     Examples
     --------
-    >>> inert("-x1"), inert("x1 - x2")
-    ('(-x1)', 'x1 - x2')
+    >>> inert("-x1"), inert("x1 - x2"), inert("=1+1")
+    ('(-x1)', 'x1 - x2', '(=1+1)')
     """
-    return f"({text})" if text.startswith("-") else text
+    return f"({text})" if text.startswith(_RUN) else text
 
 
 def frame_as_csv(frame: pd.DataFrame) -> str:

@@ -11,8 +11,10 @@ from rich.text import Text
 from symscreen.errors import printable
 from symscreen.expansion import REASONS
 from symscreen.label_ranking import quote_label
+from symscreen.report.response import against, direction_legend, read_response
 from symscreen.report.terminal import add_row, table_of
 from symscreen.report.trust import intervals_shown, offers, read_trust
+from symscreen.result import HARRELL_C
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,12 +68,11 @@ def _names(result: ScreenResult) -> list[str]:
 def _scored(result: ScreenResult) -> str:
     data, search = result.record["data"], result.record.get("search")
     several = _count(result.scored, "feature")
-    against = "the rankings " if "ranking" in data else "the stages " if "stages" in data else ""
     if search is not None:
         how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
         several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
     return (
-        f"{several} of {_count(len(data['inputs']), 'input')} scored against {against}"
+        f"{several} of {_count(len(data['inputs']), 'input')} scored against {against(data)}"
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
     )
 
@@ -126,7 +127,7 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         _Column("expression", "fold", [row["expression"] for row in rows]),
         _Column("compl.", "right", [str(row["complexity"]) for row in rows]),
     ]
-    if "ranking" not in result.record["data"]:  # which has no direction
+    if direction_legend(result.record["data"]) is not None:
         columns.append(_Column("dir.", "left", [row["direction"] for row in rows]))
     if rounds:
         columns.append(_Column("round", "right", [str(row["round"]) for row in rows]))
@@ -136,6 +137,10 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         _Column(name, "right", [_cell(row, name, ranks=crowded and place > 0) for row in rows])
         for place, name in enumerate(names)
     ]
+    by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
+    columns += [_Column(name, "right", [_cell(row, name, ranks=False) for row in rows]) for name in by_target]
+    if HARRELL_C in result.table:
+        columns.append(_Column(HARRELL_C, "right", [_cell(row, HARRELL_C, ranks=False) for row in rows]))
     columns.append(_Column("class", "right", [f"{row['class_size']:,}" for row in rows]))
     columns += [
         _Column(heading, "right", [_two_digits(row[name]) for row in rows])
@@ -153,7 +158,7 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         columns.append(_Column("unit", "left", [row["unit"] for row in rows]))
     gap = 1 if crowded or rounds else 2
     spared = [*([] if intervals is None else [intervals[0]]), "unit", "compl.", "dir."]
-    spare = _too_many(columns, gap, [*spared, *reversed(names[1:]), *_FIGURES])
+    spare = _too_many(columns, gap, [*spared, *reversed(names[1:]), *_FIGURES, *reversed(by_target)])
     dropped = [column.heading for column in columns if column.heading in spare]
     columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
@@ -167,7 +172,7 @@ def _too_many(columns: list[_Column], gap: int, spare: list[str]) -> list[str]:
     room = _WIDTH - sum(column.width + gap for column in columns) + gap
     width = {column.heading: column.width + gap for column in columns}
     dropped: list[str] = []
-    for heading in spare:
+    for heading in (each for each in spare if each in width):
         if room >= 0:
             break
         dropped.append(heading)
@@ -222,16 +227,14 @@ def _share(number: float) -> str:
 def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
     names, options = _names(result), result.record["options"]
     ranked, staged = (result.record["data"].get(kind) for kind in ("ranking", "stages"))
+    further = read_response(result.record["data"], options, result.scale)
     legend = {
         "compl.": "compl.: complexity.",
-        "dir.": "dir.: + rises with the response, - falls.",
+        "dir.": "",
         "class": "class: how many features the first screener cannot tell from this one on these data.",
     }
-    if ranked is not None:
-        del legend["dir."]
-    if staged is not None:
-        legend["dir."] = "dir.: + rises with every pair of stages, - falls; none where they disagree."
-    lines = [" ".join(line for heading, line in legend.items() if heading not in dropped)]
+    legend |= {"dir.": direction_legend(result.record["data"]) or ""}
+    lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
     if dropped:
         lines.append(f"no room for {', '.join(dropped)}: a file (--out) holds every column.")
     others = [name for name in names[1:] if name not in dropped]
@@ -257,6 +260,8 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         lines += _ranked(ranked, result.scale if "t0" in names else None)
     elif staged is not None:
         lines += _staged(staged, result.scale)
+    elif further:
+        lines += further
     elif "t0" in names:
         delta = result.scale
         free = "; either end is good" if options["sign"] == "free" else ""

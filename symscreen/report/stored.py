@@ -6,13 +6,15 @@ import csv
 import io
 import json
 import math
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import TableError
+from symscreen.errors import TableError, printable
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
+from symscreen.table import bounded_read, most_bytes, parquet_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,16 +65,17 @@ def read_ranking(path: str | Path) -> StoredRanking:
     try:
         match path.suffix.lower():
             case ".csv":
-                ranking = StoredRanking(_csv(path.read_bytes()), _record(record_beside(path).read_bytes()))
+                ranking = StoredRanking(_csv(_bytes(path)), _record(_bytes(record_beside(path))))
             case ".parquet":
-                ranking = _parquet(path.read_bytes())
+                ranking = _parquet(_bytes(path), path)
             case ".json":
-                ranking = _json(path.read_bytes())
+                ranking = _json(_bytes(path))
             case _:
                 raise TableError(f"{path}: a ranking ends in one of {', '.join(ENDINGS)}")
     except OSError as error:
         raise TableError(f"{error.filename or path}: cannot be read ({error.strerror})") from None
-    except (csv.Error, ValueError, KeyError, TypeError) as error:
+    except (csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError,
+            NotImplementedError) as error:  # fmt: skip
         if isinstance(error, TableError):
             raise
         raise TableError(f"{path} is no ranking that symscreen wrote ({_first_line(error)})") from None
@@ -81,7 +84,15 @@ def read_ranking(path: str | Path) -> StoredRanking:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])[:200]
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = bounded_read(file, path.stat().st_size)
+    if len(data) > most_bytes():
+        raise ValueError(f"it is larger than {most_bytes()} bytes")
+    return data
 
 
 def _csv(content: bytes) -> pd.DataFrame:
@@ -107,25 +118,37 @@ def _value(cell: str) -> float | bool | None:
 
 
 def _record(content: bytes) -> dict[str, Any]:
-    record = json.loads(content)
+    return _object(json.loads(content))
+
+
+def _object(record: Any) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise TypeError("its record is no object")
     return record
 
 
-def _parquet(content: bytes) -> StoredRanking:
+def _parquet(content: bytes, path: Path) -> StoredRanking:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    table = pq.read_table(pa.BufferReader(content))
-    return StoredRanking(table.to_pandas(), _record((table.schema.metadata or {})[b"symscreen"]))
+    try:
+        table = parquet_table(content, str(path))
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
+        names = zip(table.column_names, kinds, strict=True)
+        table = table.cast(pa.schema(list(names), metadata=table.schema.metadata))
+        table.validate(full=True)  # a damaged offset would crash the process later
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+    # what pandas notes in a file steers how it is read: it is not needed, and anybody may have written it
+    return StoredRanking(
+        table.to_pandas(ignore_metadata=True), _record((table.schema.metadata or {})[b"symscreen"])
+    )
 
 
 def _json(content: bytes) -> StoredRanking:
     import pandas as pd
 
     whole = _record(content)
-    return StoredRanking(pd.DataFrame(whole["ranking"]), whole["record"])
+    return StoredRanking(pd.DataFrame(whole["ranking"]), _object(whole["record"]))
 
 
 def _check(path: Path, ranking: StoredRanking) -> None:
@@ -133,15 +156,17 @@ def _check(path: Path, ranking: StoredRanking) -> None:
     record, table = ranking.record, ranking.table
     if record.get("format") != RECORD_FORMAT:
         raise TableError(
-            f"{path}: its record has the format {record.get('format')!r}, and this symscreen "
-            f"reads {RECORD_FORMAT}; screen again"
+            f"{path}: its record has the format {printable(reprlib.repr(record.get('format')))}, and this "
+            f"symscreen reads {RECORD_FORMAT}; screen again"
         )
     for place, (fits, meaning) in _RECORD.items():
         value: Any = record
         for step in place.split("."):
             value = value.get(step) if isinstance(value, dict) else None
         if not fits(value):
-            raise TableError(f"{path}: its record is damaged: {place} is {value!r}, not {meaning}")
+            raise TableError(
+                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
+            )
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise TableError(f"{path} is damaged: it has no column {name!r}")

@@ -83,10 +83,14 @@ def offers(record: Mapping[str, Any]) -> list[str]:
         One line, or none.
     """
     options, data = record["options"], record["data"]
-    numeric = "ranking" not in data and "stages" not in data
+    numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival"}
     whole = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
     plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
-    if not (numeric and whole and plain) or any(options.get(name) is not None for name in _ASKED):
+    if (
+        not (numeric and whole and plain)
+        or "partial" in record
+        or any(options.get(name) is not None for name in _ASKED)
+    ):
         return []
     return ["how far to trust it: --fdr 0.05, --permutations 200, --stability 10, --intervals."]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expansion import Cut, Fate
+from symscreen.result.course import Course
 from symscreen.result.joint import judged, show
 from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
@@ -77,7 +78,8 @@ def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | No
     margin = with_margin(request.prescreen)
     keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in range(len(leaders))]
     scorer = Scorer(space, response, used, request.sign, tuple(keeps))
-    outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+    course = Course(progress=request.course.progress, tell=request.course.tell)
+    outcome = streamed(scorer, request.backend, request.chunk_size, course)
     lists = iter(outcome.kept)
     own = [final_classes(next(lists), space, most) for _ in columns]
     showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}

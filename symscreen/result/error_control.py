@@ -15,10 +15,11 @@ import numpy as np
 from symscreen.any_response import numeric
 from symscreen.errors import OptionError, nearest
 from symscreen.options import at_least_1
+from symscreen.response import KINDS
 from symscreen.result.watch import Watch, seen_of_kept
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.max_t import shuffles_of
-from symscreen.statistics.tally import adjusted, p_values_of, passing
+from symscreen.statistics.tally import adjusted, histogram, p_values_of, passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +84,7 @@ def read_control(
         As they were given; a false discovery rate asks for p-values.
     first : Screener or JointScreener
         The one that ranks.
-    kind : {"numeric", "ranking"}
+    kind : Kind
         What the response is.
     search : {"exact", "race", "sieve"}
         Which features are scored over all rows.
@@ -150,8 +151,8 @@ def _reason(first: AnyScreener, kind: Kind, search: Mode, *, cut: bool) -> str |
     """Say what keeps any screener's figures from being honest."""
     if not isinstance(first, Screener):
         return f"{first.name} judges features together, put a column screener such as t0 first"
-    if kind == "ranking":
-        return "the response is a ranking"
+    if kind != "numeric":
+        return f"the response is {KINDS[kind]}"
     if search != "exact":
         return f"--search {search} does not score every feature over all rows, use --search exact"
     return _CUT if cut else None
@@ -224,7 +225,11 @@ def controlled(
     if watch.null is not None:
         q = adjusted(seen.tally, control.method)
         columns = {"p_value": p_values_of(keys), "q_value": q[np.searchsorted(seen.tally.keys, keys)]}
-        record = {"method": control.method, "tests": seen.tally.total}
+        record = {
+            "method": control.method,
+            "tests": seen.tally.total,
+            "histogram": histogram(seen.tally).tolist(),
+        }
         if control.fdr is not None:
             record |= {
                 "fdr": control.fdr,

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.classes_response import ClassesResponse
 from symscreen.expansion import REASONS, Fate
 from symscreen.grammar import OPERATORS
 from symscreen.ranking_response import RankingResponse
+from symscreen.several_response import SeveralResponse
 from symscreen.stages_response import StagesResponse
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,6 +135,7 @@ def run_record(
             "inputs": list(table.names),
             **_of_ranking(table.response),
             **_of_stages(table.response),
+            **_of_target(table.response),
         },
         "layers": layers,
         "scored": scored,
@@ -171,3 +175,16 @@ def _of_stages(response: AnyResponse) -> dict[str, Any]:
     ]
     order = sorted(range(len(told)), key=response.pairs.__getitem__)
     return {"stages": {"names": list(names), "pairs": [told[place] for place in order]}}
+
+
+def _of_target(response: AnyResponse) -> dict[str, Any]:
+    """Tell of classes how many rows each has, of several targets each one's Δ, of survival what is known."""
+    if isinstance(response, ClassesResponse):
+        return {"classes": {"names": list(response.classes), "rows": response.sizes.tolist()}}
+    if isinstance(response, SeveralResponse):
+        each = {target.name: gini_mean_difference(target) for target in response.targets}
+        return {"several": {"gini_mean_difference": each}}
+    if isinstance(response, SurvivalResponse):
+        met = int(response.events.sum())
+        return {"survival": {"event": response.event, "met": met, "comparable": response.comparable}}
+    return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from symscreen.brief import in_brief
 from symscreen.expression import to_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ class Ruling:
 
     expressions: tuple[Expression, ...]
     verdict: Verdict
+
+    def __repr__(self) -> str:
+        chosen = int(self.verdict.selected.sum())
+        head = f"<Ruling: {chosen:,} selected of {len(self.expressions):,} features>"
+        return in_brief(head, (), {"table": self.table})
 
     @property
     def table(self) -> pd.DataFrame:

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.classes_response import ClassesResponse
+from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
 from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
-from symscreen.stages_response import StagesResponse
+from symscreen.several_response import SeveralResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 from symscreen.statistics.binary_t0 import agreed_direction
-from symscreen.statistics.correlation import pearson_of
-from symscreen.statistics.order import order_features, together
+from symscreen.statistics.correlation import correlations, pearson_of
+from symscreen.statistics.order import Ordered, order_features, together
 from symscreen.statistics.room import Rooms
+from symscreen.statistics.several_t0 import ranking_metrics
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
     from symscreen.result.classes import ClassKind
     from symscreen.result.watch import Watch
     from symscreen.screeners import Screener, Sign
-    from symscreen.statistics.order import Ordered
 
 __all__ = ["Keep", "Scored", "Scorer", "bar_of", "scores_of"]
 
@@ -87,7 +90,7 @@ class Scorer:
     ----------
     space : Space
         The features.
-    response : Response, RankingResponse or StagesResponse
+    response : AnyResponse
         What they are scored against.
     screeners : tuple of Screener
         Column screeners: those that order a list score every feature, the others what is kept.
@@ -238,18 +241,36 @@ def _alignment(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
     """Return what members of a class are ordered by."""
     if isinstance(response, Response):
         return np.abs(pearson_of(ordered, response))
+    if isinstance(response, SurvivalResponse):
+        return np.abs(correlations(ordered.values, response.scaled))
+    if isinstance(response, SeveralResponse):
+        asked = zip(response.targets, response.rows, strict=True)
+        found = [np.abs(pearson_of(Ordered(ordered.values[:, rows]), target)) for target, rows in asked]
+        total = np.zeros(len(ordered.values))
+        for each in found:
+            total += each
+        return total / len(found)
     return binary_correlations(ordered.values, response.binary)
 
 
 def _direction(
     screener: Screener, statistics: NDArray[np.float64], ordered: Ordered, response: AnyResponse
 ) -> NDArray[np.int8]:
-    """Return directions: an order of several labels has none, stages have one where all pairs agree."""
-    if isinstance(response, Response):
+    """Return directions: where several pairs or targets are compared, the one that all of them agree on.
+
+    An order of several labels has none, nor have more than two classes.
+    """
+    if isinstance(response, Response | SurvivalResponse):
         return screener.direction(statistics)
-    if isinstance(response, StagesResponse):
-        return agreed_direction(ordered, response.binary)
-    return np.zeros(len(statistics), dtype=np.int8)
+    if isinstance(response, SeveralResponse):
+        found = ranking_metrics(ordered, response)
+        rises, falls = np.max(found, axis=0) > 0, np.min(found, axis=0) < 0
+        return np.asarray(rises.astype(np.int8) - falls.astype(np.int8))
+    if isinstance(response, RankingResponse) or (
+        isinstance(response, ClassesResponse) and len(response.classes) > 2
+    ):
+        return np.zeros(len(statistics), dtype=np.int8)
+    return agreed_direction(ordered, response.binary)
 
 
 def scores_of(
@@ -266,7 +287,7 @@ def scores_of(
         At least one.
     ordered : Ordered
         m features.
-    response : Response, RankingResponse or StagesResponse
+    response : AnyResponse
         The response.
     known : dict of int to float64 array, shape (m,), optional
         Statistics that have been computed already, by the screener's place.

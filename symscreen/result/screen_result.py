@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.brief import in_brief
+from symscreen.errors import OptionError
 from symscreen.expression import columns_of, evaluate, to_text
 from symscreen.result.comparison import agreement
 from symscreen.result.ruling import ruling_of
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.result.ruling import Ruling
     from symscreen.result.screened import Screened
+    from symscreen.result.views import Pictures, Views
     from symscreen.screeners import AnyScreener
+    from symscreen.table import Table
     from symscreen.units import Units
 
 __all__ = ["ScreenResult", "ranking"]
@@ -62,6 +66,10 @@ class ScreenResult:
         columns of the table are the ranks among the same features.
     rulings : dict of str to Ruling
         What each joint screener says of the features that it was shown, in the first round.
+    data : Table or None
+        The rows that were screened, from which `plot` and reports draw. No file and no pickle holds them.
+    views : Views or None
+        What draws the result.
     """
 
     table: pd.DataFrame
@@ -72,15 +80,41 @@ class ScreenResult:
     notices: tuple[str, ...]
     agreement: pd.DataFrame | None = None
     rulings: dict[str, Ruling] = field(default_factory=dict)
+    data: Table | None = None
+    views: Views | None = None
 
     def __len__(self) -> int:
         return len(self.expressions)
 
     def __repr__(self) -> str:
-        head = f"<ScreenResult: {len(self)} shown of {self.scored} features scored>"
-        return "\n".join([head, *self.notices, self.table.to_string(index=False)])
+        head = f"<ScreenResult: {len(self):,} shown of {self.scored:,} features scored>"
+        return in_brief(head, self.notices, {"table": self.table})
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is passed on holds formulas and scores: not the rows of a table that may be private
+        return {**self.__dict__, "data": None}
+
+    @property
+    def plot(self) -> Pictures:
+        """Pictures as matplotlib axes: ``scores()``, ``funnel()``, ``feature(rank)`` and others.
+
+        Each takes an ``ax`` to draw on; without one it makes a figure of its own.
+
+        Raises
+        ------
+        OptionError
+            If the result was put together by hand.
+        """
+        if self.views is None:
+            raise OptionError("this result was not made by symscreen.screen, which is what gives it pictures")
+        return self.views.plot(self)
+
+    def _repr_latex_(self) -> str | None:
+        return None if self.views is None else self.views.latex(self)
 
     def _repr_html_(self) -> str:
+        if self.views is not None:
+            return self.views.html(self)
         head = f"<p>{len(self)} shown of {self.scored} features scored</p>"
         notices = "".join(f"<p>{escape(notice)}</p>" for notice in self.notices)
         return head + notices + str(self.table.to_html(index=False))

@@ -11,7 +11,9 @@ from symscreen.any_response import numeric
 from symscreen.errors import OptionError
 from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
+from symscreen.result.course import UNATTENDED, Course
 from symscreen.result.error_control import controlled, watch_of
+from symscreen.result.further import further_columns
 from symscreen.result.joint import judged, recounted, show
 from symscreen.result.kept import every_feature, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
@@ -22,7 +24,7 @@ from symscreen.search import EXACT, Search, Wanted, audited, searched
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from symscreen.result.error_control import ErrorControl
     from symscreen.result.joint import Judged, Showing
     from symscreen.result.kept import Kept
+    from symscreen.result.stream import Streamed
     from symscreen.screeners import Sign
     from symscreen.search import Searched
     from symscreen.statistics.order import Ordered
@@ -63,11 +66,11 @@ class Request:
         Where chunks are scored.
     chunk_size : int
         Candidates a task.
-    progress : callable, optional
-        Called with (candidates done, candidates in all).
+    course : Course
+        Who is told how far it is, what keeps the state, and when it must end.
     search : Search
         Whether every feature is scored over all rows.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
     control : ErrorControl, optional
         Which figures tell how far to trust what is found.
@@ -86,7 +89,7 @@ class Request:
     jobs: int
     backend: Backend
     chunk_size: int
-    progress: Callable[[int, int], None] | None = None
+    course: Course = UNATTENDED
     search: Search = EXACT
     kind: Kind = "numeric"
     control: ErrorControl | None = None
@@ -136,6 +139,8 @@ class Screened:
         What the record tells of a search that did not score every feature.
     control : dict or None
         What it tells of the control of errors.
+    outcome : Streamed or None
+        How far the stream came, and in how many tasks.
     """
 
     kept: Kept
@@ -147,6 +152,7 @@ class Screened:
     classes: Classes
     search: dict[str, Any] | None = None
     control: dict[str, Any] | None = None
+    outcome: Streamed | None = None
 
 
 def kinds_shown(request: Request) -> list[ClassKind]:
@@ -190,7 +196,7 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
     watch = watch_of(request.control, response, request.screeners[0], request.sign, request.seed)
     scorer = replace(scorer_of(left, response, request), watch=watch)
     with one_thread_each(watch):
-        outcome = streamed(scorer, request.backend, request.chunk_size, request.progress)
+        outcome = streamed(scorer, request.backend, request.chunk_size, request.course)
     lists = iter(outcome.kept[1:] if ranks_all else outcome.kept)
     showings = {}
     for kind in kinds:
@@ -215,7 +221,11 @@ def screened(space: Space, response: AnyResponse, request: Request) -> Screened:
         blocks = _blocks(kept, left)
         own, figures = controlled(watch, request.control, outcome.seen, blocks, response)
         columns = own | columns
-    return Screened(kept, columns, verdicts, comparison, outcome.scored, outcome.lost, classes, told, figures)
+    columns = columns | further_columns(kept, _blocks(kept, left), response, request.screeners)
+    scored, lost = outcome.scored, outcome.lost
+    return Screened(
+        kept, columns, verdicts, comparison, scored, lost, classes, told, figures, outcome=outcome
+    )
 
 
 def scorer_of(space: Space, response: AnyResponse, request: Request) -> Scorer:

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from time import monotonic
 from typing import TYPE_CHECKING
 
+from symscreen.backends import parts_of
+from symscreen.logs import stage
 from symscreen.result.classes import classes_behind
-from symscreen.result.kept import best_classes, joined, merged_when_due, none_kept
-from symscreen.result.scoring import bar_of
+from symscreen.result.course import UNATTENDED
+from symscreen.result.kept import best_classes
+from symscreen.result.merging import Merged, Streamed, merged_parts
+from symscreen.result.standing import Teller
 from symscreen.result.thin import merge_numeric_copies, stand_ins
-from symscreen.result.watch import NOTHING_SEEN, Seen, seen_together, seen_when_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
-    from symscreen.expansion import Fate, Space
+    from symscreen.expansion import Space
     from symscreen.result.classes import Classes
+    from symscreen.result.course import Course
     from symscreen.result.kept import Kept
-    from symscreen.result.scoring import Keep, Scorer
+    from symscreen.result.scoring import Keep, Scored, Scorer
 
     Chunk = tuple[int, int]
-    Progress = Callable[[int, int], None]
 
 __all__ = ["Streamed", "chunk_size_for", "final_classes", "settled_classes", "streamed", "with_margin"]
 
@@ -32,28 +39,6 @@ _CHUNK_VALUES = 1 << 23
 _LARGEST_CHUNK = 1 << 14
 _FEWEST_CHUNKS = 16  # where they are not too small, so that all threads have work
 _SMALLEST_CHUNK_VALUES = 1 << 19
-
-
-@dataclass(frozen=True, eq=False)
-class Streamed:
-    """What came of a space.
-
-    Parameters
-    ----------
-    kept : tuple of Kept
-        Each of the scorer's lists; in no settled order yet.
-    scored : int
-        How many features were scored.
-    lost : dict of Fate to int
-        How many had no use once their values were known.
-    seen : Seen
-        What the scorer's watch saw of all of them.
-    """
-
-    kept: tuple[Kept, ...]
-    scored: int
-    lost: dict[Fate, int]
-    seen: Seen = NOTHING_SEEN
 
 
 def chunk_size_for(rows: int) -> int:
@@ -66,7 +51,7 @@ def with_margin(limit: int) -> int:
     return 2 * limit + 16
 
 
-def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progress | None = None) -> Streamed:
+def streamed(scorer: Scorer, backend: Backend, chunk_size: int, course: Course = UNATTENDED) -> Streamed:
     """Score all chunks of a space and merge what they keep.
 
     Parameters
@@ -77,36 +62,69 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, progress: Progre
         Where.
     chunk_size : int
         Candidates a task.
-    progress : callable, optional
-        Called with (candidates done, candidates in all) after each chunk.
+    course : Course, optional
+        Who is told how far it is, what keeps the state, and when it must end.
 
     Returns
     -------
     Streamed
-        The same for every backend and chunk size.
+        The same for every backend and chunk size, and whether or not it went on from a kept state; of a
+        prefix of the space where time ran out.
     """
-    lists = [[none_kept(len(scorer.screeners))] for _ in scorer.keeps]
-    scored = 0
-    lost: dict[Fate, int] = {}
-    seen: list[Seen] = []
-    for chunks in _stages(_chunks(scorer.space, chunk_size)):
-        for (_, stop), outcome in zip(chunks, backend.map(scorer, chunks), strict=True):
-            for place, keep in enumerate(scorer.keeps):
-                lists[place].append(outcome.kept[place])
-                if keep.limit is not None:
-                    lists[place] = merged_when_due(lists[place], keep.limit)
-            scored += outcome.scored
-            seen = seen_when_due([*seen, outcome.seen])
-            for fate, count in outcome.lost.items():
-                lost[fate] = lost.get(fate, 0) + count
-            if progress is not None:
-                progress(stop, scorer.space.total)
-        for place, keep in enumerate(scorer.keeps):
-            if keep.limit is not None:
-                lists[place] = [best_classes(joined(lists[place]), keep.limit)]
-        bars = (bar_of(parts[0], keep.limit) for parts, keep in zip(lists, scorer.keeps, strict=True))
-        scorer = replace(scorer, bars=tuple(bars))
-    return Streamed(tuple(map(joined, lists)), scored, lost, seen_together(seen))
+    space, keeper = scorer.space, course.keeper
+    stream = "" if keeper is None else _name_of(scorer)
+    before = None if keeper is None else keeper.found(stream)
+    merged = Merged(scorer.keeps, len(scorer.screeners), space.total, before)
+    teller = Teller(scorer, course, merged.done)
+    passed, chunks = _left(_chunks(space, chunk_size), merged.done)
+    function = _OfChunk(replace(scorer, bars=()))  # one and the same in all stages: it travels once
+    merge = partial(merged_parts, scorer.keeps)
+    try:
+        for chunks_of_stage in _stages(chunks, passed):
+            bars = merged.settled()
+            tasks = [(chunk, bars) for chunk in chunks_of_stage]
+            with closing(parts_of(backend, function, tasks, merge)) as parts:
+                scored = 0
+                for count, part in parts:
+                    scored += count
+                    merged.add(part, tasks[scored - 1][0][1], count)
+                    teller.tell(part, merged)
+                    if keeper is not None:
+                        keeper.offer(stream, merged.now, last=False)
+                    if course.until is not None and monotonic() > course.until:
+                        return merged.now()
+            stage("scored", done=merged.done, total=space.total, features=merged.scored)
+        return merged.now()
+    finally:
+        if keeper is not None and merged.whole:
+            keeper.offer(stream, merged.now, last=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfChunk:
+    """Scores a chunk, given the losses above which no feature can be among the best any more."""
+
+    scorer: Scorer
+
+    def __call__(self, task: tuple[Chunk, tuple[float, ...]]) -> Scored:
+        chunk, bars = task
+        return replace(self.scorer, bars=bars)(chunk)
+
+
+def _name_of(scorer: Scorer) -> str:
+    """Name a stream, for a run may have several: by its response, its space and its lists."""
+    space, values = scorer.space, getattr(scorer.response, "values", None)
+    asked = [one.name for one in scorer.screeners], scorer.keeps, space.counts, space.total, space.size
+    digest = blake2b(repr(asked).encode(), digest_size=8)
+    digest.update(b"" if values is None else values.tobytes())
+    return digest.hexdigest()
+
+
+def _left(chunks: list[Chunk], done: int) -> tuple[int, list[Chunk]]:
+    """Return how many chunks are done, and all chunks, that which was cut short begun where it was cut."""
+    passed = sum(stop <= done for _, stop in chunks)
+    begun = [(max(start, done), stop) for start, stop in chunks[passed:]]
+    return passed, [*chunks[:passed], *begun]
 
 
 def _chunks(space: Space, largest: int) -> list[Chunk]:
@@ -115,13 +133,12 @@ def _chunks(space: Space, largest: int) -> list[Chunk]:
     return space.chunks(max(1, min(largest, max(smallest, space.size // _FEWEST_CHUNKS))))
 
 
-def _stages(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
-    """Cut the chunks into stages, each four times as long as all before it.
+def _stages(chunks: list[Chunk], done: int = 0) -> Iterator[list[Chunk]]:
+    """Cut the chunks into stages, each four times as long as all before it, from one of them on.
 
     What one stage keeps tells the next what cannot be among the best any more, and need not be looked up,
     signed and merged.
     """
-    done = 0
     while done < len(chunks):
         end = max(1, 4 * done)
         yield chunks[done:end]

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OptionError, nearest
+from symscreen.errors import OptionError
 from symscreen.screeners.base import Screener
 from symscreen.screeners.dependence import XI
 from symscreen.screeners.divergence import T0
 from symscreen.screeners.joint import JointScreener
-from symscreen.screeners.registry import SCREENERS
+from symscreen.screeners.registry import SCREENERS, screener_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,9 +100,7 @@ def _parsed(text: str) -> list[AnyScreener]:
 
 
 def _with_settings(name: str, settings: str | None) -> AnyScreener:
-    if name not in SCREENERS:
-        raise OptionError(f"there is no screener {name!r}{nearest(name, SCREENERS)}")
-    screener = SCREENERS[name]
+    screener = screener_named(name)
     if settings is None:
         return screener
     if isinstance(screener, Screener):
@@ -169,7 +167,7 @@ def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
     ----------
     screeners : sequence of Screener or JointScreener
         Those asked for.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
 
     Raises
@@ -189,19 +187,28 @@ def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
     symscreen.errors.OptionError: the screener xi takes no stages as the response; t0 does
     """
     for one in screeners:
-        if kind in one.accepts:
+        if _takes(one, kind):
             continue
-        *others, last = (each.name for each in SCREENERS.values() if kind in each.accepts)
+        *others, last = (each.name for each in SCREENERS.values() if _takes(each, kind))
         others_that_do = f"{', '.join(others)} and {last}" if others else last
         if kind != "numeric":
             do = "do" if others else "does"
+            what = "several targets" if kind == "several" else f"no {kind}"
+            takes = "does not take" if kind == "several" else "takes"
             raise OptionError(
-                f"the screener {one.name} takes no {kind} as the response; {others_that_do} {do}"
+                f"the screener {one.name} {takes} {what} as the response; {others_that_do} {do}"
             )
         raise OptionError(
             f"the screener {one.name} takes only a ranking as the response (--ranking), and this one is "
             f"numeric; {others_that_do} take that"
         )
+
+
+def _takes(screener: AnyScreener, kind: Kind) -> bool:
+    """Tell whether a screener takes a kind of response; against several targets goes what takes a column."""
+    if kind == "several":
+        return isinstance(screener, Screener) and "numeric" in screener.accepts
+    return kind in screener.accepts
 
 
 def leaders_of(screeners: Sequence[AnyScreener], kind: Kind = "numeric") -> tuple[Screener, ...]:
@@ -211,14 +218,14 @@ def leaders_of(screeners: Sequence[AnyScreener], kind: Kind = "numeric") -> tupl
     ----------
     screeners : sequence of Screener or JointScreener
         Those asked for.
-    kind : {"numeric", "ranking", "stages"}
+    kind : Kind
         What the response is.
 
     Returns
     -------
     tuple of Screener
         The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
-        does not see a relation that turns. Against rankings and stages, which ξ does not take, T0.
+        does not see a relation that turns. Against what ξ does not take, T0.
     """
     asked = tuple(one for one in screeners if isinstance(one, Screener))
-    return asked[:1] or tuple(one for one in (T0, XI) if kind in one.accepts)
+    return asked[:1] or tuple(one for one in (T0, XI) if _takes(one, kind))

@@ -66,10 +66,12 @@ class Screener:
         Whether the loss is twice the chance that a feature orders against the response a pair of rows that
         is drawn with a probability in proportion to |y_i − y_j|, ties counting half. Then a few pairs tell of
         it at a known risk, and it can be raced (`symscreen.search`). Of a numeric response.
-    accepts : tuple of {"numeric", "ranking", "stages"}
-        The kinds of responses that it scores against: what it is given is a `Response`, a `RankingResponse`
-        or a `StagesResponse`. The sign is free but for numeric ones, and `direction` is not asked: a ranking
-        has none, and of stages it is the one that all pairs of stages agree on.
+    accepts : tuple of str
+        The kinds of responses that it scores against, of `symscreen.response.KINDS`: what it is given is a
+        `Response`, `RankingResponse` and so on. The sign is free but for numbers and survival, and only there
+        `direction` is asked: a ranking has none, and of stages, and of two classes, it is the one that all
+        pairs agree on. One that sees columns and takes numbers takes several targets, too
+        (`symscreen.screeners.several`).
     null : callable, optional
         (numeric response, seed) to the distribution of the statistic under independence, which gives
         features their p-values: `symscreen.statistics.nulls.Null`. None where it is not known.
@@ -97,6 +99,9 @@ class Screener:
     accepts: tuple[Kind, ...] = ("numeric",)
     null: Callable[[Any, int], Null] | None = None
     weights: Callable[[Response], Scores] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Screener {self.name}: {self.summary}>"
 
 
 def by_sign(statistics: Scores) -> NDArray[np.int8]:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.classes_response import ClassesResponse
 from symscreen.label_ranking import Rankings
 from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
+from symscreen.several_response import SeveralResponse, several_of
 from symscreen.stages_response import StagesResponse
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +50,12 @@ class Case:
         """The numbers that make the response."""
         if isinstance(self.response, StagesResponse):
             return self.response.outcomes.astype(np.float64)
+        if isinstance(self.response, ClassesResponse):
+            return self.response.codes.astype(np.float64)
+        if isinstance(self.response, SurvivalResponse):
+            return np.stack([self.response.times, self.response.events.astype(np.float64)])
+        if isinstance(self.response, SeveralResponse):
+            return self.response.values
         return self.response.ranks if isinstance(self.response, RankingResponse) else self.response.values
 
     @property
@@ -61,6 +70,12 @@ def cases_of(kind: Kind, rng: np.random.Generator) -> Iterator[Case]:
         yield from _of_rankings(rng)
     elif kind == "stages":
         yield from _of_stages(rng)
+    elif kind == "classes":
+        yield from _of_classes(rng)
+    elif kind == "survival":
+        yield from _of_survival(rng)
+    elif kind == "several":
+        yield from _of_several(rng)
     else:
         yield from _of_numbers(rng)
 
@@ -119,6 +134,56 @@ def _of_stages(rng: np.random.Generator) -> Iterator[Case]:
     yield Case("stages not all observed", _with(noise, 4, z), replace(y, outcomes=missing), 4)
     yield Case("stages, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), _staged(few), 2)
     yield Case("five chains", rng.normal(size=(3, 5)), replace(y, outcomes=five), may_refuse=True)
+
+
+def _of_classes(rng: np.random.Generator) -> Iterator[Case]:
+    z, noise = np.sort(rng.normal(size=ROWS)), _noise(rng)
+    two, three = (_classed(z, at) for at in ([0.5], [0.3, 0.6]))
+    few = np.sort(rng.normal(size=20))
+    five = ClassesResponse(np.array([0, 0, 1, 1, 1]), ("a", "b"))
+    yield Case("two classes among noise", _with(noise, 4, z), two, 4)
+    yield Case("two classes, falling among noise", _with(noise, 4, -z), two, 4)
+    yield Case("three classes among noise", _with(noise, 4, np.round(z)), three)
+    yield Case("classes, one feature alone", z[None].copy(), two, 0)
+    yield Case("classes, one feature of noise alone", noise[:1], two)
+    yield Case("classes, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), two, 3)
+    few_classes = _classed(few, [0.5])
+    yield Case("classes, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), few_classes, 2)
+    yield Case("five rows of two classes", rng.normal(size=(3, 5)), five, may_refuse=True)
+
+
+def _of_survival(rng: np.random.Generator) -> Iterator[Case]:
+    z, noise = np.sort(rng.exponential(size=ROWS)), _noise(rng)
+    y = SurvivalResponse(z, np.ones(ROWS, dtype=np.bool_))
+    cut = SurvivalResponse(z, rng.random(ROWS) < 0.6)
+    few = np.sort(rng.exponential(size=20))
+    met = SurvivalResponse(few, np.arange(20) % 3 > 0)
+    five = SurvivalResponse(np.array([1.0, 2.0, 2.0, 3.0, 4.0]), np.array([True, True, False, True, False]))
+    yield Case("times among noise", _with(noise, 4, z), y, 4)
+    yield Case("times, falling among noise", _with(noise, 4, -z), y, 4, -1)
+    yield Case("times, one feature alone", z[None].copy(), cut, 0)
+    yield Case("times, one feature of noise alone", noise[:1], cut)
+    yield Case("times, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), cut, 3)
+    yield Case("times cut short", _with(noise, 4, z), cut, 4)
+    yield Case("times, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), met, 2)
+    yield Case("five times", rng.normal(size=(3, 5)), five, may_refuse=True)
+
+
+def _of_several(rng: np.random.Generator) -> Iterator[Case]:
+    z, noise = rng.normal(size=ROWS), _noise(rng)
+    y = several_of({"a": z, "b": -(z**3)})
+    tied = several_of({"a": np.round(z), "b": rng.integers(0, 4, ROWS).astype(np.float64)})
+    yield Case("two targets among noise", _with(noise, 4, z), y, 4)
+    yield Case("two targets, falling among noise", _with(noise, 4, -z), y, 4)
+    yield Case("targets, one feature alone", z[None].copy(), y, 0)
+    yield Case("targets with ties", _with(noise, 4, z), tied)
+    yield Case("targets, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), y, 3)
+
+
+def _classed(z: Values, shares: list[float]) -> ClassesResponse:
+    """Part z at some quantiles."""
+    codes = np.searchsorted(np.quantile(z, shares), z, side="right")
+    return ClassesResponse(codes.astype(np.int64), _NAMES[: len(shares) + 1])
 
 
 def _staged(z: Values) -> StagesResponse:

@@ -9,23 +9,27 @@ import numpy as np
 from symscreen.response import Response
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.binary_t0 import binary_metric
+from symscreen.statistics.survival_t0 import survival_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
 from symscreen.statistics.t0_null import t0_null
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
+    from symscreen.any_response import AnyResponse, PairsResponse
     from symscreen.screeners.base import Sign
     from symscreen.statistics.order import Ordered
 
 __all__ = ["T0"]
 
 
-def _metric(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
+def _metric(ordered: Ordered, response: Response | PairsResponse | SurvivalResponse) -> NDArray[np.float64]:
     if isinstance(response, Response):
         return ranking_metric(ordered, response)
-    return binary_metric(ordered, response.binary)  # a sign-free mean over pairs: never negative
+    if isinstance(response, SurvivalResponse):
+        return survival_metric(ordered, response)
+    return binary_metric(ordered, response.binary)  # a sign-free mean: never negative
 
 
 def _loss(metric: NDArray[np.float64], response: AnyResponse, sign: Sign) -> NDArray[np.float64]:
@@ -59,13 +63,14 @@ T0 = Screener(
     direction=by_sign,
     blind_to="ranks",
     summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence; against a "
-    "ranking, or stages, the mean over pairs of labels, or stages, of min(T0, 2Δ − T0)",
+    "ranking, stages or classes, the mean of min(T0, 2Δ − T0) over pairs of labels or stages, or classes; "
+    "of survival the share of comparable pairs that are discordant, doubled",
     assumes="the response rises or falls with the feature",
     fails="where the relation turns, as |x| does about 0; use xi there",
     cost="O(n log n) a feature",
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
-    accepts=("numeric", "ranking", "stages"),
+    accepts=("numeric", "ranking", "stages", "classes", "survival"),
     null=t0_null,
     weights=_weights,
 )

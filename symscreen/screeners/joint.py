@@ -212,6 +212,10 @@ class JointScreener:
     to_cut: Mapping[str, Setting] = field(default_factory=dict)
     accepts: tuple[Kind, ...] = ("numeric",)
 
+    def __repr__(self) -> str:
+        given = ",".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"<JointScreener {self.name}{f'[{given}]' if given else ''}: {self.summary}>"
+
     def with_settings(self, given: Mapping[str, object]) -> JointScreener:
         """Return the screener with settings of the user's.
 

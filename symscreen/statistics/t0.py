@@ -21,9 +21,11 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.response import Response
+from symscreen.several_response import SeveralResponse
 from symscreen.statistics.binary_t0 import mean_gini_difference
 from symscreen.statistics.lanes import dot_in_lanes
 from symscreen.statistics.runs import rank
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,14 +88,18 @@ def gini_mean_difference(response: AnyResponse) -> float:
 
     Parameters
     ----------
-    response : Response, RankingResponse or StagesResponse
-        The response; of rankings and stages it is `symscreen.statistics.binary_t0.mean_gini_difference`.
+    response : AnyResponse
+        The response; of rankings, stages and classes it is
+        `symscreen.statistics.binary_t0.mean_gini_difference`. Of survival it is 1, for there each pair weighs
+        the same; of several targets, too, for each counts in units of its own Δ.
 
     Returns
     -------
     float
         Δ > 0, in the response's unit; T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
+    if isinstance(response, SurvivalResponse | SeveralResponse):
+        return 1.0
     if not isinstance(response, Response):
         return mean_gini_difference(response.binary)
     n = response.n

@@ -24,6 +24,7 @@ __all__ = [
     "Tally",
     "adjusted",
     "harmonic",
+    "histogram",
     "keys_of",
     "p_values_of",
     "passing",
@@ -235,3 +236,30 @@ def passing(tally: Tally, method: Method, rate: float) -> int:
     int
     """
     return int(tally.counts[adjusted(tally, method) <= rate].sum())
+
+
+def histogram(tally: Tally, bins: int = 20) -> NDArray[np.int64]:
+    """Count p-values in bins of equal width from 0 to 1.
+
+    Parameters
+    ----------
+    tally : Tally
+        The p-values.
+    bins : int
+        How many bins, at least 1; a value on an edge counts in the bin below it.
+
+    Returns
+    -------
+    int64 array, shape (bins,)
+        Flat, but for chance, where no feature is related to the response.
+
+    Examples
+    --------
+    >>> histogram(tally_of(np.array([0.001, 0.05, 0.051, 1.0]))).tolist()
+    [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    """
+    # four digits: rounding takes away what the last bit of a product would add to an edge
+    place = np.ceil(np.round(p_values_of(tally.keys) * bins, 9)).astype(np.int64) - 1
+    counts = np.zeros(bins, dtype=np.int64)
+    np.add.at(counts, np.maximum(place, 0), tally.counts)
+    return counts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from symscreen.table.column import Column
     from symscreen.table.source import Frame
 
-__all__ = ["choose_inputs", "choose_target", "require"]
+__all__ = ["choose_inputs", "choose_target", "require", "target_named"]
 
 _TARGETS = ("target", "label", "y")
 _IDENTIFIERS = {
@@ -91,6 +91,34 @@ def choose_target(frame: Frame, target: str | None, exclude: Collection[str]) ->
     >>> choose_target(read_frame({"a": [1.0], "b": [2.0]}), None, [])
     ('b', ["target: the last column, 'b'; choose another with --target"])
     """
+    target, notices = target_named(frame, target, exclude)
+    column = frame.columns[target]
+    if not column.numeric:
+        raise TableError(
+            f"{frame.where}: the target {quoted(target)} holds {column.holds}; "
+            "numbers are needed: mend it, or choose another column with --target"
+        )
+    return target, notices
+
+
+def target_named(frame: Frame, target: str | None, exclude: Collection[str]) -> tuple[str, list[str]]:
+    """Choose the target as `choose_target` does, whatever it holds.
+
+    Parameters
+    ----------
+    frame, target, exclude
+        As of `choose_target`.
+
+    Returns
+    -------
+    name : str
+    notices : list of str
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or it is excluded.
+    """
     notices = []
     if target is not None:
         require(frame, [target], "--target")
@@ -103,12 +131,6 @@ def choose_target(frame: Frame, target: str | None, exclude: Collection[str]) ->
         target = next((name for name in _TARGETS if name in offered), offered[-1])
         if target not in _TARGETS:
             notices.append(f"target: the last column, {quoted(target)}; choose another with --target")
-    column = frame.columns[target]
-    if not column.numeric:
-        raise TableError(
-            f"{frame.where}: the target {quoted(target)} holds {column.holds}; "
-            "numbers are needed: mend it, or choose another column with --target"
-        )
     return target, notices
 
 

@@ -12,11 +12,12 @@ from symscreen.errors import TableError, printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_delimited"]
+__all__ = ["MOST_COLUMNS", "read_delimited"]
 
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb'[\r\n]*((?:"[^"]*"|[^"\r\n]+|")*+)')
 _QUOTED = re.compile(rb'"[^"]*"')
+MOST_COLUMNS = 100_000
 _LARGEST_BLOCK = 2**31 - 1
 _MORE_NULLS = ["None", "<NA>"]  # what Python and pandas write; Arrow knows NA, NaN, null and the like
 
@@ -57,6 +58,9 @@ def read_delimited(data: bytes, where: str, *, delimiter: str | None = None) -> 
     _check_utf8(text, where)
     header = _HEADER.match(text)
     delimiter = delimiter or _delimiter(header[1] if header else b"")
+    # Arrow would take a kilobyte for each
+    if header and (columns := _QUOTED.sub(b"", header[1]).count(delimiter.encode()) + 1) > MOST_COLUMNS:
+        raise TableError(f"{where} has {columns} columns, more than {MOST_COLUMNS}: keep fewer in it")
     if text.count(b'"') % 2:  # Arrow takes an unclosed quote to reach to the end of the file
         _refuse_damage(text, delimiter, where)
     if header and header.end() == len(text):

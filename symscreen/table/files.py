@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from typing import TYPE_CHECKING
 
 from symscreen.errors import TableError, printable
 from symscreen.table.delimited import read_delimited
+from symscreen.table.unpacked import (
+    bounded_read,
+    check_texts,
+    check_unpacked,
+    feather_size,
+    most_bytes,
+    parquet_size,
+)
 from symscreen.table.wording import quoted
 
 if TYPE_CHECKING:
@@ -14,7 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["read_file", "read_standard_input"]
+__all__ = ["parquet_table", "read_file", "read_standard_input"]
 
 _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet", ".feather": "Feather", ".arrow": "Feather"}
 _ENDINGS = ", ".join(_FORMATS)
@@ -64,7 +73,10 @@ def read_file(path: Path) -> pa.Table:
             raise TableError(
                 f"{where}: the ending {quoted(path.suffix)} is unknown; rename it or convert it to {_ENDINGS}"
             )
-        data = path.read_bytes()
+        if path.is_char_device():
+            raise TableError(f"{where} is a device, which may never end: name a file")
+        with path.open("rb") as file:
+            data = bounded_read(file, path.stat().st_size)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TableError(f"{where} cannot be read ({reason}): check the file and its permissions") from error
@@ -83,7 +95,7 @@ def read_standard_input() -> pa.Table:
     TableError
         As `read_file`.
     """
-    data = sys.stdin.buffer.read()
+    data = bounded_read(sys.stdin.buffer, 0)
     found = _recognised(data)
     return _parsed(data, "standard input", found if found in _BINARY else "CSV")
 
@@ -99,6 +111,11 @@ def _recognised(data: bytes) -> str:
 
 
 def _parsed(data: bytes, where: str, expected: str) -> pa.Table:
+    if len(data) > most_bytes():
+        raise TableError(
+            f"{where} is larger than {most_bytes() / 1e9:.1f} GB, a quarter of this machine's memory: write "
+            "the columns and rows that are needed into another file"
+        )
     found = _recognised(data)
     if not data:
         raise TableError(f"{where} is empty: a header and rows are needed")
@@ -115,19 +132,89 @@ def _parsed(data: bytes, where: str, expected: str) -> pa.Table:
 
 def _read_binary(data: bytes, where: str, kind: str) -> pa.Table:
     import pyarrow as pa
-    import pyarrow.parquet
 
-    source = pa.BufferReader(data)
+    read = parquet_table if kind == "Parquet" else _feather
     try:
-        if kind == "Parquet":
-            table = pa.parquet.ParquetFile(source).read()
-        else:
-            table = pa.ipc.open_file(source).read_all()
+        table = read(data, where)
         table.validate(full=True)  # a damaged offset would crash the process later
         _ = table.column_names  # nor are names checked before they are decoded
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        UnicodeDecodeError,
+        struct.error,
+        LookupError,
+        OverflowError,
+    ) as error:
         reason = printable(str(error))[:200]
         raise TableError(
             f"{where} is {kind} cut short or damaged ({reason}): write it or fetch it again"
         ) from error
+    return table
+
+
+def parquet_table(data: bytes, where: str) -> pa.Table:
+    """Read a Parquet file that does not unpack to more than memory should hold; texts are codes.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    where : str
+        The source, for messages.
+
+    Returns
+    -------
+    pyarrow.Table
+
+    Raises
+    ------
+    TableError
+        If it is too large once unpacked.
+    pyarrow.ArrowException, OSError
+        If it is damaged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq
+    >>> sink = pa.BufferOutputStream()
+    >>> pq.write_table(pa.table({"a": [1, 2]}), sink)
+    >>> parquet_table(bytes(sink.getvalue()), "t.parquet").num_rows
+    2
+    """
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    schema = pa.parquet.read_metadata(pa.BufferReader(data)).schema
+    columns = [schema.column(place) for place in range(len(schema))]
+    # a text that many rows share is kept once: written out, a megabyte in a million rows is a terabyte
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
+    check_unpacked(parquet_size(file), len(data), where)
+    lists = {column.path.split(".")[0] for column in columns if column.max_repetition_level}
+    if lists:
+        return _without_lists(file, lists)
+    table = file.read()
+    check_texts(table, len(data), where)
+    return table
+
+
+def _without_lists(file: pa.parquet.ParquetFile, lists: set[str]) -> pa.Table:
+    """Read with empty lists for lists: of no use here, and how long they are nothing tells beforehand."""
+    import pyarrow as pa
+
+    rows = max(file.metadata.num_rows, 0)
+    empty = pa.ListArray.from_arrays(pa.array([0] * (rows + 1), pa.int32()), pa.nulls(0))
+    names = file.schema_arrow.names
+    read = file.read(columns=[name for name in names if name not in lists])
+    return pa.table([empty if name in lists else read[name] for name in names], names=names)
+
+
+def _feather(data: bytes, where: str) -> pa.Table:
+    import pyarrow as pa
+
+    file = pa.ipc.open_file(pa.BufferReader(data))  # refuses what is damaged, in its own words
+    check_unpacked(feather_size(data), len(data), where)
+    table = file.read_all()
+    check_texts(table, len(data), where)
     return table

@@ -10,25 +10,39 @@ import numpy as np
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking.notation import first_repeated
 from symscreen.stage_chains import pair_weights, stage_names
-from symscreen.table.choose import choose_inputs, choose_target, require
+from symscreen.table.arrange import arranged_classes, arranged_several, arranged_survival
+from symscreen.table.categories import derived_column
+from symscreen.table.choose import choose_inputs, choose_target, require, target_named
 from symscreen.table.column import python_column
 from symscreen.table.rankings import by_case_alone, given_ranking, is_ranking, ranking_in
 from symscreen.table.record import arranged, arranged_rankings, arranged_stages
 from symscreen.table.source import read_frame
 from symscreen.table.stages import idle_pairs, stages_in
+from symscreen.table.targets import (
+    Survival,
+    classes_in,
+    events_in,
+    given_targets,
+    refuse_many_classes,
+    target_names,
+    targets_in,
+)
 from symscreen.table.wording import count, first_rows, listed, quoted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen.response import Kind
     from symscreen.stages_response import StagesResponse
+    from symscreen.table.column import Column
     from symscreen.table.record import Table
     from symscreen.table.source import Frame
 
+    Needed = tuple[dict[str, NDArray[np.float64]], Callable[..., Table]]
     Source = str | os.PathLike[str] | pd.DataFrame | Mapping[Any, ArrayLike] | NDArray[Any]
 
 __all__ = ["frame_columns", "read_table"]
@@ -39,7 +53,7 @@ _FEWEST_ROWS = 5
 def read_table(
     source: Source,
     *,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -47,6 +61,8 @@ def read_table(
     ranking: str | Sequence[str] | None = None,
     stages: Sequence[str] | None = None,
     stage_weight: Any = "all",
+    event: str | None = None,
+    kind: Kind | None = None,
 ) -> Table:
     """Read a table and bring it into canonical order.
 
@@ -56,8 +72,9 @@ def read_table(
         A path ends in .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
         these formats. The columns of an array are named x1 to xd. Labels of other types become text.
         At least 5 rows.
-    target : str, optional
-        The response's column. Left out: ``target``, ``label`` or ``y``, in that order, else the last.
+    target : str or sequence of str, optional
+        The response's column. Left out: ``target``, ``label`` or ``y``, in that order, else the last. Several
+        columns where the kind is ``"several"``.
     inputs : sequence of str, optional
         The input columns. Left out: all numeric columns, without the target and without identifiers
         (columns named like ``id``, ``row`` or ``user_id`` that hold distinct integers).
@@ -77,6 +94,12 @@ def read_table(
         the first stage first. Rows that are at no stage from which a later one was observed are left out.
     stage_weight : {"all", "next", "last"}, mapping or array-like
         What each pair of stages weighs, as `symscreen.stage_chains.pair_weights` reads it.
+    event : str, optional
+        The response is a time until an event, and this column tells whether it was met then (1), or the row
+        was seen no longer (0).
+    kind : Kind, optional
+        What the response is, as `symscreen.table.targets.kind_of_target` tells: ``"classes"`` or
+        ``"several"`` where it is no column of numbers.
 
     Returns
     -------
@@ -103,6 +126,7 @@ def read_table(
     if missing not in {"refuse", "drop"}:
         raise OptionError(f"--missing {missing!r} is unknown: choose refuse or drop")
     _check_one_response({"--ranking": ranking, "--stages": stages, "--target": target, "y": y})
+    _check_one_response({"--ranking": ranking, "--stages": stages, "--event": event})
     if stages is None and not (isinstance(stage_weight, str) and stage_weight == "all"):
         raise OptionError("stage_weight is given without --stages: name the stages too, or leave it out")
     chain = None if stages is None else stage_names([str(name) for name in stages])
@@ -113,16 +137,24 @@ def read_table(
     picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
     if chain is not None and weights is not None:
         return _with_stages(frame, chain, weights, picked=picked, excluded=excluded, missing=missing)
+    if event is not None or kind in {"classes", "several"}:
+        return _with_targets(frame, y, target, event, picked=picked, excluded=excluded, missing=missing)
     if ranking is not None or is_ranking(y):
         return _with_ranking(frame, y, ranking, picked=picked, excluded=excluded, missing=missing)
     if y is None:
-        name, notices = choose_target(frame, None if target is None else str(target), excluded)
+        names = target_names(frame, target)
+        if len(names) > 1:
+            raise OptionError(
+                f"--target names {len(names)} columns, and one is needed here: only screen and plan take "
+                "several"
+            )
+        name, notices = choose_target(frame, names[0] if names else None, excluded)
         response = _numbers(frame, name)
         chosen, more = choose_inputs(frame, [name], picked, excluded)
     else:
         notices = []
         chosen, more = choose_inputs(frame, [], picked, excluded)
-        name, response = _given_response(y, frame, chosen)
+        name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
     kept, dropped = _complete_rows(frame, {name: response} | used, missing)
     try:
@@ -199,6 +231,77 @@ def _with_stages(
     return replace(table, notices=(*table.notices, *more))
 
 
+def _with_targets(
+    frame: Frame,
+    y: ArrayLike | None,
+    target: str | Sequence[str] | None,
+    event: str | None,
+    *,
+    picked: Collection[str] | None,
+    excluded: Collection[str],
+    missing: str,
+) -> Table:
+    """Read a table whose response is a class, several targets, or a time until an event."""
+    names, notices = list(target_names(frame, target)), list[str]()
+    if y is None and len(names) < 2:
+        name, notices = target_named(frame, names[0] if names else None, excluded)
+        names = [name]
+    if event is not None and len(names) > 1:
+        raise OptionError(f"--target names {len(names)} columns, and --event {event} goes with one of times")
+    taken = [*names, event] if event is not None else names
+    chosen, more = choose_inputs(frame, taken, picked, excluded)
+    if event is not None:
+        needed, arrange = _survival(frame, y, names, event, chosen, excluded=excluded)
+    elif len(names) > 1 or is_ranking(y):
+        needed, arrange = _several(frame, y, names, chosen, excluded)
+    else:
+        needed, arrange = _classes(frame, y, names, chosen)
+    used = {each: _numbers(frame, each) for each in chosen}
+    kept, dropped = _complete_rows(frame, needed | used, missing)
+    try:
+        return arrange(used, kept=kept, notices=[*notices, *more, *dropped])
+    except TableError as error:
+        raise TableError(f"{frame.where}: {error}") from error
+
+
+def _classes(frame: Frame, y: ArrayLike | None, names: list[str], inputs: list[str]) -> Needed:
+    name, column = (names[0], frame.columns[names[0]]) if y is None else _given_response(y, frame, inputs)
+    given = classes_in(frame, name, column)
+    refuse_many_classes(frame, given)
+    return {name: given.codes}, lambda used, **told: arranged_classes(used, given, **told)
+
+
+def _several(frame: Frame, y: Any, names: list[str], inputs: list[str], excluded: Collection[str]) -> Needed:
+    given = targets_in(frame, names, excluded) if y is None else given_targets(y, frame, inputs)
+    return dict(given), lambda used, **told: arranged_several(used, given, **told)
+
+
+def _survival(
+    frame: Frame,
+    y: ArrayLike | None,
+    names: list[str],
+    event: str,
+    inputs: list[str],
+    *,
+    excluded: Collection[str],
+) -> Needed:
+    events = events_in(frame, event, names[0] if names else None, excluded)
+    if y is None:
+        name, _ = choose_target(frame, names[0], excluded)
+        times = _numbers(frame, name)
+    else:
+        name, times = _given_numbers(y, frame, inputs)
+    if (times < 0).any():
+        row = int(np.flatnonzero(times < 0)[0])
+        raise TableError(
+            f"{frame.where}: row {row + 1} of {quoted(name)} holds {times[row]:g}, and a time until an event "
+            "is not negative: mend it, or name the column of times with --target"
+        )
+    given = Survival(name, event, times, events)
+    needed = {name: times, event: events}
+    return needed, lambda used, **told: arranged_survival(used, given, **told)
+
+
 def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     """Read the named columns of new rows, in the rows' own order.
 
@@ -207,7 +310,8 @@ def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.fl
     rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
         As for `read_table`, of any number of rows.
     names : sequence of str
-        The columns needed; others may hold anything.
+        The columns needed; others may hold anything. Those that categories come to are computed from their
+        column (`symscreen.table.categories`).
 
     Returns
     -------
@@ -226,6 +330,10 @@ def frame_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.fl
     """
     frame = read_frame(rows)
     needed = _names(names)
+    made = {name: derived_column(frame, name) for name in needed if name not in frame.columns}
+    frame = replace(
+        frame, columns=frame.columns | {name: own for name, own in made.items() if own is not None}
+    )
     require(frame, needed, "the screen")
     return {name: _numbers(frame, name) + 0.0 for name in needed}  # -0.0 + 0.0 is 0.0, as in a Table
 
@@ -242,28 +350,34 @@ def _numbers(frame: Frame, name: str) -> NDArray[np.float64]:
     return column.numbers
 
 
-def _given_response(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> tuple[str, NDArray[np.float64]]:
-    """Check a response that comes beside the source, and name it."""
+def _given_numbers(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> tuple[str, NDArray[np.float64]]:
+    """Check numbers that come beside the source, and name them."""
+    name, column = _given_response(y, frame, inputs)
+    if column.numbers is None or not column.numeric:
+        raise TableError(f"y holds {column.holds}: numbers are needed")
+    return name, column.numbers
+
+
+def _given_response(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> tuple[str, Column]:
+    """Check the shape of a response that comes beside the source, and name it."""
     cells: Any = y if hasattr(y, "shape") else np.array(y, dtype=object)
     if cells.shape != (frame.n,):
         raise TableError(
             f"y has shape {cells.shape}: one value is needed for each of the {frame.n} rows of {frame.where}"
         )
     column = python_column(cells)
-    if column.numbers is None or not column.numeric:
-        raise TableError(f"y holds {column.holds}: numbers are needed")
     label = getattr(y, "name", None)
     if label is None:
         name = "y"
         while name in inputs:
             name += "_"
-        return name, column.numbers
+        return name, column
     if str(label) in inputs:
         raise TableError(
             f"{quoted(label)} is the name of y and of a column of {frame.where}: "
             "leave that column out with --exclude, or rename one"
         )
-    return str(label), column.numbers
+    return str(label), column
 
 
 def _complete_rows(

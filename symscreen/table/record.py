@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.any_response import AnyResponse, numeric
+from symscreen.classes_response import ClassesResponse
 from symscreen.label_ranking import Rankings
 from symscreen.label_ranking.row_order import rows_by_content
 from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
+from symscreen.several_response import SeveralResponse
 from symscreen.stages_response import StagesResponse
+from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +34,8 @@ __all__ = [
     "arranged",
     "arranged_rankings",
     "arranged_stages",
+    "canonical_order",
+    "in_order",
     "some_rows",
     "with_inputs",
     "with_response",
@@ -44,8 +49,9 @@ class Table:
     Columns stand in the order of their names (by code point), rows in ascending order of the response,
     ties in the order of the inputs. Where the response is a ranking, rows stand in the order of the inputs,
     ties in an order of the rankings that the names of labels do not decide (`rows_by_content`). Where it is a
-    chain of stages, rows stand in the order of the inputs, too, ties in that of the outcomes from first to
-    last. Two sources that differ only in the order of their rows or columns give the same bytes.
+    chain of stages, a class or several targets, rows stand in the order of the inputs, too, ties in that of
+    what the rows hold; where it is a time until an event, in the order of the times, events
+    first. Two sources that differ only in the order of their rows or columns give the same bytes.
 
     Parameters
     ----------
@@ -53,8 +59,8 @@ class Table:
         The inputs' names, exactly as the source writes them.
     columns : float64 array, shape (d, n), C-contiguous
         One row per input. Finite; no negative zeros.
-    response : Response, RankingResponse or StagesResponse
-        The response, n values in ascending order, n rankings, or n chains.
+    response : AnyResponse
+        The response of n rows, values in ascending order where it is numeric.
     rows : int64 array, shape (n,)
         For each row here, its number in the source: 0 for the first data row.
     notices : tuple of str
@@ -126,8 +132,8 @@ def arranged(
     """
     names = tuple(sorted(inputs))
     rows = np.flatnonzero(kept)
-    order = rows[_canonical_order([inputs[each][rows] for each in names], response[rows])]
-    return _table(inputs, order, Response(response[order] + 0.0, name), kept, notices)
+    order = rows[canonical_order([inputs[each][rows] for each in names], response[rows])]
+    return in_order(inputs, order, Response(response[order] + 0.0, name), kept, notices)
 
 
 def arranged_rankings(
@@ -158,7 +164,7 @@ def arranged_rankings(
     rows = np.flatnonzero(kept)
     known = Rankings(ranked.ranks[rows], ranked.labels)
     columns = [inputs[each][rows] for each in sorted(inputs)]
-    by_inputs = _canonical_order(columns[1:], columns[0])
+    by_inputs = canonical_order(columns[1:], columns[0])
     new = np.zeros(rows.size - 1, dtype=np.bool_)  # one column at a time: there may be 100,000 of them
     for column in columns:
         own = column[by_inputs]
@@ -167,7 +173,7 @@ def arranged_rankings(
     groups[by_inputs] = np.concatenate([[0], np.cumsum(new)])
     order = rows_by_content(groups, known.ranks)
     response = RankingResponse(Rankings(known.ranks[order], known.labels), ranked.name)
-    return _table(inputs, rows[order], response, kept, notices)
+    return in_order(inputs, rows[order], response, kept, notices)
 
 
 def arranged_stages(
@@ -198,18 +204,19 @@ def arranged_stages(
     rows = np.flatnonzero(kept)
     outcomes = staged.outcomes[rows]
     columns = [inputs[each][rows] for each in sorted(inputs)]
-    order = _canonical_order([*columns[1:], *outcomes.T.astype(np.float64)], columns[0])
+    order = canonical_order([*columns[1:], *outcomes.T.astype(np.float64)], columns[0])
     response = StagesResponse(outcomes[order], staged.stages, staged.weights)
-    return _table(inputs, rows[order], response, kept, notices)
+    return in_order(inputs, rows[order], response, kept, notices)
 
 
-def _table(
+def in_order(
     inputs: Inputs,
     order: NDArray[np.intp],
     response: AnyResponse,
     kept: NDArray[np.bool_],
     notices: Sequence[str],
 ) -> Table:
+    """Make a table of rows of a source, whose order is known."""
     names = tuple(sorted(inputs))
     columns = np.empty((len(names), order.size))
     for row, each in zip(columns, names, strict=True):
@@ -285,7 +292,7 @@ def with_response(table: Table, values: NDArray[np.float64]) -> Table:
     return replace(moved, rows=table.rows[moved.rows], dropped=table.dropped)
 
 
-def _canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.float64]) -> NDArray[np.intp]:
+def canonical_order(columns: list[NDArray[np.float64]], response: NDArray[np.float64]) -> NDArray[np.intp]:
     """Order rows by what comes first, the response as a rule, then by the columns from first to last."""
     order = np.argsort(response, kind="stable")
     if (np.diff(response[order]) > 0).all():
@@ -303,6 +310,15 @@ def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: AnyR
     elif isinstance(response, StagesResponse):
         told += [response.stages, response.weights.tolist()]
         values = response.outcomes
+    elif isinstance(response, ClassesResponse):
+        told.append(response.classes)
+        values = response.codes
+    elif isinstance(response, SurvivalResponse):
+        told.append(response.event)
+        values = np.stack([response.times, response.events.astype(np.float64)])
+    elif isinstance(response, SeveralResponse):
+        told.append(response.names)
+        values = response.values
     else:
         values = response.values
     hashed = hashlib.sha256(json.dumps(told).encode())

@@ -13,6 +13,7 @@ import numpy as np
 
 from symscreen.errors import TableError, printable
 from symscreen.table.column import Column, arrow_column, python_column
+from symscreen.table.delimited import MOST_COLUMNS
 from symscreen.table.files import read_file, read_standard_input
 from symscreen.table.wording import count, listed, quoted
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Frame", "read_frame"]
-
-_MOST_COLUMNS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +101,8 @@ def _framed(
     """Check the names, then convert the columns."""
     if not names:
         raise TableError(f"{where} has no columns: a target and at least one input are needed")
-    if len(names) > _MOST_COLUMNS:
-        raise TableError(f"{where} has {len(names)} columns, more than {_MOST_COLUMNS}: keep fewer in it")
+    if len(names) > MOST_COLUMNS:
+        raise TableError(f"{where} has {len(names)} columns, more than {MOST_COLUMNS}: keep fewer in it")
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise TableError(

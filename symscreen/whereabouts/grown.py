@@ -89,13 +89,15 @@ class Grown:
         """
         pool = self.space.pool
         own = np.array(key(part), dtype=np.uint64)
-        # a strict pool has dropped what its members are made of, but for their nodes
-        nodes = pool.all_nodes if self.job.pool_kind == "strict" else pool.nodes
-        equal = np.flatnonzero((nodes.keys == own).all(axis=1))
-        if len(equal):
-            first = int(equal[np.argmin(nodes.complexity[equal])])
-            node = first if self.job.pool_kind == "strict" else int(pool.members[first])
-            return expression_of(pool.structure, pool.all_nodes, node)
+        members = np.flatnonzero((pool.nodes.keys == own).all(axis=1))
+        if len(members):
+            simplest = members[np.argmin(pool.nodes.complexity[members])]
+            return expression_of(pool.structure, pool.all_nodes, int(pool.members[simplest]))
+        if self.job.pool_kind == "strict":  # it has dropped what its members are made of, but for their nodes
+            nodes = np.flatnonzero((pool.all_nodes.keys == own).all(axis=1))
+            if len(nodes):
+                simplest = nodes[np.argmin(pool.all_nodes.complexity[nodes])]
+                return expression_of(pool.structure, pool.all_nodes, int(simplest))
         place = _with_values(pool, evaluate(part, self.columns))
         return None if place is None else expression_of(pool.structure, pool.all_nodes, place)
 

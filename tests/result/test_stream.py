@@ -7,6 +7,7 @@ import pytest
 from result.brute_force import Whole, space_of, table_of
 
 from symscreen.backends import Threads
+from symscreen.result.course import Course
 from symscreen.result.kept import Kept, best_classes
 from symscreen.result.scoring import Keep, Scorer, bar_of
 from symscreen.result.stream import _stages, chunk_size_for, final_classes, streamed, with_margin
@@ -45,7 +46,7 @@ def test_a_stream_is_the_same_for_every_backend_and_chunk_size(scorer, jobs, chu
 
 def test_progress_counts_candidates(scorer):
     told = []
-    streamed(scorer, Threads(2), 20, lambda done, total: told.append((done, total)))
+    streamed(scorer, Threads(2), 20, Course(progress=lambda done, total: told.append((done, total))))
     total = scorer.space.total
     assert told == [(min(20 * k, total), total) for k in range(1, -(-total // 20) + 1)]
 

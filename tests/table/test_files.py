@@ -222,11 +222,11 @@ def test_a_folder(tmp_path, refused):
 
 
 def test_no_permission(tmp_path, refused, monkeypatch):
-    def denied(_):
+    def denied(*_):
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "t.csv").write_text(CSV)
-    monkeypatch.setattr(Path, "read_bytes", denied)
+    monkeypatch.setattr(Path, "open", denied)
     message = refused(tmp_path / "t.csv", folder=tmp_path)
     assert message == "t.csv cannot be read (Permission denied): check the file and its permissions"
 

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: symscreen at home in pipelines and grids."""
+"""A fit as a regressor: the model is a formula."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further, require_distinct
 from symscreen.pipeline_fit import fit
 
 if TYPE_CHECKING:
     from typing import Self
 
     import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
 
     from symscreen.models import FitResult
@@ -28,7 +28,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     ----------
     layers, operators, unary, binary, pool, max_complexity, keep, cut, preset
         As of `symscreen.fit`.
-    terms, choose, folds, split, level, snap, seed, jobs
+    terms, choose, folds, split, level, snap, seed, max_ram, jobs
         As of `symscreen.fit`.
 
     Attributes
@@ -71,6 +71,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         level: float = 0.95,
         snap: bool = False,
         seed: int = 0,
+        max_ram: str | int | None = None,
         jobs: int | None = None,
     ) -> None:
         self.layers = layers
@@ -89,9 +90,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         self.level = level
         self.snap = snap
         self.seed = seed
+        self.max_ram = max_ram
         self.jobs = jobs
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's names
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Find a formula.
 
         Parameters
@@ -100,14 +102,24 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
             The inputs; finite.
         y : array of shape (n,)
             The response.
+        **refused
+            Anything else, such as ``sample_weight``, is refused, not left unheeded.
 
         Returns
         -------
         SymbolicRegressor
             Itself.
+
+        Raises
+        ------
+        InputError
+            If the data or an option cannot be used, or an argument would not be heeded.
         """
+        refuse_further(type(self).__name__, refused)
+        require_distinct(X)
         values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
-        self.result_: FitResult = fit(self._frame(values), response, **self.get_params(deep=False))
+        columns, options = self._columns(values), self.get_params(deep=False)
+        self.result_: FitResult = fit(columns, response, inputs=list(columns), **options)
         self.formula_ = self.result_.formula
         return self
 
@@ -126,11 +138,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype="float64")
-        return self.formula_.predict(self._frame(values))
+        return self.formula_.predict(self._columns(values))
 
-    def _frame(self, values: NDArray[np.float64]) -> pd.DataFrame:
-        import pandas as pd
-
-        named = getattr(self, "feature_names_in_", None)
-        names = [f"x{place + 1}" for place in range(values.shape[1])] if named is None else list(named)
-        return pd.DataFrame(values, columns=names)
+    def _columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        seen = getattr(self, "feature_names_in_", None)
+        return named_columns(values, names_in_formulas(seen, values.shape[1]))

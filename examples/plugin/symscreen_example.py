@@ -1,0 +1,38 @@
+"""A screener, a grammar and a backend for symscreen."""
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from symscreen.screeners import Screener, by_magnitude, by_sign
+
+WAVES = 'unary = ["sin", "cos"]\nbinary = ["add", "mul"]\nlayers = "ub"\n'
+
+
+def _scores(doubled, n):  # Φ⁻¹(R/(n + 1)), written so that mirrored ranks give exactly the negative
+    return np.sign(doubled - (n + 1)) * ndtri(0.5 + np.abs(doubled - (n + 1)) / (2 * n + 2))
+
+
+def _correlation(ordered, response):
+    a, b = _scores(ordered.doubled_ranks, response.n), _scores(2 * rankdata(response.values), response.n)
+    return (a * b).sum(axis=1) / np.sqrt((a * a).sum(axis=1) * (b * b).sum())
+
+
+NORMAL_SCORES = Screener(
+    name="normal_scores",
+    sees="column",
+    statistic=_correlation,
+    loss=by_magnitude,
+    direction=by_sign,
+    blind_to="ranks",
+    summary="van der Waerden's correlation of normal scores",
+    assumes="a relation that rises or falls",
+    fails="where it turns",
+    cost="O(n) a feature, its order known",
+    source="van der Waerden 1952",
+)
+
+
+class Serial:  # a backend: one task after the other
+    def __init__(self, jobs):
+        self.name, self.jobs, self.map = "serial", jobs, map

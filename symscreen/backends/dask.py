@@ -1,0 +1,235 @@
+"""Processes of this machine or of many, by Dask: ranges travel out, merged tables of the best travel back.
+
+What scores (the pool of features with it) is sent once to each worker. A task is a run of chunks, merged
+where it was scored; the outcomes of several such tasks are merged by a worker, and only that table comes
+back. So many tasks are under way as keep the workers busy, whatever the size of the space.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections import Counter, deque
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from symscreen.backends.threads import Threads
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Dask"]
+
+Task = TypeVar("Task")
+Outcome = TypeVar("Outcome")
+
+_PIECES = 16  # tasks of a stage for each worker, so that none waits long for the last
+_LONGEST = 256  # chunks in a task: a few seconds' work
+_BRANCHES = 8  # tasks that are merged by a worker before they travel
+_UNDER_WAY = 4  # tasks for each worker at a time
+_ATTEMPTS = 5  # at a run of tasks whose workers were lost
+_PATIENCE = "10s"  # for a scheduler to answer
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Worker processes.
+
+    Parameters
+    ----------
+    jobs : int
+        How many processes a cluster of this machine has; what is not scored in ranges (the layers before the
+        last, joint screeners) runs in so many threads here.
+    scheduler : str or None
+        The address of a scheduler whose workers are used instead, such as ``tcp://10.0.0.1:8786``. Dask's
+        processes trust each other: use one on a network that you trust.
+    name : str
+        What the record calls it.
+
+    Raises
+    ------
+    OptionError
+        When it is first used: if Dask is not installed, no scheduler answers, or its workers run another
+        version.
+    """
+
+    jobs: int
+    scheduler: str | None = None
+    name: str = "dask"
+    _held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _chunks: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+
+    def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Run tasks in threads of this process: those that share its memory."""
+        return Threads(self.jobs).map(function, tasks)
+
+    def reduced(
+        self,
+        function: Callable[[Task], Outcome],
+        tasks: Sequence[Task],
+        merge: Callable[[Sequence[Outcome]], Outcome],
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yield for one run of tasks after the other how many they are, and their outcomes merged.
+
+        Parameters
+        ----------
+        function : callable
+            Of a task; it is sent once, for as long as the same object is given.
+        tasks : sequence
+            In their order.
+        merge : callable
+            Of outcomes that follow each other.
+        """
+        client = self._client()
+        workers = max(1, len(client.ncores()))
+        pieces = list(_cut(tasks, max(1, min(_LONGEST, len(tasks) // (_PIECES * workers)))))
+        branches = max(1, min(_BRANCHES, len(pieces) // (_PIECES * workers)))
+        waiting = _cut(pieces, branches)
+        most = 1 + -(-_UNDER_WAY * workers // branches)
+        running: deque[tuple[list[list[Task]], Any]] = deque()
+        try:
+            running.extend((run, self._begun(function, run, merge)) for run in islice(waiting, most))
+            while running:
+                run, future = running.popleft()
+                outcome, by = self._waited(function, run, merge, future)
+                running.extend((more, self._begun(function, more, merge)) for more in islice(waiting, 1))
+                self._chunks.update(by)
+                yield sum(map(len, run)), outcome
+        finally:
+            client.cancel([future for _, future in running])
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the record tells: how many workers, and the chunks that each did."""
+        return {"workers": len(self._chunks), "chunks": dict(sorted(self._chunks.items()))}
+
+    def close(self) -> None:
+        """Let the workers go; those of a cluster of this machine end."""
+        for what in ("client", "cluster"):
+            if what in self._held:
+                self._held.pop(what).close()
+        self._held.clear()
+
+    def _begun(
+        self,
+        function: Callable[[Task], Outcome],
+        run: list[list[Task]],
+        merge: Callable[[Sequence[Outcome]], Outcome],
+    ) -> Any:
+        """Hand a run of pieces to the workers."""
+        client, sent = self._client(), self._sent(function)
+        leaves = [client.submit(_scored, sent, piece, merge, pure=False) for piece in run]
+        return client.submit(_together, leaves, merge, pure=False)
+
+    def _waited(
+        self,
+        function: Callable[[Task], Outcome],
+        run: list[list[Task]],
+        merge: Callable[[Sequence[Outcome]], Outcome],
+        future: Any,
+    ) -> tuple[Outcome, Counter[str]]:
+        """Wait for a run of pieces; one whose workers were lost with all that they held is begun again."""
+        from distributed import KilledWorker
+
+        for left in reversed(range(_ATTEMPTS)):
+            try:
+                outcome: tuple[Outcome, Counter[str]] = future.result()
+            except (CancelledError, KilledWorker):
+                if not left:
+                    raise
+                self._client().wait_for_workers(1)
+                if self._held["sent"][1].status != "finished":
+                    self._held.pop("sent")
+                future = self._begun(function, run, merge)
+            else:
+                return outcome
+        raise AssertionError  # the last attempt returns or raises
+
+    def _sent(self, function: Callable[..., Any]) -> Any:
+        """Send what scores to all workers, unless it is there."""
+        if self._held.get("sent", (None,))[0] is not function:
+            self._held["sent"] = (function, self._client().scatter(function, broadcast=True, hash=False))
+        return self._held["sent"][1]
+
+    def _client(self) -> Any:
+        if "client" not in self._held:
+            self._held["client"] = self._connected()
+            _check_versions(self._held["client"])
+            if self.scheduler is None:
+                self._held["client"].run(_deaf)
+        return self._held["client"]
+
+    def _connected(self) -> Any:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError:
+            raise OptionError(
+                "the backend dask needs Dask, which is not installed: pip install symscreen[dask]"
+            ) from None
+        if self.scheduler is None:
+            self._held["cluster"] = LocalCluster(
+                n_workers=self.jobs,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                memory_limit=0,  # --max-ram is kept by what is computed, not by killing who computes
+                silence_logs=logging.CRITICAL,
+            )
+            return Client(self._held["cluster"], set_as_default=False)
+        try:
+            return Client(self.scheduler, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise OptionError(f"no Dask scheduler answers at {self.scheduler} ({error})") from None
+
+
+def _deaf() -> None:
+    """Leave the interrupt of a terminal, which reaches all its processes, to the one that asks."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers whose arithmetic may be another."""
+    own = _versions()
+    for worker, theirs in client.run(_versions).items():
+        for package, version in own.items():
+            if theirs[package] != version:
+                raise OptionError(
+                    f"the worker {worker} has {package} {theirs[package]} and this process {version}: "
+                    "install the same version on both"
+                )
+
+
+def _versions() -> dict[str, str]:
+    from importlib import metadata
+
+    return {package: metadata.version(package) for package in ("symscreen", "numpy", "numba", "scipy")}
+
+
+def _cut(items: Sequence[Task], size: int) -> Iterator[list[Task]]:
+    return (list(items[start : start + size]) for start in range(0, len(items), size))
+
+
+def _scored(
+    function: Callable[[Task], Outcome],
+    tasks: Sequence[Task],
+    merge: Callable[[Sequence[Outcome]], Outcome],
+) -> tuple[Outcome, Counter[str]]:
+    """Do a piece, on a worker."""
+    from distributed import get_worker
+
+    return merge([function(task) for task in tasks]), Counter({str(get_worker().name): len(tasks)})
+
+
+def _together(
+    outcomes: Sequence[tuple[Outcome, Counter[str]]], merge: Callable[[Sequence[Outcome]], Outcome]
+) -> tuple[Outcome, Counter[str]]:
+    """Merge the outcomes of pieces that follow each other, on a worker."""
+    counts: Counter[str] = Counter()
+    for _, by in outcomes:
+        counts.update(by)
+    return merge([outcome for outcome, _ in outcomes]), counts

@@ -1,0 +1,60 @@
+"""The backends there are, by name: threads, Dask, and those of other packages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from symscreen.backends.dask import Dask
+from symscreen.backends.threads import Threads
+from symscreen.errors import OptionError, nearest
+from symscreen.plugins import plugin_named, usable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from symscreen.backends.base import Backend
+
+__all__ = ["BACKENDS", "backend_named"]
+
+BACKENDS: dict[str, Callable[[int], Backend]] = {"threads": Threads, "dask": Dask}
+
+
+def backend_named(name: str, jobs: int) -> Backend:
+    """Make a backend.
+
+    Parameters
+    ----------
+    name : str
+        As users type it.
+    jobs : int
+        How many threads or processes it shall use.
+
+    Returns
+    -------
+    Backend
+
+    Raises
+    ------
+    OptionError
+        If there is none of that name, with near matches; or that of another package cannot be used, with
+        its origin.
+
+    Examples
+    --------
+    >>> backend_named("threads", 2)
+    Threads(jobs=2, name='threads')
+    """
+    if name in BACKENDS:
+        return BACKENDS[name](jobs)
+    plugin = plugin_named(name, "backend", BACKENDS)
+    if plugin is None:
+        raise OptionError(f"there is no backend {name!r}{nearest(name, usable('backend', BACKENDS))}")
+    make = plugin.load()
+    try:
+        backend: Backend = make(jobs)
+        kept = (backend.name, backend.jobs, list(backend.map(abs, [-2, 1]))) == (name, jobs, [2, 1])
+    except Exception as error:
+        raise plugin.broken(f"fails: {type(error).__name__}: {error}") from error
+    if not kept:
+        raise plugin.broken("breaks a promise: its name, its jobs, or the outcomes in the order of the tasks")
+    return backend

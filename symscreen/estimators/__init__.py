@@ -1,0 +1,6 @@
+"""scikit-learn estimators: symscreen at home in pipelines and grids."""
+
+from symscreen.estimators.regressor import SymbolicRegressor
+from symscreen.estimators.screener import SymbolicScreener
+
+__all__ = ["SymbolicRegressor", "SymbolicScreener"]

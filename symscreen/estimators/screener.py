@@ -1,0 +1,280 @@
+"""A screen as a transformer: formulas of the training rows' choice are the features of all rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from symscreen.estimators.inputs import (
+    named_columns,
+    names_in_formulas,
+    refuse_further,
+    require_distinct,
+    require_names,
+)
+from symscreen.expression import columns_of, renamed, to_text
+from symscreen.pipeline import screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Self
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from symscreen.expression import Expression
+    from symscreen.result import ScreenResult
+    from symscreen.screeners import AnyScreener
+
+    Names = str | Sequence[str]
+    Screeners = str | Sequence[str | AnyScreener]
+
+__all__ = ["SymbolicScreener"]
+
+
+class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A transformer whose features are the formulas that say most about the response.
+
+    Parameters
+    ----------
+    layers, operators, unary, binary, pool, screener, prescreen, rule, engine, sign, max_complexity, units
+        As of `symscreen.screen`.
+    target_units, also
+        As of `symscreen.screen`.
+    top : int or "all"
+        How many features to make.
+    keep, cut, rounds, search, risk, p_values, fdr, fdr_method, permutations, distinct, members, stability
+        As of `symscreen.screen`.
+    intervals : bool or float
+        As of `symscreen.screen`.
+    seed, max_ram, jobs, chunk_size, progress
+        As of `symscreen.screen`. The answer does not depend on `jobs`; where candidates of a grid run side by
+        side, one each is best.
+
+    Attributes
+    ----------
+    ranking_ : pandas.DataFrame
+        The formulas, best first, with their scores: `ScreenResult.table`.
+    expressions_ : tuple of Expression
+        The same as trees; the text of each is its feature's name.
+    result_ : ScreenResult
+        Everything that the screen found.
+    n_features_in_ : int
+        How many columns were seen.
+    feature_names_in_ : array of str
+        Their names, where they were all text.
+
+    Notes
+    -----
+    The response chooses the features, so a screen belongs inside the folds of a cross-validation: put it into
+    a pipeline, as this class is made for.
+
+    Examples
+    --------
+    >>> import symscreen
+    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
+    >>> screener = symscreen.SymbolicScreener(layers="ubb", unary="cos", binary="sub,div", top=1).fit(X, y)
+    >>> screener.get_feature_names_out().tolist(), screener.transform(X).shape
+    (['x1 - cos(x2)/x1'], (400, 1))
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: str | None = None,
+        operators: str | Path = "basic",
+        unary: Names | None = None,
+        binary: Names | None = None,
+        pool: str = "cumulative",
+        screener: Screeners = "t0",
+        prescreen: int | None = None,
+        rule: str | None = None,
+        engine: str | None = None,
+        sign: str = "free",
+        top: int | Literal["all"] = 20,
+        max_complexity: int | None = None,
+        units: str | Path | Mapping[str, str] | None = None,
+        target_units: str | None = None,
+        also: Names = (),
+        keep: int | str | Mapping[str, int] | None = None,
+        cut: Screeners | None = None,
+        rounds: int = 1,
+        search: str = "exact",
+        risk: float | None = None,
+        p_values: bool | None = False,
+        fdr: float | None = None,
+        fdr_method: str = "bh",
+        permutations: int | None = None,
+        distinct: float | None = None,
+        members: int | None = None,
+        stability: int | None = None,
+        intervals: bool | float = False,
+        seed: int = 0,
+        max_ram: str | int | None = None,
+        jobs: int | None = None,
+        chunk_size: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.layers = layers
+        self.operators = operators
+        self.unary = unary
+        self.binary = binary
+        self.pool = pool
+        self.screener = screener
+        self.prescreen = prescreen
+        self.rule = rule
+        self.engine = engine
+        self.sign = sign
+        self.top = top
+        self.max_complexity = max_complexity
+        self.units = units
+        self.target_units = target_units
+        self.also = also
+        self.keep = keep
+        self.cut = cut
+        self.rounds = rounds
+        self.search = search
+        self.risk = risk
+        self.p_values = p_values
+        self.fdr = fdr
+        self.fdr_method = fdr_method
+        self.permutations = permutations
+        self.distinct = distinct
+        self.members = members
+        self.stability = stability
+        self.intervals = intervals
+        self.seed = seed
+        self.max_ram = max_ram
+        self.jobs = jobs
+        self.chunk_size = chunk_size
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,  # noqa: N803  # scikit-learn's names
+        y: Any,
+        *,
+        groups: ArrayLike | None = None,
+        **refused: Any,
+    ) -> Self:
+        """Screen formulas of the columns.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            The inputs; finite. Every column is one.
+        y : array of shape (n,)
+            The response.
+        groups : array-like of shape (n,), optional
+            Labels of rows that stay together where `stability` halves rows. In a pipeline with metadata
+            routing: ``set_fit_request(groups=True)``.
+        **refused
+            Anything else, such as ``sample_weight``, is refused, not left unheeded.
+
+        Returns
+        -------
+        SymbolicScreener
+            Itself.
+
+        Raises
+        ------
+        InputError
+            If the data or an option cannot be used, or an argument would not be heeded.
+        """
+        refuse_further(type(self).__name__, refused, ("groups",))
+        require_distinct(X)
+        values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
+        names = self._names()
+        columns: dict[str, Any] = dict(named_columns(values, names))
+        label = None
+        if groups is not None:
+            label = "groups" + "_" * max(map(len, names))  # a name that no column has
+            columns[label] = groups
+        options = self.get_params(deep=False)
+        self.result_: ScreenResult = screen(columns, response, inputs=names, groups=label, **options)
+        self.ranking_: pd.DataFrame = self.result_.table
+        self.expressions_: tuple[Expression, ...] = self.result_.expressions
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
+        """Compute the features.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (m, d)
+            Rows with the same columns.
+
+        Returns
+        -------
+        float64 array, shape (m, k)
+            One column a formula, best first; NaN in rows outside its domain. A data frame where
+            `set_output` asks for one.
+
+        Warns
+        -----
+        UserWarning
+            If a formula is undefined in some of the rows, with the counts.
+        """
+        check_is_fitted(self)
+        values = validate_data(self, X, reset=False, dtype="float64")
+        if not self.expressions_:
+            return np.empty((len(values), 0))
+        features = self.result_.transform(named_columns(values, self._names()))
+        return features.to_numpy(dtype=np.float64)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Name the features: the formulas in the one notation.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names for the columns of an array; those of a data frame are known, and must be the same.
+
+        Returns
+        -------
+        object array, shape (k,)
+
+        Raises
+        ------
+        InputError
+            If the names are too many, too few, or others than `fit` saw.
+        """
+        check_is_fitted(self)
+        names = dict(zip(self._names(), self._names(input_features), strict=True))
+        return np.array([to_text(renamed(one, names)) for one in self.expressions_], dtype=object)
+
+    def get_support(self, *, indices: bool = False) -> NDArray[np.bool_] | NDArray[np.intp]:
+        """Say which columns of the input any of the features is made of.
+
+        Parameters
+        ----------
+        indices : bool
+            Whether to return the places of the columns instead of a mask.
+
+        Returns
+        -------
+        bool array, shape (d,), or int array
+        """
+        check_is_fitted(self)
+        used = frozenset[str]().union(*map(columns_of, self.expressions_))
+        mask = np.array([name in used for name in self._names()], dtype=np.bool_)
+        return np.flatnonzero(mask) if indices else mask
+
+    def _names(self, given: ArrayLike | None = None) -> list[str]:
+        """Return the columns' names in formulas, those given if they may be."""
+        seen, count = getattr(self, "feature_names_in_", None), self.n_features_in_
+        if given is None:
+            return names_in_formulas(seen, count)
+        asked = list(map(str, np.asarray(given, dtype=object).tolist()))
+        require_names(asked, seen, count)
+        return asked

@@ -1,0 +1,50 @@
+"""What happens, told to the standard library's logging under the name ``symscreen``; quiet by default.
+
+Each record has the stage as its message and its figures in the attribute ``figures``, so that a handler can
+write lines for programs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+
+__all__ = ["LOGGER", "JsonLines", "stage"]
+
+LOGGER = logging.getLogger("symscreen")
+LOGGER.addHandler(logging.NullHandler())
+
+
+def stage(name: str, **figures: str | float | None) -> None:
+    """Log that a stage was reached.
+
+    Parameters
+    ----------
+    name : str
+        ``prepared``, ``grown``, ``scored``, ``finished``, …
+    **figures : str, int, float or None
+        What is to be told of it.
+    """
+    if LOGGER.isEnabledFor(logging.INFO):
+        words = ", ".join(f"{key} {value}" for key, value in figures.items())
+        LOGGER.info("%s", f"{name}: {words}" if words else name, extra={"stage": name, "figures": figures})
+
+
+class JsonLines(logging.Formatter):
+    r"""One JSON object a line: time (seconds since 1970), level, stage or message, figures.
+
+    Examples
+    --------
+    >>> record = logging.makeLogRecord(
+    ...     {"created": 1.5, "levelname": "INFO", "stage": "grown", "figures": {"features": 42}}
+    ... )
+    >>> JsonLines().format(record)
+    '{"time": 1.5, "level": "info", "stage": "grown", "features": 42}'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:  # logging's name
+        """Write a record."""
+        named = getattr(record, "stage", None)
+        what = {"message": record.getMessage()} if named is None else {"stage": named}
+        head = {"time": round(record.created, 6), "level": record.levelname.lower()}
+        return json.dumps(head | what | getattr(record, "figures", {}), ensure_ascii=False)

@@ -1,0 +1,96 @@
+"""The page in a real browser: no word on its console, its script allowed, sorting and filtering."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from report_cases import hostile_frame
+
+import symscreen
+from symscreen.report.page import report_html
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium on this machine")
+
+DRIVER = """<script>
+const shown = () => [...document.querySelectorAll("#ranking tbody tr")].filter((row) => !row.hidden);
+const ranks = () => shown().map((row) => Number(row.cells[0].dataset.v));
+const buttons = [...document.querySelectorAll("thead button")];
+const button = (text) => buttons.find((one) => one.textContent === text);
+const told = {tools: !document.getElementById("tools").hidden, first: ranks()};
+button("compl.").click();
+told.complexity = shown().map((row) => Number(row.cells[2].dataset.v));
+button("compl.").click();
+told.falling = shown().map((row) => Number(row.cells[2].dataset.v));
+told.sorted = [...document.querySelectorAll("[aria-sort]")].map((one) => one.textContent + one.ariaSort);
+const choice = document.getElementById("sort");
+choice.value = "0";
+choice.dispatchEvent(new Event("change"));
+told.chosen = ranks();
+const filter = document.getElementById("filter");
+filter.value = "IMG alert";
+filter.dispatchEvent(new Event("input"));
+told.filtered = shown().map((row) => row.cells[1].dataset.v);
+told.status = document.getElementById("status").textContent;
+told.wide = document.documentElement.scrollWidth <= window.innerWidth;
+const out = Object.assign(document.createElement("pre"), {textContent: JSON.stringify(told)});
+document.body.replaceChildren(out);
+</script></body>"""
+
+
+def _dom(path, profile):
+    """Return the page as the browser has it after its scripts, and what its console says."""
+    done = subprocess.run(
+        [
+            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+            f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=500,900",
+            "--virtual-time-budget=2000", "--dump-dom", path.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "<html" not in done.stdout:
+        pytest.skip(f"chromium does not run here: {done.stderr.strip().splitlines()[-1:]}")
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.fixture(scope="module")
+def page():
+    import numpy as np
+
+    frame = hostile_frame(np.random.default_rng(9))
+    result = symscreen.screen(frame, layers="ub", unary="square", binary="mul,sub", screener="t0,xi", top=30)
+    return report_html(result, data="d.csv")
+
+
+def test_the_page_as_it_is_says_nothing_to_the_console(page, tmp_path):
+    path = tmp_path / "r.html"
+    path.write_text(page, encoding="utf-8")
+    dom, console = _dom(path, tmp_path / "profile")
+    assert console == []
+    assert re.search(r'<button type="button">formula</button>', dom), "the page's own script did not run"
+    assert dom.count("<script") == 1
+
+
+def test_sorting_and_filtering(page, tmp_path):
+    path = tmp_path / "r.html"
+    bare = re.sub(r"<meta http-equiv=[^>]*>", "", page)  # which would refuse the driver
+    path.write_text(bare.replace("</body>", DRIVER), encoding="utf-8")
+    dom, console = _dom(path, tmp_path / "profile")
+    assert console == []
+    from html import unescape
+
+    told = json.loads(unescape(re.search(r"<pre>(.*?)</pre>", dom, re.DOTALL)[1]))
+    assert told["tools"] is True
+    assert told["first"] == told["chosen"] == list(range(1, 31))
+    assert told["complexity"] == sorted(told["complexity"])
+    assert told["falling"] == sorted(told["complexity"], reverse=True)
+    assert told["sorted"] == ["compl.descending"]
+    assert told["filtered"]
+    assert all("<img" in text and "alert" in text for text in told["filtered"])
+    assert told["status"] == f"{len(told['filtered'])} of 30 shown"
+    assert told["wide"], "the page is wider than a phone"

@@ -1,0 +1,30 @@
+"""What docs/report.md shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from symscreen import cli
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_python_examples_run_one_after_the_other(tmp_path):
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    (tmp_path / "example.py").write_text("import matplotlib\nmatplotlib.use('agg')\n" + "\n".join(blocks))
+    subprocess.run([sys.executable, "-W", "error", "example.py"], cwd=tmp_path, check=True)
+    assert "symscreen screen glider2.csv" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_command_runs(tmp_path, monkeypatch, frame):
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("data.csv", index=False)
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    line = block.strip().replace("--top 200", "--top 2")
+    assert cli._run(shlex.split(line)[1:]) == 0
+    assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_cases import NAMES, TARGET, Page, hostile_frame
+
+import symscreen
+from symscreen.errors import OptionError, OutputError
+from symscreen.report.page import check_report, report_html, write_report
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({name: rng.uniform(0.5, 2.0, 60) for name in ("x1", "x2", "x3")})
+    frame["target"] = frame.x1**2 + frame.x2 / frame.x3 + rng.normal(0, 0.1, 60)
+    return symscreen.screen(frame, layers="ub", unary="log,square", binary="sub,div", screener="t0,xi", top=9)
+
+
+@pytest.fixture(scope="module")
+def text(result):
+    return report_html(result, data="d.csv")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def _cells(page):
+    return [attributes for attributes in page.all("td") if "data-k" in attributes]
+
+
+def test_a_page_holds_the_ranking(result, page):
+    formulas = [cell["data-v"] for cell in page.all("td") if cell.get("class") == "formula"]
+    assert formulas == result.table.expression.tolist()
+    complexities = [int(cell["data-v"]) for cell in _cells(page) if cell["data-k"] == "compl."]
+    assert complexities == result.table.complexity.tolist()
+    assert len(page.all("math")) == 9
+    assert page.texts["code"][-2].startswith("symscreen screen d.csv --target target ")
+    assert result.record["data"]["digest"] in page.texts["code"][-1]
+
+
+def test_a_page_tells_the_funnel(result, page):
+    text = page.texts["section"][1]
+    for layer in result.record["layers"]:
+        assert f"{layer['generated']:,}" in text
+        assert all(reason in text for reason in layer["pruned"])
+
+
+def test_a_page_is_for_readers_of_every_kind(page):
+    assert page.all("html") == [{"lang": "en"}]
+    assert len(page.all("h1")) == 1
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in page.all("svg"))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(head["scope"] in {"col", "row"} for head in page.all("th"))
+    assert [head["aria-sort"] for head in page.all("th") if "aria-sort" in head] == ["ascending"]
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    named = [
+        attributes[name]
+        for _, attributes in page.elements
+        for name in ("aria-labelledby",)
+        if name in attributes
+    ]
+    linked = [link["href"].removeprefix("#") for link in page.all("a")]
+    assert set(named) | set(linked) <= set(ids)
+
+
+def test_a_page_loads_nothing_and_allows_its_own_script_only(text, page):
+    for tag, attributes in page.elements:
+        assert not {"src", "srcset", "action", "xlink:href"} & set(attributes), tag
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form"}
+        assert not [name for name in attributes if name.startswith("on")]
+    assert not re.search(r"https?://|@import|url\(", text)
+    (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
+    (script,) = page.texts["script"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert not re.search(r"\beval\b|innerHTML|Function\(", script)
+
+
+def test_hostile_names_are_text(rng):
+    frame = hostile_frame(rng)
+    result = symscreen.screen(frame, layers="b", binary="mul,sub", screener="t0,xi", top=20)
+    text = report_html(result, data="<b>.csv")
+    page = Page(text)
+    assert len(page.all("script")) == 1
+    assert page.all("img") == page.all("b") == []
+    assert page.texts["title"] == [f"{TARGET} – symscreen"]
+    assert page.texts["h1"] == [f"Formulas for {TARGET}"]
+    assert not set(text) & {"\x00", "\u202e"}
+    assert r"a\u202eb" in text
+    assert r"\x00nul" in text
+    assert "{{ 7*7 }}" in text
+    shown = " ".join(page.texts["mtext"])
+    assert all(name in shown.replace("\xa0", " ") for name in NAMES[:3])
+    assert not [value for _, attributes in page.elements for value in attributes if "onmouse" in value]
+
+
+def test_a_page_of_200_features_is_light(frame):
+    few, many = (
+        len(report_html(symscreen.screen(frame, screener="t0,xi,spearman", layers="ub", top=top)).encode())
+        for top in (1, 13)
+    )
+    assert few + 200 * (many - few) / 12 < 1.5e6
+
+
+def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
+    monkeypatch.setattr("symscreen.report.page.content.MOST_FEATURES", 3)
+    page = Page(report_html(symscreen.screen(frame, layers="u", top="all")))
+    assert len(page.all("math")) == 3
+    assert "The best 3 are shown here; a file of the ranking holds all of them." in page.texts["header"][0]
+
+
+def test_equal_results_give_equal_pages(frame):
+    options = {"layers": "u", "unary": "log", "top": 3}
+    again = symscreen.screen(frame.sample(frac=1.0, random_state=1), **options)
+    assert report_html(symscreen.screen(frame, **options)) == report_html(again)
+
+
+def test_what_a_result_lacks_is_left_out(frame, rng):
+    one = symscreen.screen(frame, layers="u", unary="log", top=1)
+    page = Page(report_html(one))
+    assert not {"redundancy", "agreement", "p-values"} & {each.get("id") for each in page.all("section")}
+    lost = Page(report_html(copy.copy(one)))
+    assert len(page.all("svg")) - len(lost.all("svg")) == 1
+    ranks = pd.DataFrame({"x": rng.normal(size=30), "z": rng.normal(size=30), "r": ["a>b", "b>a"] * 15})
+    ranking = Page(report_html(symscreen.screen(ranks, ranking="r", layers="b", binary="mul", top=3)))
+    assert len(ranking.all("math")) == 3
+    assert "dir." not in ranking.texts["thead"][0]
+    negative = pd.DataFrame({"x": -rng.uniform(1, 2, 20), "y": rng.normal(size=20)})
+    empty = symscreen.screen(negative, layers="u", unary="log,sqrt", pool="strict")
+    assert "No feature is left." in Page(report_html(empty)).texts["section"][0]
+
+
+def test_what_a_result_has_is_shown(result):
+    table = result.table.assign(
+        p_value=0.01, q_value=0.02, stability=0.9, t0_low=result.table.t0 - 0.1, t0_high=result.table.t0 + 0.1
+    )
+    record = {**result.record, "error_control": {"fdr": 0.05, "passing": 7, "histogram": [5, 1, 0, 2]}}
+    known = copy.copy(result)
+    object.__setattr__(known, "table", table)
+    object.__setattr__(known, "record", record)
+    page = Page(report_html(known))
+    heads = page.texts["thead"][0].split()
+    assert {"p", "q", "stability"} <= set(heads)
+    assert not {"low", "high"} & set(heads)
+    first = next(cell["data-v"] for cell in _cells(page) if cell["data-k"] == "t0")
+    assert first == "1"
+    assert re.search(r"\[−?[\d.e−]+, [\d.e−]+\] \(1\)", page.texts["tbody"][0])
+    assert (
+        "7 features of all that were scored pass a false discovery rate of 0.05." in page.texts["header"][0]
+    )
+    assert "p-values" in {each.get("id") for each in page.all("section")}
+
+
+def test_a_report_is_refused_before_any_work(tmp_path, monkeypatch):
+    with pytest.raises(OutputError, match=r"a report is one page of HTML; give a name that ends in \.html"):
+        check_report(tmp_path / "report.pdf")
+    there = tmp_path / "there.html"
+    there.write_text("mine", encoding="utf-8")
+    with pytest.raises(OutputError, match="exists and is not overwritten"):
+        check_report(there)
+    check_report(there, force=True)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "jinja2", None)
+        with pytest.raises(OptionError, match=r"a report needs jinja2: pip install 'symscreen\[report\]'"):
+            check_report(tmp_path / "new.html")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(OptionError, match=r"pip install 'symscreen\[plot\]'"):
+        check_report(tmp_path / "new.html")
+
+
+def test_a_report_is_written_whole(result, text, tmp_path):
+    write_report(result, tmp_path / "r.html", data="d.csv")
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == text

@@ -1,0 +1,122 @@
+"""Hostile inputs through the command line: a result or one line, and nothing that others would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES
+
+import symscreen
+from symscreen import cli
+from symscreen.report import ranking_as_csv
+from symscreen.report.files import inert
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+RUN = tuple("=+-@\t\r＝")
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run a command line in an empty folder; it may leave nothing there."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(*arguments):
+        status = cli._run([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        assert not list((tmp_path / "here").iterdir())
+        assert "Traceback" not in err
+        assert not CONTROL.search(out + err)
+        return status, out, err
+
+    return run
+
+
+def ended(run, *arguments):
+    status, _, err = run(*arguments)
+    if status == 2:
+        assert len(err.splitlines()) == 1
+        assert len(err) < 2000
+    return {0: "kept", 2: "refused"}[status]
+
+
+def test_there_are_a_hundred():
+    assert len(NAMES) + len(FORMULAS) + len(GRAMMARS) + len(FILES) >= 100
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    draw = np.random.default_rng(0)
+    columns = {name: draw.normal(size=12) for name in NAMES if "\0" not in name}
+    return pd.DataFrame(columns | {"y": draw.normal(size=12)})
+
+
+@pytest.fixture(scope="module")
+def screened(hostile):
+    return symscreen.screen(hostile, target="y", layers="u", unary="neg,sin", top="all")
+
+
+def test_names_are_no_markup(screened):
+    html = screened._repr_html_()
+    inside = re.sub(r"</?(table|thead|tbody|tr|th|td|p)( [a-z]+=\"[a-z0-9: -;]*\")*>", "", html)
+    assert "<" not in inside
+
+
+def test_names_are_no_cells_that_a_spreadsheet_runs(screened):
+    rows = list(csv.reader(io.StringIO(ranking_as_csv(screened), newline="")))
+    place = rows[0].index("expression")
+    assert not [row[place] for row in rows if row[place].startswith(RUN)]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(RUN)])
+def test_headings_are_no_cells_that_a_spreadsheet_runs(name):
+    assert not inert(name).startswith(RUN)
+
+
+def test_names_steer_no_terminal(run, hostile, tmp_path):
+    hostile.to_parquet(tmp_path / "t.parquet")
+    status, out, err = run(
+        "screen", tmp_path / "t.parquet", "--target", "y", "--layers", "u", "--unary", "neg", "--top", "all"
+    )
+    assert status == 0, err
+    assert "alert(1)" in out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_as_an_option_and_a_formula(run, name, tmp_path):
+    pd.DataFrame({"x1": range(6), "y": [3, 1, 2, 5, 4, 6]}).to_csv(tmp_path / "t.csv", index=False)
+    assert ended(run, "screen", tmp_path / "t.csv", "--target", name) == "refused"
+    assert (
+        ended(run, "why", tmp_path / "t.csv", "--quiet", "--", "`" + name.replace("`", "``") + "`")
+        == "refused"
+    )
+
+
+@pytest.mark.parametrize(("formula", "ending"), FORMULAS.items(), ids=range(len(FORMULAS)))
+def test_formulas(run, formula, ending, tmp_path):
+    draw = np.random.default_rng(0)
+    pd.DataFrame(draw.uniform(1, 2, (9, 3)), columns=["x1", "x2", "y"]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    assert ended(run, "why", tmp_path / "t.csv", "--layers", "u", "--quiet", "--", formula) == ending
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_grammars(run, name, tmp_path):
+    content = GRAMMARS[name]
+    (tmp_path / "g.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert ended(run, "operators", tmp_path / "g.toml") == "refused"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(run, name, tmp_path):
+    content = FILES[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert ended(run, "screen", tmp_path / name, "--layers", "u", "--quiet") == "refused"
+    assert ended(run, "export", tmp_path / name, "--to", "numpy") == "refused"
+    assert ended(run, "apply", tmp_path / name, tmp_path / name) == "refused"

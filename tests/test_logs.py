@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+import logging
+
+import symscreen
+from symscreen import cli
+from symscreen.logs import LOGGER, JsonLines
+
+
+def test_it_is_quiet_until_somebody_listens(frame, capsys):
+    symscreen.screen(frame, layers="u", top=1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stages_come_in_order_with_their_figures(frame, caplog):
+    with caplog.at_level(logging.INFO, logger="symscreen"):
+        result = symscreen.screen(frame, layers="u", top=1)
+    stages = [(record.stage, record.figures) for record in caplog.records]
+    names = [name for name, _ in stages]
+    assert names[:2] == ["prepared", "grown"]
+    assert set(names[2:-1]) == {"scored"}
+    assert stages[-1] == ("finished", {"scored": result.scored, "shown": 1})
+    assert stages[0][1]["rows"] == 60
+
+
+def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    before = list(LOGGER.handlers)
+    command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--log-json"]
+    assert cli._run([*command, str(tmp_path / "log")]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [lines[0]["stage"], lines[-1]["stage"]] == ["prepared", "finished"]
+    assert all({"time", "level"} <= line.keys() for line in lines)
+    assert LOGGER.handlers == before
+    assert cli._run([*command, str(tmp_path / "no" / "log")]) == 2
+
+
+def test_a_hostile_name_stays_one_line_of_json():
+    record = logging.makeLogRecord({"levelname": "INFO", "stage": 'a"\n\x1b', "figures": {"x": "\r\n"}})
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert json.loads(line)["stage"] == 'a"\n\x1b'
+
+
+def test_an_interrupt_tells_the_best_so_far(frame, tmp_path, capsys, monkeypatch):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    own = cli.attended
+
+    def interrupted(*, quiet):
+        return _Interrupting(own(quiet=quiet))
+
+    monkeypatch.setattr(cli, "attended", interrupted)
+    options = ["--layers", "ub", "--jobs", "1", "--chunk-size", "100"]
+    assert cli._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
+    complaint = capsys.readouterr().err.splitlines()
+    assert "best so far, of " in complaint[0]
+    assert "t0 0." in complaint[0]
+    assert complaint[-1] == "symscreen: interrupted"
+
+
+class _Interrupting:
+    """Lets some chunks pass, and then interrupts as ctrl-C does."""
+
+    def __init__(self, context):
+        self._context, self._left = context, 4
+
+    def __enter__(self):
+        tell = self._context.__enter__()
+
+        def deadly(standing):
+            tell(standing)
+            self._left -= 1
+            if not self._left:
+                raise KeyboardInterrupt
+
+        return deadly
+
+    def __exit__(self, *error):
+        return self._context.__exit__(*error)
