@@ -37,7 +37,7 @@ BLOCK = 2000
 
 
 def outlying(*sizes: float) -> Callable[[np.random.Generator, int], Values]:
-    """Return a maker of normal responses with gross outliers: a slip of the unit, a 9999 for a missing value."""
+    """Return a maker of normal responses with gross outliers: slips of a unit, codes of missing values."""
     return lambda rng, n: np.append(rng.normal(size=n - len(sizes)), sizes)
 
 

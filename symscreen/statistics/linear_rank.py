@@ -1,9 +1,10 @@
 """The linear rank statistic Z = Σ_i a_i π_i over random permutations π: its rows, and draws from it.
 
-Rows are put in order of |a_i − median|: ranks sum to a constant, so any centre serves, and this one keeps the
-digits of the many where a few are gross. The k heaviest carry ranks of their own; given these, the sum over the other
-m = n − k is drawn from a normal law with its exact mean and variance and with the fourth cumulant of a
-permutation sum, which serves once no single row matters in it. With k = n nothing is approximated.
+Rows are put in order of |a_i − median|: ranks have a constant sum, so any centre serves, and this one keeps
+the digits of the many where a few are gross. The k heaviest carry ranks of their own; given these, the sum
+over the other m = n − k is drawn from a normal law with its exact mean and variance and with the fourth
+cumulant of a permutation sum, which serves once no single row matters in it. With k = n nothing is
+approximated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The null distribution of |z| as a table: a look-up gives a p-value, another bounds that of a tied feature.
 
 The table's knots are statistics that were drawn or enumerated, placed where the tail has fallen by a quarter
-of a percent: every scale of the distribution has its own resolution, however far apart the scales, and between
+of a percent: every scale of the distribution has its own resolution, however far apart the scales. Between
 two knots the tail is that of the lower, which is never too small.
 
 A feature with ties has the mean of its statistic over all ways to break them, so under independence it is a

@@ -7,10 +7,10 @@ mass::
 
     w(z) = 1 / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z w(z) exp(t_j z)
 
-(Ferrenberg and Swendsen 1989; without a grid: Shirts and Chodera 2008). Plain permutations are those at tilt 0
-and decide where they are many. No grid lies under it: one gross outlier parts the distribution into clusters
-10⁻⁹ of its range wide, each with a shape and a tail of its own. Where Z is symmetric |z| is kept, and
-cosh(t z) stands for exp(t z).
+(Ferrenberg and Swendsen 1989; without a grid: Shirts and Chodera 2008). Plain permutations are those at tilt
+0 and decide where they are many. No grid lies under it, for one gross outlier parts the distribution into
+clusters 10⁻⁹ of its range wide, each with a shape and a tail of its own. Where Z is symmetric |z| is kept,
+and cosh(t z) stands for exp(t z).
 """
 
 from __future__ import annotations
