@@ -159,7 +159,7 @@ def _constants(bias: Values, counts: Values, hits: Values, guess: list[float]) -
     for _ in range(_ROUNDS):
         met = shares * hits
         slope = counts - met.sum(axis=1)
-        # not met @ shares.T: BLAS may split sums by its own threads, and the last bit would follow their number
+        # not met @ shares.T: BLAS may split sums by its threads, and the last bit would follow their number
         curve = np.diag(met.sum(axis=1)) - np.einsum("iz,jz->ij", met, shares)
         curve[np.diag_indices(len(c))] += 1e-12 * counts
         step = np.concatenate([[0.0], np.linalg.solve(curve[1:, 1:], slope[1:])])
