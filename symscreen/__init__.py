@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
-    from symscreen.pipeline import plan, screen
+    from symscreen.pipeline import screen
     from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_plan import plan
     from symscreen.pipeline_power import power
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
@@ -75,7 +76,7 @@ _HOMES = {
     "fit": "symscreen.pipeline_fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
-    "plan": "symscreen.pipeline",
+    "plan": "symscreen.pipeline_plan",
     "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
     "save_bundle": "symscreen.export.bundle",

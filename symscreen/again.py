@@ -6,8 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError, TableError
-from symscreen.preparation import ScreenOptions, prepared
+from symscreen.preparation import prepared
 from symscreen.result.record import grammar_record
+from symscreen.screen_options import ScreenOptions
 from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:

@@ -214,10 +214,10 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
       symscreen plan data.csv --layers ubb --operators physics
       symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
     """
-    from symscreen import pipeline
+    from symscreen import pipeline_plan
     from symscreen.report.terminal import print_table, show_plan
 
-    planned = pipeline.plan(data, **options)
+    planned = pipeline_plan.plan(data, **options)
     notify(planned.notices, quiet=quiet)
     print_table(show_plan(planned), sys.stdout)
 

@@ -13,8 +13,9 @@ from symscreen.errors import OptionError
 from symscreen.expression import parse, to_text
 from symscreen.options import at_least_1
 from symscreen.planting import noise_size, noisy_places, planted
-from symscreen.preparation import options_of, prepared
+from symscreen.preparation import prepared
 from symscreen.result import Power
+from symscreen.screen_options import options_of
 from symscreen.screeners import Screener
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from symscreen.preparation import ScreenOptions
     from symscreen.rounds import Job
+    from symscreen.screen_options import ScreenOptions
 
 __all__ = ["power"]
 
