@@ -133,16 +133,20 @@ def test_a_pipe_that_does_not_know_every_letter_gets_them_escaped(encoding):
 def test_a_real_interrupt_ends_a_long_run_soon(tmp_path, rng):
     columns = {f"x{place}": rng.uniform(1, 2, 20_000) for place in range(12)}
     pd.DataFrame(columns | {"y": rng.normal(size=20_000)}).to_parquet(tmp_path / "long.parquet")
+    log = tmp_path / "log.json"
     run = [*SCREEN, "screen", str(tmp_path / "long.parquet"), "--layers", "ubb", "--binary", "mul,add"]
+    run += ["--log-json", str(log)]
     # started in the background, a test run ignores interrupts, and its children would inherit that
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     finally:
         signal.signal(signal.SIGINT, before)
-    time.sleep(6)
+    while not log.exists() or not log.read_text():  # until it works, however slow the machine
+        time.sleep(0.1)
+    time.sleep(2)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert err.decode().strip() == "symscreen: interrupted"
 
