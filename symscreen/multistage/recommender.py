@@ -104,8 +104,8 @@ class MonotoneChainRecommender(ChainEstimator):
     -----
     f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
     b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
-    data, and predictions from unknown outcomes do not contradict each other. Numerical features are scaled to [0, 1] by the range
-    that they have in training. A level that training did not show has the mean effect of those that it did.
+    data, and predictions from unknown outcomes do not contradict each other; rows whose stages are known keep
+    what is known. Numerical features are scaled to [0, 1] by their range in training. A level that training did not show has the mean effect of those that it did.
 
     Examples
     --------
@@ -236,7 +236,8 @@ class MonotoneChainRecommender(ChainEstimator):
         going_on = self.warm_start and hasattr(self, "factors_")
         if going_on and self.stages_ != chains.stages:
             raise OptionError(
-                f"warm_start goes on from a fit with the stages {', '.join(self.stages_)}: set warm_start=False"
+                f"warm_start goes on from a fit with the stages {', '.join(self.stages_)}: "
+                "set warm_start=False to begin anew"
             )
         before = (self.factors_, (self.users_, self.items_)) if going_on else None
         last = len(chains.stages) - 1

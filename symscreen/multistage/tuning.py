@@ -178,9 +178,7 @@ def search(
 def _refuse_untold(model: ChainEstimator, validation: pd.DataFrame) -> None:
     columns = {name: getattr(model, name) for name in ("stages", "user", "item", "reached")}
     if not observed_pairs(read_chains(validation, **columns).outcomes).any():
-        raise TableError(
-            "the validation rows tell of no stage after one that was reached: no error can be measured on them"
-        )
+        raise TableError("the validation rows tell of no stage after one that was reached: give rows that do")
 
 
 def tuned(searched: Searched) -> Tuned:

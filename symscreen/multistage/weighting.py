@@ -49,7 +49,8 @@ def training_weights(chains: Chains, stage_weight: Any, class_weight: str | None
     for name, told in zip(chains.stages, chains.outcomes.any(axis=0), strict=True):
         if not told:
             raise TableError(
-                f"nothing is observed at stage {printable(name)!r}: leave the stage out, or give rows that tell"
+                f"nothing is observed at stage {printable(name)!r}: "
+                "leave the stage out, or give rows that tell"
             )
     counted = observed_pairs(chains.outcomes)
     pairs = stage_pairs(len(chains.stages) - 1)
