@@ -105,7 +105,8 @@ class MonotoneChainRecommender(ChainEstimator):
     f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
     b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
     data, and predictions from unknown outcomes do not contradict each other; rows whose stages are known keep
-    what is known. Numerical features are scaled to [0, 1] by their range in training. A level that training did not show has the mean effect of those that it did.
+    what is known. Numerical features are scaled to [0, 1] by their range in training. A level that
+    training did not show has the mean effect of those that it did.
 
     Examples
     --------

@@ -46,8 +46,8 @@ def training_weights(chains: Chains, stage_weight: Any, class_weight: str | None
         If a weight has no meaning.
     """
     weights = _asked_weights(stage_weight, chains.stages)
-    for name, told in zip(chains.stages, chains.outcomes.any(axis=0), strict=True):
-        if not told:
+    for t, name in enumerate(chains.stages):
+        if not chains.outcomes[:, t].any():
             raise TableError(
                 f"nothing is observed at stage {printable(name)!r}: "
                 "leave the stage out, or give rows that tell"
