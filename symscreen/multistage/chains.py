@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +178,7 @@ def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | 
     return found
 
 
-def refuse_unhashable(column: pd.Series, name: str) -> None:
+def refuse_unhashable(column: pd.Series, name: str, of: str = "") -> None:
     """Refuse cells that hold lists and the like, which name nothing."""
     if column.dtype != object:
         return
@@ -187,7 +187,7 @@ def refuse_unhashable(column: pd.Series, name: str) -> None:
             hash(value)
         except TypeError:
             raise TableError(
-                f"row {row + 1}: {printable(str(name))!r} is {shown(value)}; give a text or a number"
+                f"row {row + 1}{of}: {printable(str(name))!r} is {shown(value)}; give a text or a number"
             ) from None
 
 
@@ -204,6 +204,8 @@ def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
 def _column(table: pd.DataFrame, name: str) -> pd.Series:
     """Take a column that is there, once, and whose cells can be compared."""
     _refuse_no_frame(table)
+    if not isinstance(name, Hashable):
+        raise OptionError(f"{shown(name)} names no column: give a text")
     times = int((table.columns == name).sum())
     if not times:
         known = nearest(str(name), [str(one) for one in table.columns])

@@ -226,7 +226,7 @@ def indexed(features: Any, kind: str, called: str) -> pd.DataFrame:
     if again is not None:
         raise TableError(f"{kind}_features has the column {printable(again)!r} twice: keep one")
     if called in features.columns:
-        refuse_unhashable(features[called], called)
+        refuse_unhashable(features[called], called, f" of {kind}_features")
         table = features.set_index(called)
     else:
         _refuse_nameless(features, kind, called)
