@@ -121,7 +121,8 @@ def article_chains(
     Raises
     ------
     TableError
-        If a column is missing, or an event is unknown.
+        If a column is missing, an event is unknown, or a person, article or time is empty; names the row,
+        counted from 1.
     """
     import pandas as pd
 
@@ -133,9 +134,13 @@ def article_chains(
         row = int(np.flatnonzero(reached.isna())[0])
         known = ", ".join(_REACHES)
         raise TableError(
-            f"row {row} of the interactions: event {interactions['eventType'].iloc[row]!r} is unknown; "
+            f"row {row + 1} of the interactions: event {interactions['eventType'].iloc[row]!r} is unknown; "
             f"known: {known}"
         )
+    for name in ("personId", "contentId"):
+        _refuse_empty(interactions[name], "interactions")
+    _refuse_empty(articles["contentId"], "articles")
+    _check_times(articles["timestamp"])
     met = pd.DataFrame(
         {
             "user": interactions["personId"].astype(str),
@@ -157,6 +162,22 @@ def _check_columns(found: pd.Index, asked: tuple[str, ...], where: str) -> None:
     missing = [name for name in asked if name not in found]
     if missing:
         raise TableError(f"{where} has no column {missing[0]!r}; it must hold {', '.join(asked)}")
+
+
+def _refuse_empty(column: pd.Series, where: str) -> None:
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise TableError(f"row {row + 1} of the {where}: {column.name!r} is empty; give it or drop the row")
+
+
+def _check_times(column: pd.Series) -> None:
+    wrong = ~column.astype(str).str.fullmatch(r"-?\d{1,18}").to_numpy(dtype=np.bool_)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise TableError(
+            f"row {row + 1} of the articles: 'timestamp' is {printable(str(column.iloc[row]))!r}; "
+            "give a whole number"
+        )
 
 
 def _chained(events: NDArray[np.bool_], skipped: str) -> NDArray[np.bool_]:

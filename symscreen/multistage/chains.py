@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import TableError, nearest, printable
+from symscreen.errors import OptionError, TableError, nearest, printable
 from symscreen.stage_chains import first_break, place_of_stage, stage_names
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "named_column",
     "place_of_stage",
     "read_chains",
+    "refuse_unhashable",
     "shown",
     "stage_names",
 ]
@@ -87,7 +89,7 @@ def read_chains(
     ------
     TableError
         If a column is missing, a value has no meaning, or a chain breaks its rule; names the first such row,
-        counted from 0.
+        counted from 1.
     OptionError
         If stages are fewer than two, or repeated.
 
@@ -98,18 +100,17 @@ def read_chains(
     >>> read_chains(table, stages=["viewed", "liked", "followed"], reached="last").outcomes.tolist()
     [[1, 1, -1], [1, -1, -1]]
     """
+    if not isinstance(stages, Iterable):
+        raise OptionError(f"stages are {stages!r}: give the names of two at least, the first one first")
     names = stage_names(stages)
-    for column in [reached] if reached is not None else names:
-        if column not in table.columns:
-            known = nearest(str(column), [str(one) for one in table.columns])
-            raise TableError(f"the table has no column {printable(str(column))!r}{known}")
+    taken = [_column(table, column) for column in ([reached] if reached is not None else names)]
     users, items = (named_column(table, column) for column in (user, item))
     if not len(users):
         raise TableError("the table has no rows: nothing can be learnt from it")
     if reached is not None:
-        outcomes = _of_reached(table[reached], reached, names)
+        outcomes = _of_reached(taken[0], reached, names)
     else:
-        outcomes = np.stack([_of_column(table[name], name) for name in names], axis=1)
+        outcomes = np.stack([_of_column(*one) for one in zip(taken, names, strict=True)], axis=1)
         _check_chain(outcomes, names, users, items)
     return Chains(users, items, outcomes, names)
 
@@ -145,7 +146,7 @@ def chains_of_columns(columns: pd.DataFrame) -> Outcomes:
 
 
 def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | None) -> Outcomes:
-    """Read as much as a table tells of stages; 0 for what it does not.
+    """Read as much as a table tells of stages, or implies; 0 for what it does not.
 
     Parameters
     ----------
@@ -159,27 +160,68 @@ def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | 
     Returns
     -------
     int8 array, shape (R, T + 1)
-        Y.
+        Y; −1 wherever a stage before was not reached.
+
+    Raises
+    ------
+    TableError
+        If a value has no meaning or a chain breaks its rule; names the first such row, counted from 1.
     """
     if reached is not None and reached in table.columns:
-        return _of_reached(table[reached], reached, stages)
+        return _of_reached(_column(table, reached), reached, stages)
     found = np.zeros((len(table), len(stages)), dtype=np.int8)
     for t, name in enumerate(stages):
         if reached is None and name in table.columns:
-            found[:, t] = _of_column(table[name], name)
+            found[:, t] = _of_column(_column(table, name), name)
+    _check_chain(found, stages)
+    found[np.logical_or.accumulate(found == -1, axis=1)] = -1
     return found
+
+
+def refuse_unhashable(column: pd.Series, name: str, of: str = "") -> None:
+    """Refuse cells that hold lists and the like, which name nothing."""
+    if column.dtype != object:
+        return
+    for row, value in enumerate(column):
+        try:
+            hash(value)
+        except TypeError:
+            raise TableError(
+                f"row {row + 1}{of}: {printable(str(name))!r} is {shown(value)}; give a text or a number"
+            ) from None
 
 
 def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
     """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
-    if name not in table.columns:
-        known = nearest(str(name), [str(one) for one in table.columns])
-        raise TableError(f"the table has no column {printable(str(name))!r}{known}")
-    missing = table[name].isna().to_numpy()
+    column = _column(table, name)
+    missing = column.isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
-        raise TableError(f"row {row}: {printable(name)!r} is missing; name it or drop the row")
-    return np.asarray(table[name].to_numpy(dtype=object))
+        raise TableError(f"row {row + 1}: {printable(name)!r} is missing; name it or drop the row")
+    return np.asarray(column.to_numpy(dtype=object))
+
+
+def _column(table: pd.DataFrame, name: str) -> pd.Series:
+    """Take a column that is there, once, and whose cells can be compared."""
+    _refuse_no_frame(table)
+    if not isinstance(name, Hashable):
+        raise OptionError(f"{shown(name)} names no column: give a text")
+    times = int((table.columns == name).sum())
+    if not times:
+        known = nearest(str(name), [str(one) for one in table.columns])
+        raise TableError(f"the table has no column {printable(str(name))!r}{known}")
+    if times > 1:
+        raise TableError(f"the table has the column {printable(str(name))!r} {times} times: keep one")
+    column = table[name]
+    refuse_unhashable(column, name)
+    return column
+
+
+def _refuse_no_frame(table: Any) -> None:
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"the table is a {type(table).__name__}: a data frame is needed")
 
 
 def _of_column(column: pd.Series, name: str) -> Outcomes:
@@ -192,7 +234,7 @@ def _of_column(column: pd.Series, name: str) -> Outcomes:
         if meaning is None:
             row = int(np.flatnonzero(codes == place)[0])
             raise TableError(
-                f"row {row}: {printable(name)!r} is {shown(value)}; "
+                f"row {row + 1}: {printable(name)!r} is {shown(value)}; "
                 "give 1 for reached, 0 for not reached, or nothing for not observed"
             )
         meanings[place] = meaning
@@ -215,7 +257,9 @@ def _of_reached(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcom
         if at is None:
             row = int(np.flatnonzero(codes == place)[0])
             known = nearest(str(value), stages)
-            raise TableError(f"row {row}: {printable(name)!r} is {shown(value)}, which is no stage{known}")
+            raise TableError(
+                f"row {row + 1}: {printable(name)!r} is {shown(value)}, which is no stage{known}"
+            )
         meanings[place] = np.where(np.arange(len(stages)) <= at, 1, -1)
     return meanings[codes]
 
@@ -235,8 +279,8 @@ def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None,
     row, earlier, later = broken
     who = "" if users is None else f" (user {shown(users[row])}, item {shown(items[row])})"
     raise TableError(
-        f"row {row}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is not; "
-        "each stage needs those before it: mend the row, or leave out what was not observed"
+        f"row {row + 1}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is "
+        "not; each stage needs those before it: mend the row, or leave out what was not observed"
     )
 
 

@@ -139,7 +139,7 @@ def _pairs_of(signs: NDArray[np.generic]) -> list[tuple[int, int]]:
         if last * (last + 1) // 2 == signs.shape[1]:
             if not np.isin(signs, (-1, 1)).all():
                 row = int(np.flatnonzero(~np.isin(signs, (-1, 1)).all(axis=1))[0])
-                raise TableError(f"row {row} of the predictions holds something else than −1 and +1")
+                raise TableError(f"row {row + 1} of the predictions holds something else than −1 and +1")
             return stage_pairs(last)
     raise TableError(
         f"predictions have shape {signs.shape}: give one column for each pair of stages, T(T + 1)/2 of them"

@@ -62,12 +62,17 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         ----------
         X, present, stage, user_features, item_features
             As for `decision_function`. Where the table has the column of a present stage and says that it was
-            not reached, no later one is.
+            not reached, or that one before it was not, no later one is.
 
         Returns
         -------
         int8 array, shape (R, P), or (R,) if both stages are given
             +1 where f > 0, else −1.
+
+        Raises
+        ------
+        InputError
+            As `decision_function` does, and if what the table tells of stages breaks the chain.
         """
         given = {"user_features": user_features, "item_features": item_features}
         f = self.decision_function(X, present=present, stage=stage, **given)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import TableError, printable
-from symscreen.multistage.chains import shown
+from symscreen.errors import TableError, nearest, printable
+from symscreen.multistage.chains import refuse_unhashable, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-__all__ = ["Coded", "Side", "learn_side", "places_among"]
+__all__ = ["Coded", "Side", "indexed", "learn_side", "places_among"]
 
 _NONE = "\0missing"  # the level of a categorical feature that a row does not tell
 
@@ -50,6 +50,8 @@ class Side:
     ----------
     kind : str
         "user" or "item".
+    called : str
+        The column of names in a table of features, as in the long table.
     names : object array, shape (n,)
         Sorted.
     coded : Coded
@@ -67,6 +69,7 @@ class Side:
     """
 
     kind: str
+    called: str
     names: NDArray[np.object_]
     coded: Coded
     numeric_names: tuple[str, ...]
@@ -108,24 +111,26 @@ class Side:
                 raise TableError(
                     f"{self.kind} {shown(asked[new][0])} is not of the fit: give {self.kind}_features for it"
                 )
-            table = _indexed(features, self.kind)
+            table = indexed(features, self.kind, self.called)
             for name in (*self.numeric_names, *self.variables[self.by_name :]):
                 if name not in table.columns:
                     raise TableError(
                         f"{self.kind}_features has no column {printable(str(name))!r}, as fit had"
                     )
-            chosen = _rows_for(table, asked[new], self.kind)
-            numeric[new] = self.scaled(chosen)
+            rows = _rows_for(table, asked[new], self.kind)
+            chosen = table.iloc[rows]
+            numeric[new] = self.scaled(chosen, rows)
             for h in range(int(self.by_name), len(self.variables)):
                 levels[new, h] = places_among(self.known[h], _level_column(chosen[self.variables[h]]))
         if self.by_name:
             levels[new, 0] = -1
         return Coded(numeric, levels)
 
-    def scaled(self, table: pd.DataFrame) -> Values:
+    def scaled(self, table: pd.DataFrame, rows: Whole) -> Values:
         """Scale numerical features as training was; what lies outside its range is put on the edge."""
-        values = _numbers(table, self.numeric_names, self.kind)
-        return np.clip((values - self.low) / self.width, 0.0, 1.0)
+        values = _numbers(table, self.numeric_names, self.kind, rows)
+        with np.errstate(over="ignore"):  # infinitely far outside is outside
+            return np.clip((values - self.low) / self.width, 0.0, 1.0)
 
 
 def learn_side(
@@ -133,6 +138,7 @@ def learn_side(
     column: NDArray[np.object_],
     features: pd.DataFrame | None,
     *,
+    called: str,
     by_name: bool,
     ignore_extra: bool,
 ) -> tuple[Side, Whole]:
@@ -141,12 +147,14 @@ def learn_side(
     Parameters
     ----------
     kind : {"user", "item"}
-        For messages, and the name of the column that a table of features has.
+        For messages.
     column : object array, shape (R,)
         The names in the long table.
     features : data frame or None
-        One row for each, with a column `kind` or the names as its index. Numbers are numerical features; what
-        else (texts, categories, truth values) is categorical.
+        One row for each, with a column `called` or the names as its index. Numbers are numerical features;
+        what else (texts, categories, truth values) is categorical.
+    called : str
+        The column of names, as in the long table.
     by_name : bool
         Whether the name is a categorical variable.
     ignore_extra : bool
@@ -162,7 +170,8 @@ def learn_side(
     Raises
     ------
     TableError
-        If features are missing, repeated, or of names that the table does not have; names the row.
+        If features are missing, repeated, not finite, or of names that the table does not have; names the
+        row, counted from 1.
     """
     import pandas as pd
 
@@ -177,12 +186,13 @@ def learn_side(
         known.append(names)
         levels.append(np.arange(len(names)))
     if features is not None:
-        table = _indexed(features, kind)
+        table = indexed(features, kind, called)
         _refuse_extra(table, names, kind, ignore_extra=ignore_extra)
-        chosen = _rows_for(table, names, kind, column)
+        rows = _rows_for(table, names, kind, column)
+        chosen = table.iloc[rows]
         numeric_names = tuple(name for name in table.columns if _is_number(table[name]))
-        values = _numbers(chosen, numeric_names, kind)
-        low, width = values.min(axis=0), np.ptp(values, axis=0)
+        values = _numbers(chosen, numeric_names, kind, rows)
+        low, width = values.min(axis=0), _ranges(values, numeric_names, kind)
         width = np.where(width > 0, width, 1.0)
         empty = (values - low) / width
         for name in table.columns:
@@ -197,26 +207,52 @@ def learn_side(
         )
     stacked = np.stack(levels, axis=1) if levels else np.empty((len(names), 0), dtype=np.int64)
     coded = Coded(empty, stacked.astype(np.int64))
-    side = Side(kind, names, coded, numeric_names, low, width, tuple(variables), tuple(known), by_name)
+    side = Side(
+        kind, called, names, coded, numeric_names, low, width, tuple(variables), tuple(known), by_name
+    )
     return side, np.asarray(places, dtype=np.int64)
 
 
-def _indexed(features: Any, kind: str) -> pd.DataFrame:
+def indexed(features: Any, kind: str, called: str) -> pd.DataFrame:
+    """Index a table of features by names: those of its column `called`, or else its index."""
     import pandas as pd
 
     if not isinstance(features, pd.DataFrame):
         raise TableError(
             f"{kind}_features is a {type(features).__name__}: give a data frame, one row a {kind}"
         )
-    table = features.set_index(kind) if kind in features.columns else features
+    columns = [str(name) for name in features.columns]
+    again = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
+    if again is not None:
+        raise TableError(f"{kind}_features has the column {printable(again)!r} twice: keep one")
+    if called in features.columns:
+        refuse_unhashable(features[called], called, f" of {kind}_features")
+        table = features.set_index(called)
+    else:
+        _refuse_nameless(features, kind, called)
+        table = features
     table = table.set_axis([str(name) for name in table.columns], axis=1)
     twice = table.index.duplicated()
     if twice.any():
         row = int(np.flatnonzero(twice)[0])
         raise TableError(
-            f"row {row} of {kind}_features: {kind} {shown(table.index[row])} has a row before it"
+            f"row {row + 1} of {kind}_features: {kind} {shown(table.index[row])} has a row before it"
         )
     return table
+
+
+def _refuse_nameless(features: pd.DataFrame, kind: str, called: str) -> None:
+    """Refuse features whose index only numbers their rows: to join by it would mix everybody up."""
+    import pandas as pd
+
+    index = features.index
+    numbered = isinstance(index, pd.RangeIndex) and index.name is None and len(index) > 0
+    if numbered or isinstance(index, pd.MultiIndex) or index.name not in {None, called}:
+        known = nearest(called, [str(one) for one in features.columns])
+        raise TableError(
+            f"{kind}_features has no column {printable(called)!r}{known}: name the column of {kind}s as the "
+            f"table does, or make it the index"
+        )
 
 
 def _refuse_extra(table: pd.DataFrame, names: NDArray[np.object_], kind: str, *, ignore_extra: bool) -> None:
@@ -224,14 +260,14 @@ def _refuse_extra(table: pd.DataFrame, names: NDArray[np.object_], kind: str, *,
     if unknown.any() and not ignore_extra:
         row = int(np.flatnonzero(unknown)[0])
         raise TableError(
-            f"row {row} of {kind}_features: {kind} {shown(table.index[row])} is not in the table; "
+            f"row {row + 1} of {kind}_features: {kind} {shown(table.index[row])} is not in the table; "
             'drop such rows, or set extra_features="ignore"'
         )
 
 
 def _rows_for(
     table: pd.DataFrame, names: NDArray[np.object_], kind: str, column: NDArray[np.object_] | None = None
-) -> pd.DataFrame:
+) -> Whole:
     places = places_among(table.index.to_numpy(dtype=object), names)
     if (places < 0).any():
         missing = set(names[places < 0])
@@ -239,9 +275,9 @@ def _rows_for(
         where = ""
         if column is not None:
             row = next(row for row, name in enumerate(column) if name in missing)
-            first, where = column[row], f"row {row}: "
+            first, where = column[row], f"row {row + 1}: "
         raise TableError(f"{where}{kind} {shown(first)} has no row in {kind}_features: add one")
-    return table.iloc[places]
+    return places
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -250,22 +286,37 @@ def _is_number(column: pd.Series) -> bool:
     return bool(is_numeric_dtype(column)) and not is_bool_dtype(column)
 
 
-def _numbers(table: pd.DataFrame, names: tuple[str, ...], kind: str) -> Values:
+def _numbers(table: pd.DataFrame, names: tuple[str, ...], kind: str, rows: Whole) -> Values:
+    from pandas.api.types import is_complex_dtype
+
     if not names:
         return np.empty((len(table), 0))
     columns = [table[name] for name in names]
     for name, column in zip(names, columns, strict=True):
         if not _is_number(column):
             raise TableError(f"{kind}_features: {printable(name)!r} holds no numbers, as it did in fit")
+        if is_complex_dtype(column):
+            raise TableError(f"{kind}_features: {printable(name)!r} is complex; give real numbers")
     values = np.stack([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns], axis=1)
     wrong = ~np.isfinite(values)
     if wrong.any():
         row, place = (int(one[0]) for one in np.nonzero(wrong))
         raise TableError(
-            f"{kind}_features: {printable(names[place])!r} of {kind} {shown(table.index[row])} is "
-            f"{values[row, place]}; give a finite number"
+            f"row {rows[row] + 1} of {kind}_features: {printable(names[place])!r} of {kind} "
+            f"{shown(table.index[row])} is {values[row, place]}; give a finite number"
         )
     return values
+
+
+def _ranges(values: Values, names: tuple[str, ...], kind: str) -> Values:
+    with np.errstate(over="ignore"):
+        found = np.ptp(values, axis=0)
+    for name, one in zip(names, found, strict=True):
+        if not np.isfinite(one):
+            raise TableError(
+                f"{kind}_features: the range of {printable(name)!r} overflows; divide it by a large number"
+            )
+    return np.asarray(found, dtype=np.float64)
 
 
 def _level_column(column: pd.Series) -> NDArray[np.object_]:

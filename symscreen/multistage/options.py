@@ -16,7 +16,7 @@ from symscreen.multistage.losses import loss_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["chosen", "penalties_of", "positive", "precision_of", "whole"]
+__all__ = ["chosen", "penalties_of", "positive", "precision_of", "threads", "whole"]
 
 
 def penalties_of(model: Any) -> Penalties:
@@ -29,7 +29,15 @@ def precision_of(model: Any) -> Precision:
     """Read how well blocks are solved."""
     tolerance = positive("block_tol", model.block_tol)
     sweeps = whole("block_sweeps", model.block_sweeps)
-    return Precision(loss_code(model.loss), tolerance, sweeps, effective_n_jobs(model.n_jobs))
+    return Precision(loss_code(model.loss), tolerance, sweeps, threads(model.n_jobs))
+
+
+def threads(n_jobs: Any) -> int:
+    """Read how many threads to use, as scikit-learn counts them."""
+    whole_number = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole_number and n_jobs != 0):
+        raise OptionError(f"n_jobs is {n_jobs!r}: give a whole number, not 0; −1 for all processors")
+    return int(effective_n_jobs(n_jobs))
 
 
 def positive(name: str, value: Any) -> float:

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from symscreen.errors import OptionError
 from symscreen.multistage import options
 from symscreen.multistage.attempts import best_attempt
 from symscreen.multistage.chains import named_column, place_of_stage
 from symscreen.multistage.estimator import ChainEstimator
-from symscreen.multistage.features import learn_side
+from symscreen.multistage.features import indexed, learn_side
 from symscreen.multistage.fitting import problem_of
 from symscreen.multistage.model import embedded, scores
 from symscreen.multistage.pairs import asked_of, stage_pairs
@@ -103,8 +104,9 @@ class MonotoneChainRecommender(ChainEstimator):
     -----
     f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
     b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
-    data, and predictions do not contradict each other. Numerical features are scaled to [0, 1] by the range
-    that they have in training. A level that training did not show has the mean effect of those that it did.
+    data, and predictions from unknown outcomes do not contradict each other; rows whose stages are known keep
+    what is known. Numerical features are scaled to [0, 1] by their range in training. A level that
+    training did not show has the mean effect of those that it did.
 
     Examples
     --------
@@ -190,7 +192,7 @@ class MonotoneChainRecommender(ChainEstimator):
         y : None
             Not used: the stages are columns of the table.
         user_features, item_features : data frame, optional
-            One row for each user or item of the table, named by a column (`user` or `item`) or by its index.
+            One row for each user or item of the table, named by a column, called as in `X`, or by its index.
             Numbers are numerical features, what else categorical ones.
 
         Returns
@@ -210,10 +212,20 @@ class MonotoneChainRecommender(ChainEstimator):
         extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
         weights = training_weights(chains, self.stage_weight, self.class_weight)
         users, user = learn_side(
-            "user", chains.users, user_features, by_name=self.user_effects, ignore_extra=extra
+            "user",
+            chains.users,
+            user_features,
+            called=self.user,
+            by_name=self.user_effects,
+            ignore_extra=extra,
         )
         items, item = learn_side(
-            "item", chains.items, item_features, by_name=self.item_effects, ignore_extra=extra
+            "item",
+            chains.items,
+            item_features,
+            called=self.item,
+            by_name=self.item_effects,
+            ignore_extra=extra,
         )
         rng, sides = check_random_state(self.random_state), (users, items)
         # the order of rows is made the same whatever the table's, and then mixed
@@ -223,6 +235,11 @@ class MonotoneChainRecommender(ChainEstimator):
         over = divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
         problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, over)
         going_on = self.warm_start and hasattr(self, "factors_")
+        if going_on and self.stages_ != chains.stages:
+            raise OptionError(
+                f"warm_start goes on from a fit with the stages {', '.join(self.stages_)}: "
+                "set warm_start=False to begin anew"
+            )
         before = (self.factors_, (self.users_, self.items_)) if going_on else None
         last = len(chains.stages) - 1
         fresh = (random_factors(sides, factors, last, rng) for _ in range(1 if going_on else starts))
@@ -320,8 +337,8 @@ class MonotoneChainRecommender(ChainEstimator):
         check_is_fitted(self)
         candidates = self.items_.names
         if item_features is not None:
-            more = item_features[self.item] if self.item in item_features.columns else item_features.index
-            new = [name for name in pd.unique(pd.Series(more)) if name not in set(candidates.tolist())]
+            more = indexed(item_features, "item", self.items_.called).index
+            new = [name for name in more if name not in set(candidates.tolist())]
             candidates = np.concatenate([candidates, np.array(new, dtype=object)])
         if not seen:
             candidates = candidates[~self._told(user, place_of_stage(stage, self.stages_), candidates)]

@@ -67,7 +67,7 @@ def continued(
         If K, T or the features have changed.
     """
     shapes = [(f.q.shape, f.users.matrix.shape, f.items.matrix.shape) for f in (fresh, before)]
-    variables = [[side.variables for side in pair] for pair in (sides, sides_before)]
+    variables = [[(side.numeric_names, side.variables) for side in pair] for pair in (sides, sides_before)]
     if shapes[0] != shapes[1] or variables[0] != variables[1]:
         raise OptionError(
             "warm_start goes on from a fit with as many factors and stages and the same features: "

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
+from symscreen.multistage.chains import read_chains
+from symscreen.multistage.options import threads
+from symscreen.multistage.pairs import observed_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,9 +154,14 @@ def search(
     ------
     OptionError
         If there is nothing to try.
+    TableError
+        If validation rows tell of no pair of stages.
     """
     if not settings:
         raise OptionError("there is no setting to try: give one value at least of each parameter")
+    threads(n_jobs)
+    for _, validation in splits:
+        _refuse_untold(model, validation)
     given = {"user_features": user_features, "item_features": item_features}
 
     def tried(setting: dict[str, Any]) -> tuple[float, ChainEstimator]:
@@ -165,6 +173,12 @@ def search(
 
     found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tried)(setting) for setting in settings)
     return Searched(list(settings), [error for error, _ in found], [one for _, one in found])
+
+
+def _refuse_untold(model: ChainEstimator, validation: pd.DataFrame) -> None:
+    columns = {name: getattr(model, name) for name in ("stages", "user", "item", "reached")}
+    if not observed_pairs(read_chains(validation, **columns).outcomes).any():
+        raise TableError("the validation rows tell of no stage after one that was reached: give rows that do")
 
 
 def tuned(searched: Searched) -> Tuned:

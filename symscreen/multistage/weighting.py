@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import TableError, printable
+from symscreen.errors import InputError, OptionError, TableError, printable
 from symscreen.multistage import options
+from symscreen.multistage.chains import shown
 from symscreen.multistage.pairs import class_weights, observed_pairs, pair_weights, stage_pairs
 
 if TYPE_CHECKING:
@@ -44,7 +45,13 @@ def training_weights(chains: Chains, stage_weight: Any, class_weight: str | None
     OptionError
         If a weight has no meaning.
     """
-    weights = pair_weights(stage_weight, chains.stages)
+    weights = _asked_weights(stage_weight, chains.stages)
+    for t, name in enumerate(chains.stages):
+        if not chains.outcomes[:, t].any():
+            raise TableError(
+                f"nothing is observed at stage {printable(name)!r}: "
+                "leave the stage out, or give rows that tell"
+            )
     counted = observed_pairs(chains.outcomes)
     pairs = stage_pairs(len(chains.stages) - 1)
     for t, name in enumerate(chains.stages[1:], start=1):
@@ -58,6 +65,15 @@ def training_weights(chains: Chains, stage_weight: Any, class_weight: str | None
     options.chosen("class_weight", class_weight, ("balanced", None))
     by_class = class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
     return weights[:, None] * by_class
+
+
+def _asked_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
+    try:
+        return pair_weights(stage_weight, stages)
+    except InputError:
+        raise
+    except (TypeError, ValueError):  # numpy's word for what holds no numbers
+        raise OptionError(f"stage_weight is {shown(stage_weight)}: give numbers ≥ 0") from None
 
 
 def divisor(normalization: str, outcomes: NDArray[np.int8], weights: Values, sizes: tuple[int, int]) -> float:

@@ -130,9 +130,23 @@ def test_what_cannot_be_read_is_told(folder, made):
     (folder / ARTICLES).write_text("")
     with pytest.raises(TableError, match="cannot be read as CSV"):
         read_article_sharing(folder)
-    with pytest.raises(TableError, match=r"row 1 of the interactions: event 'WINK' is unknown"):
+    with pytest.raises(TableError, match=r"row 2 of the interactions: event 'WINK' is unknown"):
         article_chains(SHARED, events(("ann", 7, "VIEW", "x"), ("ann", 7, "WINK", "x")))
     with pytest.raises(OptionError, match="skipped is 'drop'"):
         article_chains(SHARED, events(("ann", 7, "VIEW", "x")), skipped="drop")
     with pytest.raises(OptionError, match="give shares"):
         generate_article_sharing(share=2.0)
+
+
+def test_what_names_nobody_is_refused_with_its_row(folder):
+    happened = pd.read_csv(folder / INTERACTIONS, dtype=str)
+    happened.loc[4, "personId"] = None
+    happened.to_csv(folder / INTERACTIONS, index=False)
+    with pytest.raises(TableError, match="row 5 of the interactions: 'personId' is empty") as caught:
+        read_article_sharing(folder)
+    assert "\n" not in str(caught.value)
+    one = events(("ann", 7, "VIEW", "x"))
+    with pytest.raises(TableError, match="row 2 of the articles: 'contentId' is empty"):
+        article_chains(SHARED.assign(contentId=["7", None, "7", "8"]), one)
+    with pytest.raises(TableError, match="row 1 of the articles: 'timestamp' is 'soon'"):
+        article_chains(SHARED.assign(timestamp=["soon", 1, 2, 3]), one)

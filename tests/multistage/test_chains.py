@@ -53,12 +53,12 @@ def test_reached_is_written_in_several_ways(values):
     [
         (
             {"followed": [0, 1, 1]},
-            "row 1 \\(user 'a', item 'y'\\): 'followed' is reached but 'liked' is not; each stage needs",
+            "row 2 \\(user 'a', item 'y'\\): 'followed' is reached but 'liked' is not; each stage needs",
         ),
-        ({"viewed": [1, None, 0]}, "row 2 \\(user 'b', item 'x'\\): 'liked' is reached but 'viewed' is not"),
-        ({"liked": [1, 2, 3]}, "row 1: 'liked' is 2; give 1 for reached, 0 for not reached"),
-        ({"liked": [1, 0, "yes"]}, "row 2: 'liked' is 'yes'; give 1"),
-        ({"user": ["a", None, "b"]}, "row 1: 'user' is missing; name it or drop the row"),
+        ({"viewed": [1, None, 0]}, "row 3 \\(user 'b', item 'x'\\): 'liked' is reached but 'viewed' is not"),
+        ({"liked": [1, 2, 3]}, "row 2: 'liked' is 2; give 1 for reached, 0 for not reached"),
+        ({"liked": [1, 0, "yes"]}, "row 3: 'liked' is 'yes'; give 1"),
+        ({"user": ["a", None, "b"]}, "row 2: 'user' is missing; name it or drop the row"),
     ],
 )
 def test_the_first_row_at_fault_is_named(columns, words):
@@ -68,15 +68,15 @@ def test_the_first_row_at_fault_is_named(columns, words):
 
 
 def test_a_break_is_found_across_what_is_missing():
-    with pytest.raises(TableError, match=r"row 0 .*'followed' is reached but 'viewed' is not"):
+    with pytest.raises(TableError, match=r"row 1 .*'followed' is reached but 'viewed' is not"):
         read_chains(_table(viewed=[0, 1, 1], liked=[None, 0, 1], followed=[1, 0, 1]), stages=STAGES)
 
 
 def test_unknown_stages_are_refused():
     last = pd.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "last": ["viewed", "likd"]})
-    with pytest.raises(TableError, match="row 1: 'last' is 'likd', which is no stage; did you mean 'liked'"):
+    with pytest.raises(TableError, match="row 2: 'last' is 'likd', which is no stage; did you mean 'liked'"):
         read_chains(last, stages=STAGES, reached="last")
-    with pytest.raises(TableError, match="row 0: 'last' is 3, which is no stage"):
+    with pytest.raises(TableError, match="row 1: 'last' is 3, which is no stage"):
         read_chains(last.assign(last=[3, 0]), stages=STAGES, reached="last")
     with pytest.raises(TableError, match="no column 'folowed'; did you mean 'followed'"):
         read_chains(_table(), stages=["viewed", "liked", "folowed"])
@@ -86,3 +86,12 @@ def test_unknown_stages_are_refused():
         read_chains(_table(), stages=["liked", "liked"])
     with pytest.raises(TableError, match="no rows"):
         read_chains(_table().iloc[:0], stages=STAGES)
+
+
+def test_columns_that_occur_twice_and_lists_in_cells_are_refused():
+    table = _table()
+    for name in ("user", "liked"):
+        with pytest.raises(TableError, match=f"the table has the column '{name}' 2 times: keep one"):
+            read_chains(pd.concat([table, table[[name]]], axis=1), stages=STAGES)
+        with pytest.raises(TableError, match=rf"row 2: '{name}' is \[1\]; give"):
+            read_chains(_table(**{name: ["a", [1], 1]}), stages=STAGES)

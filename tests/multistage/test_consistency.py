@@ -53,7 +53,7 @@ def test_a_pair_never_observed_has_no_error():
 def test_what_does_not_fit_is_refused():
     with pytest.raises(TableError, match="one column for each pair of stages"):
         inconsistency([[1, 1]])
-    with pytest.raises(TableError, match="row 1 of the predictions"):
+    with pytest.raises(TableError, match="row 2 of the predictions"):
         inconsistency([[1], [0]])
     with pytest.raises(TableError, match="do not fit"):
         misclassification([[1, 1, 1]], np.ones((1, 2), dtype=np.int8))

@@ -24,7 +24,7 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
         check=True,
     )
     assert "[[1, 1, 1], [1, -1, -1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [0, 0, 0]]" in done.stdout
-    assert "row 0 (user 'ann', item 'x'): 'followed' is reached but 'liked' is not" in done.stdout
+    assert "row 1 (user 'ann', item 'x'): 'followed' is reached but 'liked' is not" in done.stdout
     assert "[('stage0', 'stage1'), ('stage0', 'stage2'), ('stage1', 'stage2')]" in done.stdout
     assert "[0.5 0. ] 1.125" in done.stdout
 

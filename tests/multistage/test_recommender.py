@@ -19,6 +19,7 @@ from symscreen.multistage import (
 )
 from symscreen.multistage.fitting import Penalties, loss_now, problem_of
 from symscreen.multistage.losses import LOSSES
+from symscreen.multistage.rivals import RIVALS
 
 
 @pytest.fixture
@@ -210,15 +211,15 @@ def test_features_that_do_not_fit_are_refused(simulated, rng):
     extra = pd.concat([users, users.iloc[:1].assign(user=99)])
     model = _model(simulated, max_iter=1)
     with pytest.raises(
-        TableError, match="row 30 of user_features: user 99 is not in the table; drop such rows"
+        TableError, match="row 31 of user_features: user 99 is not in the table; drop such rows"
     ):
         model.fit(table, user_features=extra)
     model.set_params(extra_features="ignore").fit(table, user_features=extra)
-    with pytest.raises(TableError, match="row 50: user 2 has no row in user_features"):
+    with pytest.raises(TableError, match="row 51: user 2 has no row in user_features"):
         model.fit(table, user_features=users[users.user != 2])
-    with pytest.raises(TableError, match="row 30 of user_features: user 4 has a row before it"):
+    with pytest.raises(TableError, match="row 31 of user_features: user 4 has a row before it"):
         model.fit(table, user_features=pd.concat([users, users[users.user == 4]]))
-    with pytest.raises(TableError, match="user_features: 'age' of user 5 is nan"):
+    with pytest.raises(TableError, match="row 6 of user_features: 'age' of user 5 is nan"):
         model.fit(table, user_features=users.assign(age=users.age.where(users.user != 5)))
 
 
@@ -226,6 +227,7 @@ def test_features_that_do_not_fit_are_refused(simulated, rng):
     ("change", "words"),
     [
         ({"stage3": None}, "nothing is observed at stage 'stage3'"),
+        ({"stage0": None}, "nothing is observed at stage 'stage0'"),
         ({"stage0": 0, "stage1": 0, "stage2": 0, "stage3": 0}, "nothing is observed at stage 'stage1'"),
     ],
 )
@@ -243,11 +245,16 @@ def test_stages_without_observations_are_refused(simulated, change, words):
         ({"class_weight": "balance"}, "did you mean 'balanced'"),
         ({"normalization": "none"}, "normalization is 'none'; known: observed, grid"),
         ({"extra_features": "warn"}, "extra_features is 'warn'"),
+        ({"n_jobs": 0}, "n_jobs is 0: give a whole number, not 0"),
+        ({"n_jobs": "x"}, "n_jobs is 'x': give a whole number"),
+        ({"stage_weight": [["a"]]}, "stage_weight is .*: give numbers"),
+        ({"stage_weight": {(0, 1): "x"}}, "stage_weight is .*: give numbers"),
+        ({"stages": None}, "stages are None: give the names of two at least"),
     ],
 )
 def test_options_without_meaning_are_refused(simulated, options, words):
     with pytest.raises(OptionError, match=words):
-        _model(simulated, **options).fit(simulated.table)
+        _model(simulated).set_params(**options).fit(simulated.table)
 
 
 def test_nothing_is_predicted_before_the_fit(simulated):
@@ -314,3 +321,106 @@ def test_progress_is_shown_where_it_is_asked_for(simulated, capsys):
     told = capsys.readouterr()
     assert "iteration 2, block q3: loss" in told.err
     assert told.out == ""
+
+
+@pytest.mark.parametrize("name", ["recommender", "OSVM"])
+def test_features_are_joined_by_the_columns_of_the_estimator(simulated, rng, name):
+    given, called = _features(simulated, rng), {"user": "reader", "item": "article"}
+
+    def fitted(table, features, **columns):
+        made = {"recommender": _model}.get(name)
+        model = (
+            made(simulated, **columns)
+            if made
+            else RIVALS[name].make(simulated.stages, random_state=0, **columns)
+        )
+        return model.fit(table, **features)
+
+    given = {side: one.sample(frac=1.0, random_state=1) for side, one in given.items()}
+    renamed = {side: one.rename(columns=called) for side, one in given.items()}
+    plain = fitted(simulated.table, given)
+    table = simulated.table.rename(columns=called)
+    other = fitted(table, renamed, **called)
+    assert other.items_.numeric_names == ("price", "size")
+    f = plain.decision_function(simulated.table)
+    assert np.array_equal(other.decision_function(table), f)
+    new = {
+        side: one.iloc[:1].assign(**{c: "new"})
+        for (side, one), c in zip(renamed.items(), called.values(), strict=True)
+    }
+    scored = other.decision_function(pd.DataFrame({"reader": ["new"], "article": ["new"]}), **new)
+    assert np.isfinite(scored).all()
+    by_index = {
+        side: one.set_index(c) for (side, one), c in zip(renamed.items(), called.values(), strict=True)
+    }
+    assert np.array_equal(fitted(table, by_index, **called).decision_function(table), f)
+    with pytest.raises(TableError, match="item_features has no column 'article'"):
+        fitted(table, {"item_features": given["item_features"].reset_index(drop=True)}, **called)
+
+
+def test_new_items_are_recommended_whatever_their_column_is_called(simulated, rng):
+    called = {"user": "reader", "item": "article"}
+    table, given = simulated.table.rename(columns=called), _features(simulated, rng)
+    items = given["item_features"].rename(columns=called)
+    model = _model(simulated, item="article", user="reader").fit(table, item_features=items)
+    more = items.iloc[:2].assign(article=["new", "newer"])
+    found = model.recommend(3, "stage1", 100, seen=True, item_features=more)
+    assert {"new", "newer"} < set(found.item)
+    assert len(found) == table.article.nunique() + 2
+    with pytest.raises(TableError, match="item_features has no column 'article'"):
+        model.recommend(3, "stage1", item_features=more.rename(columns={"article": "item"}))
+
+
+def test_what_the_table_tells_ends_the_chain_and_must_not_break_it(simulated):
+    model = _model(simulated, max_iter=2).fit(simulated.table)
+    row = pd.DataFrame({"user": [1], "item": [1], "stage0": [0], "stage1": [None]})
+    assert (model.predict(row) == -1).all()
+    with pytest.raises(TableError, match="row 1: 'stage1' is reached but 'stage0' is not"):
+        model.predict(row.assign(stage1=1))
+
+
+def test_ranges_that_overflow_and_complex_numbers_are_refused(simulated):
+    users, table = simulated.user_features, simulated.table
+    model = _model(simulated, max_iter=1)
+    with pytest.raises(TableError, match="the range of 'huge' overflows"):
+        model.fit(table, user_features=users.assign(huge=np.where(users.user > 3, 1.7e308, -1.7e308)))
+    with pytest.raises(TableError, match="'z' is complex; give real numbers"):
+        model.fit(table, user_features=users.assign(z=1j))
+    twice = pd.concat([users, users[["user_level1"]]], axis=1)
+    with pytest.raises(TableError, match="has the column 'user_level1' twice"):
+        model.fit(table, user_features=twice)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (np.eye(2), "the table is a ndarray: a data frame is needed"),
+        (None, "the table is a NoneType: a data frame is needed"),
+        ({"user": [1]}, "the table is a dict: a data frame is needed"),
+    ],
+)
+def test_only_data_frames_are_tables(simulated, table, words):
+    with pytest.raises(TableError, match=words):
+        _model(simulated).fit(table)
+    with pytest.raises(TableError, match=words):
+        _model(simulated, max_iter=1).fit(simulated.table).predict(table)
+
+
+def test_a_warm_start_needs_the_same_stages_and_numbers(simulated, rng):
+    given = {"item_features": _features(simulated, rng)["item_features"]}
+    model = _model(simulated, max_iter=1, warm_start=True).fit(simulated.table, **given)
+    other = {"item_features": given["item_features"].rename(columns={"price": "cost"})}
+    with pytest.raises(OptionError, match="the same features"):
+        model.fit(simulated.table, **other)
+    names = ["a", "b", "c", "d"]
+    table = simulated.table.rename(columns=dict(zip(simulated.stages, names, strict=True)))
+    with pytest.raises(OptionError, match="warm_start goes on from a fit with the stages stage0, stage1"):
+        model.set_params(stages=names).fit(table, **given)
+
+
+def test_nothing_is_tuned_on_rows_that_tell_nothing(simulated):
+    parts = simulated.table, simulated.table.assign(**dict.fromkeys(simulated.stages))
+    with pytest.raises(TableError, match="the validation rows tell of no stage"):
+        tune(_model(simulated), *parts)
+    with pytest.raises(OptionError, match="n_jobs is 0"):
+        tune(_model(simulated), simulated.table, simulated.table, n_jobs=0)

@@ -70,10 +70,20 @@ class ChainRival(ChainEstimator):
         extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
         weights = training_weights(chains, "all", self.class_weight)
         users, user = learn_side(
-            "user", chains.users, user_features, by_name=self.user_effects, ignore_extra=extra
+            "user",
+            chains.users,
+            user_features,
+            called=self.user,
+            by_name=self.user_effects,
+            ignore_extra=extra,
         )
         items, item = learn_side(
-            "item", chains.items, item_features, by_name=self.item_effects, ignore_extra=extra
+            "item",
+            chains.items,
+            item_features,
+            called=self.item,
+            by_name=self.item_effects,
+            ignore_extra=extra,
         )
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))  # the same whatever the table's
         user, item = user[order], item[order]

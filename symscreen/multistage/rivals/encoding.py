@@ -51,7 +51,7 @@ def one_hot(side: Side, coded: Coded) -> Any:
     --------
     >>> from symscreen.multistage.features import learn_side
     >>> two, three = (np.array(list(one), dtype=object) for one in ("ba", "abc"))
-    >>> side, _ = learn_side("user", two, None, by_name=True, ignore_extra=False)
+    >>> side, _ = learn_side("user", two, None, called="user", by_name=True, ignore_extra=False)
     >>> one_hot(side, side.code(three, None)).toarray().tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
