@@ -1,8 +1,8 @@
 """SIGKILL at random moments of a screen that keeps a checkpoint, and of a Dask worker.
 
-A stage is where the last line of the run's log says that it was: *expand* from the data's preparation until the
-layers are grown, *score* until the last chunk, *merge* until the result is made, *write* until the ranking
-stands there. Moments are drawn within the time that a stage took undisturbed.
+A stage is where the last line of the run's log says that it was: *expand* from the data's preparation until
+the layers are grown, *score* until the last chunk, *merge* until the result is made, *write* until the
+ranking stands there. Moments are drawn within the time that a stage took undisturbed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["OPTIONS", "STAGES", "dask_kill", "kills", "ranking_of", "started", "
 STAGES = ("expand", "score", "merge", "write")
 _BEGINS = ("prepared", "grown", "scored", "finished")
 OPTIONS = ["--layers", "ubb", "--unary", "sqrt,log,square", "--binary", "add,mul,div", "--top", "2000"]
-# The screen as users run it, but for a state a tenth of a second instead of two seconds, so that there are many.
+# As users run it, but with a state every tenth of a second instead of two seconds, so that there are many.
 _RUN = """
 import sys
 from symscreen import checkpoint, cli
@@ -61,7 +61,8 @@ def started(command: list[str], **how: Any) -> subprocess.Popen[bytes]:
 def ranking_of(folder: Path) -> tuple[bytes, dict[str, Any]]:
     """Return the ranking's bytes, and its record without what names the run."""
     record: dict[str, Any] = json.loads((folder / "out.csv.json").read_bytes())
-    record["options"].pop("run")
+    for name in ("run", "jobs"):
+        record["options"].pop(name)
     return (folder / "out.csv").read_bytes(), record
 
 

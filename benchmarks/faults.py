@@ -1,7 +1,7 @@
 """What faults do to a screen: kills, full disks, limits, damaged files, data that change, a lost worker.
 
-Every fault is a real one. A run survives it if it ends in the same bytes as an undisturbed one, or in a refusal
-of one line with exit status 2, nothing half written left in its name.
+Every fault is a real one. A run survives it if it ends in the same bytes as an undisturbed one, or in a
+refusal of one line with exit status 2, nothing half written left in its name.
 
 Run it as ``python benchmarks/faults.py [--each 5] [--only kills,full,…]``; it needs Linux, Dask for the lost
 worker, and the right to mount for the small disks: what lacks is skipped with a word.
