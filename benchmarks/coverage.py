@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of T0 and Γ hold the truth, at 200 rows.
+"""How often the 95 % intervals of T0 and Γ hold the truth, at 200 rows, for θ and, of T0, for −θ.
 
 Run with ``python benchmarks/coverage.py``.
 """
@@ -65,16 +65,26 @@ def main() -> None:
     for number, case in enumerate(CASES):
         rng = np.random.default_rng([number, ROWS])
         t0, gamma = truth(case, rng)
-        held = np.zeros(2)
+        reverse = t0 / (1.0 - gamma) * (1.0 + gamma)  # T0 of −θ is 2Δ − T0
+        held = np.zeros(3)
         for _ in range(asked.samples):
-            own = t0_interval(*drawn(case, rng, ROWS))
+            x, y = drawn(case, rng, ROWS)
+            own = t0_interval(np.concatenate((x, -x)), y)
             held += [
                 own.low[0] <= t0 <= own.high[0],
+                own.low[1] <= reverse <= own.high[1],
                 own.gamma_low[0] <= gamma <= own.gamma_high[0],
             ]
         rates = (held / asked.samples).tolist()
         found["rows"].append(
-            {"case": case, "t0": t0, "gamma": gamma, "t0_held": rates[0], "gamma_held": rates[1]}
+            {
+                "case": case,
+                "t0": t0,
+                "gamma": gamma,
+                "t0_held": rates[0],
+                "t0_of_reverse_held": rates[1],
+                "gamma_held": rates[2],
+            }
         )
     error = 100.0 * math.sqrt(0.05 * 0.95 / asked.samples)
     lines = [
@@ -82,12 +92,13 @@ def main() -> None:
             one["case"],
             f"{one['t0']:.4f}",
             f"{100 * one['t0_held']:.1f} ± {error:.1f}",
+            f"{100 * one['t0_of_reverse_held']:.1f} ± {error:.1f}",
             f"{one['gamma']:.4f}",
             f"{100 * one['gamma_held']:.1f} ± {error:.1f}",
         ]
         for one in found["rows"]
     ]
-    head = ("response", "T0", "held by its interval, %", "Γ", "held by its interval, %")
+    head = ("response", "T0", "held by its interval, %", "of −θ, %", "Γ", "held by its interval, %")
     save("coverage", found, markdown(head, lines), asked.results)
 
 

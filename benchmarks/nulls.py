@@ -1,4 +1,4 @@
-"""P-values under a global null: how often they fall below 0.05, 0.01, 0.001 and 1e-5.
+"""P-values under a global null: how often they fall below 0.05, 0.01, 0.001, 1e-4 and 1e-5.
 
 Features are noise. Several responses of each kind are drawn, each with its own null distribution, so that the
 error of one table is not taken for that of all. For features without ties the rate should be nominal, but for
@@ -29,33 +29,49 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-LEVELS = (0.05, 0.01, 0.001, 1e-5)
-COUNTS = {50: 1_000_000, 200: 1_000_000, 1000: 1_000_000}
+LEVELS = (0.05, 0.01, 0.001, 1e-4, 1e-5)
+ROWS = (12, 20, 40, 100, 200, 1000)
+P_VALUES = 1_000_000
 RESPONSES = 5
 BLOCK = 2000
+
+
+def outlying(*sizes: float) -> Callable[[np.random.Generator, int], Values]:
+    """Return a maker of normal responses with gross outliers: slips of a unit, codes of missing values."""
+    return lambda rng, n: np.append(rng.normal(size=n - len(sizes)), sizes)
+
+
 KINDS: dict[str, Callable[[np.random.Generator, int], Values]] = {
     "normal": lambda rng, n: rng.normal(size=n),
     "lognormal, σ = 2": lambda rng, n: rng.lognormal(0.0, 2.0, n),
     "Cauchy": lambda rng, n: rng.standard_cauchy(n),
     "five levels": lambda rng, n: rng.integers(0, 5, n).astype(np.float64),
+    "a third ones": lambda rng, n: (rng.permutation(n) < n // 3).astype(np.float64),
+    "normal, one of 1e2": outlying(1e2),
+    "normal, one of 1e4": outlying(1e4),
+    "normal, one of 1e6": outlying(1e6),
+    "normal, one of 1e9": outlying(1e9),
+    "normal, 1e8 and 1e4": outlying(1e8, 1e4),
 }
 TIES = (2, 5, 20, 200)  # levels of features with ties, in turn
 
 
-def rates(kind: str, n: int, count: int, *, tied: bool, screeners: tuple[str, ...]) -> dict[str, Any]:
+def rates(
+    kind: str, n: int, count: int, *, responses: int, tied: bool, screeners: tuple[str, ...]
+) -> dict[str, Any]:
     """Count p-values at most each level."""
     rng = np.random.default_rng([n, list(KINDS).index(kind), int(tied)])
     below = {name: np.zeros(len(LEVELS)) for name in screeners}
     seconds = dict.fromkeys(screeners, 0.0)
     done = 0
-    for seed in range(RESPONSES):
+    for seed in range(responses):
         response = Response(np.sort(KINDS[kind](rng, n)))
         nulls = {}
         for name in screeners:
             start = time.process_time()
             nulls[name] = SCREENERS[name].null(response, seed)
-            seconds[name] += (time.process_time() - start) / RESPONSES
-        for block in range(count // RESPONSES // BLOCK):
+            seconds[name] += (time.process_time() - start) / responses
+        for block in range(max(count // responses // BLOCK, 1)):
             values = rng.random((BLOCK, n))
             if tied:
                 values = np.floor(values * TIES[block % len(TIES)])
@@ -75,15 +91,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--share", type=float, default=1.0, help="of the p-values, for a quicker look")
+    parser.add_argument("--responses", type=int, default=RESPONSES, help="of each kind and number of rows")
+    parser.add_argument(
+        "--work", type=float, default=math.inf, help="p-values times rows, at most, for each line"
+    )
     parser.add_argument("--screeners", default="t0")
     parser.add_argument("--results", type=Path, default=RESULTS)
     asked = parser.parse_args()
     found: dict[str, Any] = {"machine": machine(), "levels": LEVELS, "rows": []}
     for tied in (False, True):
-        for n, count in COUNTS.items():
+        for n in ROWS:
             for kind in KINDS:
-                screeners = tuple(asked.screeners.split(","))
-                one = rates(kind, n, int(count * asked.share), tied=tied, screeners=screeners)
+                one = rates(
+                    kind,
+                    n,
+                    int(min(P_VALUES * asked.share, asked.work / n)),
+                    responses=asked.responses,
+                    tied=tied,
+                    screeners=tuple(asked.screeners.split(",")),
+                )
                 found["rows"].append(one)
                 print(one, flush=True)
     lines = []
@@ -95,8 +121,18 @@ def main() -> None:
                 for hits, level in zip(own["below"], LEVELS, strict=True)
             ]
             ties = "with ties" if one["tied"] else "untied"
-            lines.append([name, ties, one["n"], one["kind"], *cells, f"{own['set_up_seconds']:.2f}"])
-    head = ("screener", "features", "n", "response", *(f"rate / {level:g}" for level in LEVELS), "set-up, s")
+            lines.append(
+                [name, ties, one["n"], one["kind"], f"{total:,}", *cells, f"{own['set_up_seconds']:.2f}"]
+            )
+    head = (
+        "screener",
+        "features",
+        "n",
+        "response",
+        "p-values",
+        *(f"rate / {level:g}" for level in LEVELS),
+        "set-up, s",
+    )
     save("nulls", found, markdown(head, lines), asked.results)
 
 

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
-    from symscreen.pipeline import plan, screen
+    from symscreen.pipeline import screen
     from symscreen.pipeline_classes import classes
     from symscreen.pipeline_fit import fit
+    from symscreen.pipeline_plan import plan
     from symscreen.pipeline_power import power
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.course import Standing
     from symscreen.result.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
-    from symscreen.statistics.columns import t0, xi
+    from symscreen.statistics.columns import t0, t0_interval, xi
     from symscreen.whereabouts import Why, why
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "save_bundle",
     "screen",
     "t0",
+    "t0_interval",
     "trees",
     "why",
     "write_report",
@@ -74,12 +76,13 @@ _HOMES = {
     "fit": "symscreen.pipeline_fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
-    "plan": "symscreen.pipeline",
+    "plan": "symscreen.pipeline_plan",
     "power": "symscreen.pipeline_power",
     "read_ranking": "symscreen.report.stored",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.pipeline",
     "t0": "symscreen.statistics.columns",
+    "t0_interval": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",
     "write_report": "symscreen.report.page",
     "xi": "symscreen.statistics.columns",

@@ -6,8 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError, TableError
-from symscreen.preparation import ScreenOptions, prepared
+from symscreen.preparation import prepared
 from symscreen.result.record import grammar_record
+from symscreen.screen_options import ScreenOptions
 from symscreen.screeners import Screener, screener_named
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def prepared_again(
         "groups": None,
         "p_values": False,  # as permutations, they choose nothing of what is shown
         "permutations": None,
+        "intervals": False,
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
         **_response(record, beside=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,

@@ -17,7 +17,7 @@ from symscreen.table import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen.preparation import ScreenOptions
+    from symscreen.screen_options import ScreenOptions
 
 __all__ = ["with_categorical"]
 

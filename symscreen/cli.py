@@ -183,7 +183,7 @@ def screen(
       symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
       symscreen screen data.csv --layers ubb --search race --risk 1e-6
       symscreen screen data.csv --layers ub --top 200 --report report.html
-      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
       symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
       symscreen screen data.csv --ranking preference --screener t0,crit
       symscreen screen data.csv --stages viewed,liked,followed
@@ -232,10 +232,10 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
       symscreen plan data.csv --layers ubb --operators physics
       symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
     """
-    from symscreen import pipeline
+    from symscreen import pipeline_plan
     from symscreen.report.terminal import print_table, show_plan
 
-    planned = pipeline.plan(data, **options)
+    planned = pipeline_plan.plan(data, **options)
     notify(planned.notices, quiet=quiet)
     print_table(show_plan(planned), sys.stdout)
 

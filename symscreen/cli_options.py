@@ -20,6 +20,7 @@ __all__ = [
     "plan_options",
     "ranking_option",
     "read_counts",
+    "read_level",
     "read_ratios",
     "read_top",
     "refuse_response",
@@ -72,6 +73,23 @@ def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int |
     if not text.isdecimal() or int(text) < 1:
         raise OptionError(f"--top is {text!r}; give a whole number of at least 1, or all")
     return int(text)
+
+
+def read_level(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Read a level between 0 and 1."""
+    del ctx, parameter
+    if text is None:
+        return None
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not 0.0 < level < 1.0:
+        raise OptionError(
+            f"--intervals is {text!r}; give a level between 0 and 1, --intervals=0.9, or none: then put "
+            "--intervals behind DATA"
+        )
+    return level
 
 
 def read_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
@@ -260,6 +278,8 @@ _TRUST: tuple[Callable[..., Any], ...] = (
     click.option("--stability", metavar="B", type=int,
                  help="Screen B pairs of half-samples: how often each feature is among the best there."),
     click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+    click.option("--intervals", metavar="[LEVEL]", is_flag=False, flag_value="0.95", callback=read_level,
+                 help="Intervals of T0 and Γ of what is shown, at 0.95 or --intervals=LEVEL."),
 )
 # fmt: on
 

@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from symscreen.cli_options import (
+    error_options,
     ranking_option,
     read_top,
     screener_options,
     search_options,
     space_options,
+    trust_options,
     unit_options,
 )
 from symscreen.cli_output import notify
@@ -41,6 +43,8 @@ __all__ = ["why"]
     help="As of screen: a rank counts classes, or with all every feature.",
 )
 @search_options
+@error_options
+@trust_options
 @click.option("--also", metavar="EXPR", multiple=True, help="As of screen.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option(
@@ -48,6 +52,8 @@ __all__ = ["why"]
 )
 def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """Say where a formula stands in a screen with the same options, or why it is not there.
+
+    Options that only add figures to a ranking, or leave entries out of what it shows, change no rank.
 
     \b
     Examples:

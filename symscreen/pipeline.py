@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.planning import planned
-from symscreen.preparation import ScreenOptions, prepared
-from symscreen.rounds import growth_of
+from symscreen.preparation import prepared
 from symscreen.running import screened_as
+from symscreen.screen_options import ScreenOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.result import Plan, ScreenResult, Standing
+    from symscreen.result import ScreenResult, Standing
     from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
     from symscreen.statistics.tally import Method
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
-__all__ = ["plan", "screen"]
+__all__ = ["screen"]
 
 
 def screen(
@@ -74,6 +73,7 @@ def screen(
     members: int | None = None,
     stability: int | None = None,
     groups: str | None = None,
+    intervals: bool | float = False,
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
@@ -202,6 +202,10 @@ def screen(
     groups : str, optional
         A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
         input.
+    intervals : bool or float
+        Whether to give a standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features shown, at
+        this level, True for 0.95: ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,
+        ``gamma_high``. They take no account of the selection. T0 must be among the screeners.
     seed : int
         For whatever is random: folds, trees, permutations, null distributions, the rows of a race or sieve.
     max_ram : str or int, optional
@@ -286,6 +290,7 @@ def screen(
         members=members,
         stability=stability,
         groups=groups,
+        intervals=intervals,
         seed=seed,
         max_ram=max_ram,
         jobs=jobs,
@@ -298,104 +303,3 @@ def screen(
         checkpoint=checkpoint,
     )
     return screened_as(prepared(X, y, options))
-
-
-def plan(
-    X: Any,  # noqa: N803  # as in `screen`
-    y: ArrayLike | None = None,
-    *,
-    target: Names | None = None,
-    target_kind: Literal["numeric", "classes", "several"] | None = None,
-    event: str | None = None,
-    across: Across = "mean",
-    ranking: str | Sequence[str] | None = None,
-    stages: Names | None = None,
-    stage_weight: StageWeight = "all",
-    inputs: Sequence[str] | None = None,
-    categorical: Names = (),
-    categorical_as: CategoricalAs = "gate",
-    exclude: Sequence[str] = (),
-    missing: Literal["refuse", "drop"] = "refuse",
-    layers: str | None = None,
-    operators: str | Path = "basic",
-    unary: Names | None = None,
-    binary: Names | None = None,
-    pool: PoolKind = "cumulative",
-    screener: Screeners = "t0",
-    prescreen: int | None = None,
-    sign: Sign = "free",
-    top: int | Literal["all"] = 20,
-    max_complexity: int | None = None,
-    units: str | Path | Mapping[str, str] | None = None,
-    target_units: str | None = None,
-    search: Mode = "exact",
-    risk: float | None = None,
-    max_ram: str | int | None = None,
-    jobs: int | None = None,
-) -> Plan:
-    """Count what `screen` would do with the same options, and predict what it would take.
-
-    Parameters
-    ----------
-    X, y, target, target_kind, event, across, ranking, stages, stage_weight, inputs, categorical
-        As in `screen`.
-    categorical_as, exclude, missing
-        As in `screen`.
-    layers, operators, unary, binary, pool, max_complexity, units, target_units, screener, prescreen, sign
-        As in `screen`.
-    top, search, risk, max_ram, jobs
-        As in `screen`.
-
-    Returns
-    -------
-    Plan
-        Counts by structure: rules, complexity, constants and duplicates that algebra shows. Values can only
-        prune more (domains, features equal on the data), so later layers may turn out smaller. The peak of
-        memory is predicted from them; the time from a calibration of about a second, so it alone differs
-        from run to run. What joint screeners take is not in it.
-
-    Raises
-    ------
-    InputError
-        As in `screen`.
-
-    Examples
-    --------
-    >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=10)
-    >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
-    42
-    """
-    options = ScreenOptions(
-        target=target,
-        target_kind=target_kind,
-        event=event,
-        across=across,
-        ranking=ranking,
-        stages=stages,
-        stage_weight=stage_weight,
-        inputs=inputs,
-        categorical=categorical,
-        categorical_as=categorical_as,
-        exclude=exclude,
-        missing=missing,
-        layers=layers,
-        operators=operators,
-        unary=unary,
-        binary=binary,
-        pool=pool,
-        screener=screener,
-        prescreen=prescreen,
-        sign=sign,
-        top=top,
-        max_complexity=max_complexity,
-        units=units,
-        target_units=target_units,
-        search=search,
-        risk=risk,
-        max_ram=max_ram,
-        jobs=jobs,
-    )
-    ready = prepared(X, y, options)
-    growth = growth_of(ready.table, ready.job)
-    return planned(ready.table, growth, ready.job.layers, ready.job.request)

@@ -12,9 +12,10 @@ from symscreen.any_response import numeric
 from symscreen.errors import OptionError
 from symscreen.expression import parse, to_text
 from symscreen.options import at_least_1
-from symscreen.planting import noisy_places, planted
-from symscreen.preparation import options_of, prepared
+from symscreen.planting import noise_size, noisy_places, planted
+from symscreen.preparation import prepared
 from symscreen.result import Power
+from symscreen.screen_options import options_of
 from symscreen.screeners import Screener
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from symscreen.preparation import ScreenOptions
     from symscreen.rounds import Job
+    from symscreen.screen_options import ScreenOptions
 
 __all__ = ["power"]
 
@@ -69,13 +70,13 @@ def power(
     FormulaError
         If the truth is undefined or constant on the data, or the space cannot hold the feature.
     OptionError
-        If an option has no meaning here.
+        If an option has no meaning here, or noise so large would overflow.
 
     Notes
     -----
     The feature counts as found where its class is among the best K, as a screen would show it: every member
     of the space with the same ranks (for linear screeners: every affine copy) is as good as the feature
-    itself. Ranks are places among classes; classes that tie share the best. Beyond 16,384 they are estimated,
+    itself. Ranks are places among classes, ties broken as in a screen. Beyond 16,384 they are estimated,
     to about a hundredth. The space is grown once; each repeat costs one pass of scoring.
 
     Examples
@@ -99,6 +100,8 @@ def power(
     planting = parse(truth, operators, names)
     wanted = planting if feature is None else parse(feature, operators, names)
     plant = planted(ready.table, job, planting, wanted)
+    for ratio in ratios:
+        noise_size(plant, ratio)  # refuses it before any work
     limit = job.request.limit
     assert limit is not None  # noqa: S101  # `_refuse` has seen to it
     runs = [repeats if ratio else 1 for ratio in ratios]
@@ -136,7 +139,12 @@ def _refuse(options: ScreenOptions) -> None:
         raise OptionError(f"search is {options.search!r}: power scores every feature; leave it out")
     if options.rounds != 1:
         raise OptionError(f"rounds is {options.rounds}: power looks at one round; leave it out")
-    unheeded = {"distinct": options.distinct, "stability": options.stability, "members": options.members}
+    unheeded = {
+        "distinct": options.distinct,
+        "stability": options.stability,
+        "members": options.members,
+        "intervals": options.intervals or None,
+    }
     for name, value in unheeded.items():
         if value is not None:
             raise OptionError(

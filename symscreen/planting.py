@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import FormulaError
+from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import affine_copies, like_one_of
 from symscreen.expansion import with_rows
 from symscreen.expression import evaluate, to_text
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["Plant", "noisy_places", "planted"]
+__all__ = ["Plant", "noise_size", "noisy_places", "planted"]
 
+_LARGEST = 1e306  # of noise and formula together: no normal number is beyond 40, a response goes to 4e307
 _NOISE = 1  # which of the streams of random numbers of a seed
 _LOOKED_AT = 256  # members of the feature's class among which the one that is closest to it is named
 _CLOSENESS = ("same values", "affine copy", "same ranks", "mirrored ranks", "rounding")
@@ -159,6 +160,37 @@ def _class_in(space: Space, job: Job, values: Values) -> NDArray[np.int64]:
     return np.concatenate(list(request.backend.map(matching, space.chunks(request.chunk_size))))
 
 
+def noise_size(plant: Plant, ratio: float) -> float:
+    """Return the standard deviation of the noise.
+
+    Parameters
+    ----------
+    plant : Plant
+        What was planted.
+    ratio : float
+        The standard deviation over the root mean square of the formula's values.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    OptionError
+        If the formula with its noise would overflow.
+    """
+    values = plant.table.numeric.values
+    _, exponent = np.frexp(np.abs(values).max())  # squares of large values overflow unless they are scaled
+    mean_square = float(np.mean(np.ldexp(values, -int(exponent)) ** 2))
+    root = float(np.ldexp(math.sqrt(mean_square), int(exponent)))
+    if ratio and ratio * root > _LARGEST:
+        raise OptionError(
+            f"noise_ratio {ratio:g} is too large: the planted values' root mean square is {root:.3g}, and so "
+            f"much noise overflows; give ratios up to {_LARGEST / root:.1g}"
+        )
+    return ratio * root
+
+
 def noisy_places(plant: Plant, job: Job, ratio: float, repeats: int) -> Iterator[float]:
     """Add noise to the planted formula again and again, and find the place of the feature's class.
 
@@ -179,8 +211,7 @@ def noisy_places(plant: Plant, job: Job, ratio: float, repeats: int) -> Iterator
         The place among all classes, from 1; infinite where a cut has lost the class. Repeat r draws the same
         noise at every ratio, but for its scale, so that power falls smoothly.
     """
-    values = plant.table.numeric.values
-    size = ratio * math.sqrt(float(np.mean(values**2)))
+    values, size = plant.table.numeric.values, noise_size(plant, ratio)
     for repeat in range(repeats):
         seeds = np.random.SeedSequence((job.request.seed, _NOISE, repeat))
         noise = np.random.default_rng(seeds).standard_normal(len(values))

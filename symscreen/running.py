@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.backends import Dask
 from symscreen.checkpoint import opened
+from symscreen.confidence import with_intervals
 from symscreen.logs import stage
 from symscreen.membership import member_table
 from symscreen.report.notebook import VIEWS
@@ -64,6 +65,8 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         further["distinct"] = thinner
     if ready.halving is not None:
         found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
+    if ready.level is not None:
+        found[0], further["intervals"] = with_intervals(found[0], ready.level)
     if ready.members is not None:
         further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(

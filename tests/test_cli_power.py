@@ -52,6 +52,7 @@ def test_words_for_each_end(run, data):
 def test_mistakes_are_told_in_one_line(run, data):
     for arguments, word in (
         (("--truth", "x1 + x2"), "symscreen why DATA"),
+        (("--truth", "x1", "--noise-ratio", "1e308"), "noise_ratio 1e+308 is too large"),
         (("--truth", "x1", "--noise-ratio", "-1"), "--noise-ratio is '-1'"),
         (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric response, and --ranking"),
         (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric response, and --stages"),

@@ -110,3 +110,35 @@ def test_where_it_is_lost_is_interpolated_on_the_logarithm():
     assert _lost_at([0.0, 1.0], [1.0, 0.2]) == (0.0, 1.0)
     assert _lost_at([0.1, 1.0], [0.4, 0.2]) == (0.0, 0.1)
     assert _lost_at([0.1, 1.0], [0.9, 0.5]) is None
+
+
+def test_ties_are_broken_as_screen_and_why_break_them(rng):
+    frame = pd.DataFrame({f"x{place}": rng.uniform(0.5, 2, 20) for place in (1, 2, 3)})
+    frame["x4"] = (frame.x1 > frame.x1.median()).astype(float)
+    options = {"layers": "u", "unary": "id,exp,log,square"}
+    places = {}
+    for feature in ("x1", "x4"):
+        found = symscreen.power(
+            frame.assign(target=0.5 * frame.x2),
+            truth="x4",
+            feature=feature,
+            noise_ratio=[0],
+            top=1,
+            **options,
+        )
+        places[feature] = found.table.mean_rank[0]
+        assert symscreen.why(frame, feature, frame.x4.to_numpy(), **options).rank == places[feature]
+        assert found.table.probability[0] == (places[feature] == 1)
+    shown = symscreen.screen(frame, frame.x4.to_numpy(), top=2, **options).table
+    assert shown.t0.tolist() == [0, 0]  # they tie, and their correlation with the response decides
+    assert shown.expression[0] == "x4"
+    assert places == {"x1": 2, "x4": 1}
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e160])
+def test_noise_that_overflows_is_refused_and_large_columns_are_not(frame, scale):
+    frame = frame.assign(x1=scale * frame.x1)
+    options = {"truth": "x1", "repeats": 2, "layers": "u", "unary": "neg"}
+    with pytest.raises(OptionError, match=r"noise_ratio 1e\+308 is too large: .* give ratios up to"):
+        symscreen.power(frame, noise_ratio=[0, 1e308], **options)
+    assert symscreen.power(frame, noise_ratio=[1], **options).table.found.tolist() == [2]

@@ -77,6 +77,19 @@ def test_the_command_line_says_what_python_says(run, data):
     assert all(notice in err for notice in found.notices)
 
 
+def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
+    plain = ("why", data, "x1*x2", "--layers", "b", "--target", "target", "--quiet")
+    expected = run(*plain)
+    assert expected[0] == 0
+    for further in (
+        ["--fdr", "0.05", "--fdr-method", "by", "--p-values", "--permutations", 10**6],
+        ["--distinct", "0.9", "--members", 5, "--intervals"],
+        ["--stability", 5, "--intervals=0.9"],
+    ):
+        assert run(*plain, *further) == expected
+    assert run(*plain, "--stability", 5, "--groups", "x3") == run(*plain, "--exclude", "x3")
+
+
 def test_a_mistake_is_one_line(run, data):
     status, out, err = run("why", data, "x1*nope", "--layers", "b")
     assert (status, out) == (2, "")

@@ -49,6 +49,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         How many features to make.
     keep, cut, rounds, search, risk, p_values, fdr, fdr_method, permutations, distinct, members, stability
         As of `symscreen.screen`.
+    intervals : bool or float
+        As of `symscreen.screen`.
     seed, max_ram, jobs, chunk_size, progress
         As of `symscreen.screen`. The answer does not depend on `jobs`; where candidates of a grid run side by
         side, one each is best.
@@ -111,6 +113,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         distinct: float | None = None,
         members: int | None = None,
         stability: int | None = None,
+        intervals: bool | float = False,
         seed: int = 0,
         max_ram: str | int | None = None,
         jobs: int | None = None,
@@ -144,6 +147,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         self.distinct = distinct
         self.members = members
         self.stability = stability
+        self.intervals = intervals
         self.seed = seed
         self.max_ram = max_ram
         self.jobs = jobs

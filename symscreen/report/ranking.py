@@ -13,7 +13,7 @@ from symscreen.expansion import REASONS
 from symscreen.label_ranking import quote_label
 from symscreen.report.response import against, direction_legend, read_response
 from symscreen.report.terminal import add_row, table_of
-from symscreen.report.trust import read_trust
+from symscreen.report.trust import intervals_shown, offers, read_trust
 from symscreen.result import HARRELL_C
 
 if TYPE_CHECKING:
@@ -147,6 +147,9 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         for heading, name in _FIGURES.items()
         if name in result.table
     ]
+    intervals = intervals_shown(rows, result.record)
+    if intervals is not None:
+        columns.append(_Column(intervals[0], "right", intervals[1]))
     if "stands_for" in result.table:
         columns.append(_Column("for", "right", [f"{row['stands_for']:,}" for row in rows]))
     if "stability" in result.table:
@@ -154,9 +157,8 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
     if "unit" in result.table:
         columns.append(_Column("unit", "left", [row["unit"] for row in rows]))
     gap = 1 if crowded or rounds else 2
-    spare = _too_many(
-        columns, gap, ["unit", "compl.", "dir.", *reversed(names[1:]), *_FIGURES, *reversed(by_target)]
-    )
+    spared = [*([] if intervals is None else [intervals[0]]), "unit", "compl.", "dir."]
+    spare = _too_many(columns, gap, [*spared, *reversed(names[1:]), *_FIGURES, *reversed(by_target)])
     dropped = [column.heading for column in columns if column.heading in spare]
     columns = [column for column in columns if column.heading not in spare]
     table = table_of(*((column.heading, column.kind) for column in columns), gap=gap)
@@ -269,7 +271,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         f"{name} was shown {_count(told['shown'], 'feature')}, {_chosen(result, told)}."
         for name, told in result.record.get("joint", {}).items()
     ]
-    return lines + _left_out(result)
+    return lines + _left_out(result) + offers(result.record)
 
 
 def _trust(result: ScreenResult, dropped: list[str]) -> list[str]:
@@ -286,6 +288,9 @@ def _trust(result: ScreenResult, dropped: list[str]) -> list[str]:
             "p all: how often noise does as well anywhere in the space, by "
             f"{_count(told['permutations'], 'permutation')} of the response."
         )
+    intervals = intervals_shown([], result.record)
+    if intervals is not None and intervals[0] not in dropped:
+        lines.append(intervals[2])
     return lines
 
 

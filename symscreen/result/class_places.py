@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.result.classes import signatures_of
-from symscreen.result.kept import rounded
+from symscreen.result.kept import best_classes, joined, none_kept, rounded
+from symscreen.result.scoring import Keep, Scorer
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.result.kept import Kept
     from symscreen.screeners import Screener, Sign
 
     Keys = NDArray[np.uint64]
@@ -28,35 +30,69 @@ _TIE = 1e-9  # copies of one feature share their loss up to rounding
 
 
 @dataclass(frozen=True, eq=False)
-class _Better:
-    """Finds the classes of a range that stand before a loss."""
+class _Found:
+    """What is known of the classes of some ranges.
 
-    space: Space
-    response: AnyResponse
-    screener: Screener
-    sign: Sign
+    Parameters
+    ----------
+    before : uint64 array
+        The least hashes of the classes whose loss is less, ascending.
+    level : Kept
+        The classes whose loss is the feature's up to rounding, each its best member: itself, and of the
+        others those with the least hashes.
+    cut : int or None
+        The greatest hash up to which `level` holds every class; None for all.
+    """
+
+    before: Keys
+    level: Kept
+    cut: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Better:
+    """Finds the classes of a range that stand before a loss, or beside it."""
+
+    scorer: Scorer
     loss: float
     own: np.uint64
     most: int
 
-    def __call__(self, chunk: tuple[int, int]) -> tuple[Keys, bool]:
-        """Return the least hashes of their signatures, ascending, and whether the class itself is here."""
-        hashes, here = [np.zeros(0, dtype=np.uint64)], False
-        for block in self.space.blocks(*chunk):
+    def __call__(self, chunk: tuple[int, int]) -> _Found:
+        found = _Found(np.zeros(0, dtype=np.uint64), none_kept(1))
+        scorer, (screener, *_), (keep, *_) = self.scorer, self.scorer.screeners, self.scorer.keeps
+        for block in scorer.space.blocks(*chunk):
             if not len(block.numbers):
                 continue
             ordered = order_features(block.values)
-            statistics = self.screener.statistic(ordered, self.response)
-            loss = rounded(self.screener.loss(statistics, self.response, self.sign))
+            statistics = screener.statistic(ordered, scorer.response)
+            loss = rounded(screener.loss(statistics, scorer.response, scorer.sign))
             near = np.flatnonzero(loss <= self.loss + _TIE)
             if not len(near):
                 continue
-            mirrored = self.sign == "free"
-            signatures = signatures_of(ordered.take(near), self.screener.blind_to, mirrored=mirrored)
-            here = here or bool((signatures == self.own).any())
-            before = (loss[near] < self.loss) & (signatures != self.own)
-            hashes = [np.unique(np.concatenate((hashes[0], _hashed(signatures[before]))))[: self.most]]
-        return hashes[0], here
+            some = ordered.take(near)
+            signatures = signatures_of(some, keep.merged, mirrored=keep.mirrored)
+            beside = (loss[near] >= self.loss - _TIE) | (signatures == self.own)
+            level = none_kept(1)
+            if beside.any():
+                places = np.flatnonzero(beside)
+                level = scorer.entries(keep, block.numbers[near[places]], some.take(places))
+            found = self.together(found, _Found(_hashed(signatures[~beside]), level))
+        return found
+
+    def together(self, one: _Found, other: _Found) -> _Found:
+        """Unite what two sets of ranges hold."""
+        before = np.unique(np.concatenate((one.before, other.before)))[: self.most]
+        level = joined([one.level, other.level])
+        level = best_classes(level, max(1, len(level)))
+        cuts = [cut for cut in (one.cut, other.cut) if cut is not None]
+        others = np.sort(_hashed(level.signature[level.signature != self.own]))
+        if len(others) > self.most:
+            cuts.append(int(others[self.most - 1]))
+        if not cuts:
+            return _Found(before, level)
+        few = (_hashed(level.signature) <= np.uint64(min(cuts))) | (level.signature == self.own)
+        return _Found(before, level.take(np.flatnonzero(few)), min(cuts))
 
 
 def _hashed(signatures: Keys) -> Keys:
@@ -101,20 +137,28 @@ def class_place(
     Returns
     -------
     float
-        One plus the number of other classes whose loss is less; those that tie share the best place. A whole
-        number up to `counted`; beyond, (k − 1)/u with u the k-th least of evenly spread hashes in (0, 1]
-        (k = `counted`; Bar-Yossef et al. 2002), which is off by about 1/√k of itself. Infinite where the
-        space has no member of the class.
+        One plus the number of other classes that stand before it, in the order of `symscreen.result.kept`,
+        which breaks ties. A whole number up to `counted`; beyond, (k − 1)/u with u the k-th least of evenly
+        spread hashes in (0, 1] (k = `counted`; Bar-Yossef et al. 2002), which is off by about 1/√k of itself.
+        Infinite where the space has no member of the class.
     """
-    ordered = order_features(np.ascontiguousarray(values[None]))
+    ordered, mirrored = order_features(np.ascontiguousarray(values[None])), sign == "free"
     loss = rounded(screener.loss(screener.statistic(ordered, response), response, sign))
-    own = signatures_of(ordered, screener.blind_to, mirrored=sign == "free")[0]
-    better = _Better(space, response, screener, sign, float(loss[0]), own, counted)
-    hashes, here = np.zeros(0, dtype=np.uint64), False
-    for some, found in backend.map(better, space.chunks(chunk_size)):
-        hashes, here = np.unique(np.concatenate((hashes, some)))[:counted], here or found
-    if not here:
+    own = signatures_of(ordered, screener.blind_to, mirrored=mirrored)[0]
+    keep = Keep(0, screener.blind_to, mirrored, limit=None)
+    better = _Better(Scorer(space, response, (screener,), sign, (keep,)), float(loss[0]), own, counted)
+    found = _Found(np.zeros(0, dtype=np.uint64), none_kept(1))
+    for some in backend.map(better, space.chunks(chunk_size)):
+        found = better.together(found, some)
+    level = found.level.take(found.level.member_order()).signature
+    if own not in level:
         return float("inf")
-    if len(hashes) < counted:
+    earlier = _hashed(level[: int(np.flatnonzero(level == own)[0])])
+    hashes = np.unique(np.concatenate((found.before, earlier)))
+    cuts = [found.cut] if found.cut is not None else []
+    if len(found.before) == counted:
+        cuts.append(int(found.before[-1]))
+    if not cuts:
         return 1.0 + len(hashes)
-    return 1.0 + round((counted - 1) / ((float(hashes[-1]) + 1.0) / 2.0**64))
+    known = int((hashes <= np.uint64(min(cuts))).sum())
+    return 1.0 + max(0, round((known - 1) / ((float(min(cuts)) + 1.0) / 2.0**64)))

@@ -47,8 +47,9 @@ class ScreenResult:
         One row a class of features (a feature, where all were asked for), best first, with the columns
         ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
         ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
-        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``unit``, where
-        units were given.
+        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``t0_se``,
+        ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``, ``gamma_high``, where intervals were asked for;
+        ``unit``, where units were given.
     expressions : tuple of Expression
         The features, in the order of the table.
     scored : int

@@ -1,4 +1,4 @@
-"""T0 and ξ of plain arrays: what `symscreen.t0` and `symscreen.xi` are."""
+"""T0, its intervals and ξ of plain arrays: what `symscreen.t0`, `t0_interval` and `xi` are."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from symscreen.errors import TableError
 from symscreen.response import Response
 from symscreen.statistics.order import Ordered, order_features
 from symscreen.statistics.t0 import t0_of
+from symscreen.statistics.t0_interval import t0_interval as intervals_of
 from symscreen.statistics.xi import xi_of
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["t0", "xi"]
+    from symscreen.statistics.t0_interval import T0Intervals
+
+__all__ = ["t0", "t0_interval", "xi"]
 
 
 def t0(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803  # the paper's symbol
@@ -55,6 +58,49 @@ def t0(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803
     return _of_arrays(t0_of, Z, y)
 
 
+def t0_interval(Z: ArrayLike, y: ArrayLike, level: float = 0.95) -> T0Intervals:  # noqa: N803  # as above
+    """Compute standard errors and intervals for T0 and Γ = 1 − T0/Δ of features.
+
+    Parameters
+    ----------
+    Z : array_like, shape (n, q) or (n,)
+        Features in columns, or one feature; finite.
+    y : array_like, shape (n,)
+        The response; finite, not constant, n ≥ 4 rows, drawn independently of each other.
+    level : float
+        The share of intervals that shall hold the truth, in (0, 1). They are of features chosen beforehand;
+        of one chosen as the best of many they are too hopeful.
+
+    Returns
+    -------
+    T0Intervals
+        Arrays of shape (q,), of shape (1,) for one feature: ``error``, ``low``, ``high`` of T0 in the unit of
+        y; ``gamma``, ``gamma_low``, ``gamma_high`` in [−1, 1]. The order of the rows does not matter.
+
+    Raises
+    ------
+    TableError
+        If shapes do not agree, a value is not finite, or y is constant.
+    OptionError
+        If the level is not between 0 and 1, or there are fewer than four rows.
+
+    Notes
+    -----
+    By leaving out one row at a time, in O(n log n) for each feature: see `symscreen.statistics.t0_interval`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symscreen import t0_interval
+    >>> x = np.random.default_rng(0).normal(size=(200, 2))
+    >>> found = t0_interval(x[:, 0], x.sum(axis=1))
+    >>> bool(found.gamma_low[0] < np.sqrt(0.5) < found.gamma_high[0])
+    True
+    """
+    values, response, _ = _checked(Z, y)
+    return intervals_of(values, response, level)
+
+
 def xi(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803  # the paper's symbol
     """Chatterjee's coefficient ξ(θ → y) of features and a response (Chatterjee 2021).
 
@@ -88,6 +134,13 @@ def xi(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803
 def _of_arrays(
     statistic: Callable[[Ordered, Response], NDArray[np.float64]], features: ArrayLike, response: ArrayLike
 ) -> NDArray[np.float64] | float:
+    values, target, single = _checked(features, response)
+    scores = statistic(order_features(values), target)
+    return float(scores[0]) if single else scores
+
+
+def _checked(features: ArrayLike, response: ArrayLike) -> tuple[NDArray[np.float64], Response, bool]:
+    """Return features as rows, in the order of the response; the response; whether there is one feature."""
     block = np.asarray(features, dtype=np.float64)
     target = np.asarray(response, dtype=np.float64)
     if target.ndim != 1:
@@ -100,5 +153,4 @@ def _of_arrays(
         raise TableError("Z holds NaN or infinity: drop or correct these rows")
     rows = np.argsort(target, kind="stable")
     values = np.ascontiguousarray(block.reshape(target.size, -1)[rows].T)
-    scores = statistic(order_features(values), Response(target[rows]))
-    return float(scores[0]) if block.ndim == 1 else scores
+    return values, Response(target[rows]), block.ndim == 1

@@ -1,8 +1,10 @@
 """The linear rank statistic Z = Σ_i a_i π_i over random permutations π: its rows, and draws from it.
 
-Rows are put in order of |a_i|. The k heaviest carry ranks of their own; given these, the sum over the other
-m = n − k is drawn from a normal law with its exact mean and variance and with the fourth cumulant of a
-permutation sum, which serves once no single row matters in it. With k = n nothing is approximated.
+Rows are put in order of |a_i − median|: ranks have a constant sum, so any centre serves, and this one keeps
+the digits of the many where a few are gross. The k heaviest carry ranks of their own; given these, the sum
+over the other m = n − k is drawn from a normal law with its exact mean and variance and with the fourth
+cumulant of a permutation sum, which serves once no single row matters in it. With k = n nothing is
+approximated.
 """
 
 from __future__ import annotations
@@ -40,22 +42,20 @@ class LinearRank:
     Parameters
     ----------
     heavy : float64 array, shape (k,)
-        a_i − ā of the heaviest rows, by descending magnitude of a_i; ā is the mean of a over the others.
+        a_i − ā of the heaviest rows, the farthest from the median first; ā is the mean of a over the others,
+        or the median where there are none.
     n : int
         Rows.
     squares : float
         Σ (a_i − ā)² over the other rows.
     excess : float
         The excess kurtosis of the sum over the others.
-    largest : float
-        The largest value that Z takes.
     """
 
     heavy: NDArray[np.float64]
     n: int
     squares: float
     excess: float
-    largest: float
 
 
 def linear_rank(scores: NDArray[np.float64], *, light: float, most: int) -> LinearRank:
@@ -76,16 +76,18 @@ def linear_rank(scores: NDArray[np.float64], *, light: float, most: int) -> Line
     LinearRank
     """
     n = len(scores)
-    a = scores - scores.mean()
-    a /= math.sqrt(float((a * a).sum()) * n * (n + 1.0) / 12.0)
-    largest = float((np.sort(a) * np.arange(1, n + 1)).sum())
+    a = scores - np.median(scores)
+    centred = a - a.mean()
+    a /= math.sqrt(float((centred * centred).sum()) * n * (n + 1.0) / 12.0)
     a = a[np.argsort(-np.abs(a), kind="stable")]
-    squares = np.cumsum((a * a)[::-1])[::-1]
-    enough = np.flatnonzero(a * a <= light * squares)
+    left = np.arange(n, 0, -1)
+    means, squares = (np.cumsum(part[::-1])[::-1] for part in (a, a * a))
+    means /= left
+    enough = np.flatnonzero((a - means) ** 2 <= light * (squares - left * means * means))
     k = min(max(int(enough[0]) if len(enough) else n, _FEWEST), most)
     k = n if n - k < 3 or (n <= most and light == 0) else k
     if k == n:
-        return LinearRank(a, n, 0.0, 0.0, largest)
+        return LinearRank(a, n, 0.0, 0.0)
     rest = a[k:]
     mean = float(rest.mean())
     centred = rest - mean
@@ -94,11 +96,11 @@ def linear_rank(scores: NDArray[np.float64], *, light: float, most: int) -> Line
     own = m * float((centred**4).sum()) / square**2 - 3.0 if square > 0 else 0.0
     # of Σ a_i π_i to the first order in 1/m, with −6/5 the excess of even ranks (Pitman 1937)
     excess = (-1.2 * own - 6.0) / m
-    return LinearRank(a[:k] - mean, n, square, excess, largest)
+    return LinearRank(a[:k] - mean, n, square, excess)
 
 
-def draw(law: LinearRank, count: int, steps: int, width: float, key: tuple[int, ...]) -> NDArray[np.float64]:
-    """Count |Z| of random permutations on an even grid.
+def draw(law: LinearRank, count: int, key: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return |Z| of random permutations.
 
     Parameters
     ----------
@@ -106,23 +108,21 @@ def draw(law: LinearRank, count: int, steps: int, width: float, key: tuple[int, 
         Whose heavy rows are permuted.
     count : int
         Permutations.
-    steps, width : int, float
-        Of the grid; what lies beyond counts in the last.
     key : tuple of int
         The seed.
 
     Returns
     -------
-    float64 array, shape (steps,)
-        Counts.
+    float64 array, shape (count,)
+        In no order.
     """
     from scipy.special import ndtri  # not at the top: it would slow every start
 
-    found = np.zeros(steps)
+    found = np.empty(count)
     # the rests are the normal law's own quantiles, in an order that has nothing to do with the permutations
     rest = ndtri((np.arange(count) + 0.5) / count) if law.squares > 0 else np.empty(0)
     rest += law.excess * (rest**3 - 3.0 * rest) / 24.0
-    _draw(law.heavy, law.n, law.squares, rest, count, width, started(*key), found)
+    _draw(law.heavy, law.n, law.squares, rest, started(*key), found)
     return found
 
 
@@ -158,7 +158,7 @@ def walker(law: LinearRank, moves: int, key: tuple[int, ...]) -> tuple[Callable[
     ranks = ranks[np.argsort(np.argsort(law.heavy, kind="stable"), kind="stable")]
     owner = np.full(law.n + 1, -1, dtype=np.int32)
     owner[ranks] = np.arange(k, dtype=np.int32)
-    every = max(k // 4, 1)
+    every = max(k // 4, _FEWEST)
 
     def walk(tilt: float) -> Values:
         z = np.empty(moves // every)
@@ -177,18 +177,16 @@ def _spread(n: int, k: int, sum_1: float, sum_2: float) -> float:
 
 
 @kernel
-def _draw(
-    heavy: Values, n: int, squares: float, rest: Values, count: int, width: float, state: State, found: Values
-) -> None:
+def _draw(heavy: Values, n: int, squares: float, rest: Values, state: State, found: Values) -> None:
     k = heavy.size
     ranks = np.arange(1, n + 1).astype(np.int32)
     middle = (n + 1) / 2.0
-    last = found.size - 1
+    count = found.size
     stride = np.int64(count * 0.6180339887498949) | 1
     while _gcd(stride, count) != 1:
         stride += 2
     place = np.int64(0)
-    for _ in range(count):
+    for note in range(count):
         z = sum_1 = sum_2 = 0.0
         for i in range(k):
             j = i + below(state, n - i)
@@ -199,10 +197,10 @@ def _draw(
             z += heavy[i] * centred
             sum_1 += centred
             sum_2 += centred * centred
-        if k < n:
+        if squares > 0.0:
             z += rest[place] * math.sqrt(squares * _spread(n, k, sum_1, sum_2))
             place = (place + stride) % count
-        found[min(int(abs(z) / width), last)] += 1.0
+        found[note] = abs(z)
 
 
 @kernel

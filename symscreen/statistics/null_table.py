@@ -1,5 +1,9 @@
 """The null distribution of |z| as a table: a look-up gives a p-value, another bounds that of a tied feature.
 
+The table's knots are statistics that were drawn or enumerated, placed where the tail has fallen by a quarter
+of a percent: every scale of the distribution has its own resolution, however far apart the scales. Between
+two knots the tail is that of the lower, which is never too small.
+
 A feature with ties has the mean of its statistic over all ways to break them, so under independence it is a
 conditional expectation of that of an untied feature Y. Hence E f(X) ≤ E f(Y) for every convex f, and with
 f(x) = (|x| − c)₊ the bound P(|X| ≥ s) ≤ E(|Y| − c)₊ / (s − c) holds for every c < s. Its least value is
@@ -9,13 +13,13 @@ ties, and about e times the untied p-value far out in a normal tail.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.compiled import kernel
-from symscreen.once import once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,37 +27,52 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import Sign
 
     Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
-__all__ = ["BINS", "NullTable", "table_of_mass"]
+__all__ = ["RESOLUTION", "NullTable", "table_of_sample"]
 
-BINS = 16384
-_ROUNDING = 1e-9  # a statistic this close below a step is on it: ties of z are broken by rounding alone
+RESOLUTION = 0.0024  # by which the log of the tail falls from knot to knot: 16,000 knots to 1e-17
+# statistics as close as this share of the largest are one: ties of z are broken by rounding alone
+_ROUNDING, _ROUNDING_OF_FEW = 2.0**-42, 2.0**-47
 _LEAST = 1e-300
+_ENOUGH = 256  # drawn statistics beyond the last knot
 
 
 @dataclass(frozen=True, eq=False)
 class NullTable:
-    """P(|Z| ≥ z) on an even grid, read downwards: never less than the table's own tail.
+    """P(|Z| ≥ z) at knots, read downwards: never less than the table's own tail.
 
     Parameters
     ----------
-    width : float
-        Of a step of the grid, > 0.
-    upper : float64 array, shape (bins + 1,)
-        P(|Z| ≥ j · width), from 1 down, > 0.
+    knots : float64 array, shape (k,)
+        Ascending from 0, each a little below the statistics that it stands for.
+    upper : float64 array, shape (k,)
+        P(|Z| ≥ knot), from 1 down, > 0.
+    means : float64 array, shape (k,)
+        E(|Z| given |Z| ≥ knot), ascending.
+    top : float
+        The largest statistic seen.
     slope : float
-        Beyond the grid the tail falls as exp(−slope · z).
+        Beyond it the tail falls as exp(−slope · z).
+    least : float
+        No p-value is below it; > 0.
+    rounding : float
+        How far rounding may have moved a statistic.
 
     Examples
     --------
-    >>> table = table_of_mass(np.array([0.5, 0.25, 0.25]), 1.0, slope=0.0, least=1e-9, ends=True)
-    >>> table.tail(np.array([-1.5, 0.0, 2.5, 7.0])).tolist()
-    [0.5, 1.0, 0.25, 0.25]
+    >>> table = table_of_sample(np.array([0.0, 1.0, 1.0, 2.5]), np.ones(4))
+    >>> table.tail(np.array([-1.0, 0.0, 2.0, 2.5, 7.0])).tolist()
+    [0.75, 1.0, 0.75, 0.25, 0.25]
     """
 
-    width: float
+    knots: NDArray[np.float64]
     upper: NDArray[np.float64]
+    means: NDArray[np.float64]
+    top: float
     slope: float
+    least: float
+    rounding: float
 
     def tail(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Look up P(|Z| ≥ |z|).
@@ -68,9 +87,26 @@ class NullTable:
         float64 array, shape (m,)
             In (0, 1].
         """
-        out = np.empty(len(z))
-        _look_up(z, self.width, self.upper, self.slope, out)
-        return out
+        magnitude = np.abs(z) - self.rounding
+        knot = np.maximum(np.searchsorted(self.knots, magnitude, side="right") - 1, 0)
+        further = self.slope * np.maximum(magnitude - self.top, 0.0)
+        return np.asarray(np.maximum(self.upper[knot] * np.exp(-further), self.least))
+
+    def beyond(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound P(|Z| > |z|) from below.
+
+        Parameters
+        ----------
+        z : float64 array, shape (m,)
+            Standardised statistics.
+
+        Returns
+        -------
+        float64 array, shape (m,)
+            In [0, 1]; 0 at the largest statistic.
+        """
+        following = np.searchsorted(self.knots, np.abs(z) + self.rounding, side="right")
+        return np.asarray(np.append(self.upper, 0.0)[following])
 
     def bound(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound P(|X| ≥ |z|) for every X that is a conditional expectation of Z.
@@ -85,11 +121,11 @@ class NullTable:
         float64 array, shape (m,)
             In (0, 1], at least `tail`.
         """
-        magnitude = np.abs(z) * (1.0 - _ROUNDING)
-        # the first step whose tail mean exceeds |z| lies above q: the one before bounds from above
-        step = np.maximum(np.searchsorted(self.tail_means, magnitude, side="right") - 1, 0)
-        far = np.maximum(magnitude - self.tail_means[-1], 0.0)
-        return np.asarray(np.maximum(self.upper[step] * np.exp(-self.slope * far), _LEAST))
+        magnitude = np.abs(z) - self.rounding
+        # the first knot whose tail mean exceeds |z| lies above q: the one before bounds from above
+        knot = np.maximum(np.searchsorted(self.means, magnitude, side="right") - 1, 0)
+        further = self.slope * np.maximum(magnitude - self.top, 0.0)
+        return np.asarray(np.maximum(self.upper[knot] * np.exp(-np.maximum(further - 1.0, 0.0)), self.least))
 
     def p_values(self, z: NDArray[np.float64], tied: NDArray[np.bool_], sign: Sign) -> NDArray[np.float64]:
         """Compute p-values of a statistic whose distribution is symmetric without ties.
@@ -113,62 +149,70 @@ class NullTable:
             both[tied] = self.bound(z[tied])
         if sign == "free":
             return both
-        # P(Z ≥ z) = 1 − P(Z > −z) where z ≤ 0; two steps further out is a lower bound of the latter
-        other = 1.0 - 0.5 * self.tail(np.abs(z) + 2.0 * self.width)
+        # P(Z ≥ z) = 1 − P(Z > −z) where z ≤ 0, but for rounding
+        other = 1.0 - 0.5 * self.beyond(z)
+        above = z > self.rounding
         # for c ≥ 0 the bound of one side is half of that of both; below it says nothing
-        silent = tied & ((z <= 0) | (both >= 1.0))
-        return np.where(silent, 1.0, np.where(z > 0, 0.5 * both, other))
-
-    @once
-    def tail_means(self) -> NDArray[np.float64]:
-        """E(|Z| given |Z| ≥ j · width), at least; shape (bins + 1,), ascending."""
-        mass = -np.diff(self.upper, append=0.0)
-        # every |z| stands at the upper end of its step, as the tail beyond the grid stands a little beyond
-        at = self.width * np.arange(1, len(mass) + 1)
-        if self.slope > 0:
-            at[-1] = self.width * (len(mass) - 1) + 1.0 / self.slope
-        means = np.cumsum((mass * at)[::-1])[::-1] / self.upper
-        return np.asarray(np.maximum.accumulate(means))
+        silent = tied & (~above | (both >= 1.0))
+        return np.where(silent, 1.0, np.where(above, 0.5 * both, other))
 
 
-def table_of_mass(
-    mass: NDArray[np.float64], width: float, *, slope: float, least: float, ends: bool
+def table_of_sample(
+    z: NDArray[np.float64],
+    mass: NDArray[np.float64],
+    *,
+    slope: float = 0.0,
+    least: float = _LEAST,
+    resolution: float = 0.0,
 ) -> NullTable:
-    """Sum the mass of each step of |z| from the far end.
+    """Sum the mass of statistics from the far end, and keep it at knots.
 
     Parameters
     ----------
-    mass : float64 array, shape (bins,)
-        Not negative, of any sum > 0.
-    width : float
-        Of a step.
+    z : float64 array, shape (count,)
+        |Z|, ascending.
+    mass : float64 array, shape (count,)
+        Of each; not negative, of any sum > 0.
     slope : float
-        How the tail falls where there is no mass: as exp(−slope · z).
+        How the tail falls beyond the last: as exp(−slope · z).
     least : float
         No tail is below it.
-    ends : bool
-        Whether the grid reaches the largest |z| there is.
+    resolution : float
+        By which the log of the tail falls from knot to knot, at least. At 0 every statistic is a knot and the
+        table is exact; else the last few statistics, of a sample, are none.
 
     Returns
     -------
     NullTable
     """
-    upper = np.cumsum(mass[::-1])[::-1] / mass.sum()
-    last = int(np.flatnonzero(upper > 0)[-1])
-    upper = np.append(upper, 0.0)
-    beyond = np.arange(1, len(upper) - last)
-    upper[last + 1 :] = upper[last] * np.exp(-slope * width * beyond)
-    upper = np.minimum(np.maximum(upper, max(least, _LEAST)), 1.0)
-    return NullTable(width, upper, 0.0 if ends or upper[-1] <= least else slope)
+    tail = np.cumsum(mass[::-1])[::-1]
+    moment = np.cumsum((mass * z)[::-1])[::-1]
+    top = float(z[-1])
+    rounding = top * (_ROUNDING if resolution > 0 else _ROUNDING_OF_FEW)
+    knots, first = _knots(z, tail, math.exp(-resolution), rounding, _ENOUGH if resolution > 0 else 0)
+    least = max(least, _LEAST)
+    upper = np.clip(tail[first] / tail[0], least, 1.0)
+    means = np.maximum.accumulate(moment[first] / tail[first])
+    return NullTable(knots, upper, means, top, slope, least, rounding)
 
 
 @kernel
-def _look_up(z: Values, width: float, upper: Values, slope: float, out: Values) -> None:
-    last = upper.size - 1
-    for f in range(z.size):
-        magnitude = abs(z[f]) * (1.0 - _ROUNDING)
-        place = magnitude / width
-        if place < last:
-            out[f] = upper[int(place)]
-        else:
-            out[f] = max(upper[last] * np.exp(-slope * (magnitude - last * width)), _LEAST)
+def _knots(z: Values, tail: Values, falls: float, rounding: float, spare: int) -> tuple[Values, Whole]:
+    """Return knots and the first statistic at or above each."""
+    knots = np.empty(z.size + 1)
+    first = np.empty(z.size + 1, dtype=np.int64)
+    knots[0], first[0] = 0.0, 0
+    found = 1
+    start = np.int64(0)
+    for i in range(z.size):
+        # two roundings below, and looked up one below: all that rounding parted from z stays above
+        knot = z[i] - 2.0 * rounding
+        while z[start] < knot:
+            start += 1
+        if start > z.size - spare:
+            break
+        last = tail[first[found - 1]]
+        if tail[start] < last and tail[start] <= last * falls:
+            knots[found], first[found] = knot, start
+            found += 1
+    return knots[:found].copy(), first[:found].copy()

@@ -8,6 +8,9 @@ row i's own part of either is a sum over j that sorting gives for all rows at on
 so that the jackknife costs O(n log n). Intervals are taken where the distribution is less skewed: of T0 on
 the scale of its logarithm, of the Gini correlation Γ = 1 − T0/Δ (Schechtman and Yitzhaki 1987) on that of
 Fisher's z = artanh Γ, both with Student's t of n − 1 degrees.
+
+Of −θ, Γ is −Γ and its interval the mirror image. T0 is 2Δ − T0, and Δ is itself estimated: the interval of a
+falling feature's T0 must allow for it, and is wider than the mirror image of that of its negative.
 """
 
 from __future__ import annotations
@@ -39,9 +42,9 @@ class T0Intervals:
     error : float64 array
         The standard error of T0, in the response's unit.
     low, high : float64 array
-        The interval of T0, in the response's unit.
+        The interval of T0, in the response's unit; for falling features it holds the error of Δ, too.
     gamma, gamma_low, gamma_high : float64 array
-        Γ = 1 − T0/Δ in [−1, 1], and its interval.
+        Γ = 1 − T0/Δ in [−1, 1], and its interval: of −θ the mirror image.
     """
 
     error: NDArray[np.float64]
@@ -94,29 +97,30 @@ def t0_interval(values: NDArray[np.float64], response: Response, level: float = 
     centred, exponent = response.centred
     y = centred[response.group]
     reach = float(stdtrit(n - 1.0, 0.5 + 0.5 * level))
-    rows = [_of_one(theta, y, reach) for theta in values]
+    spread = _signed(y, y)
+    rows = [_of_one(_signed(theta, y), spread, reach) for theta in values]
     table = np.array(rows, dtype=np.float64).reshape(-1, 6).T
     in_unit = np.ldexp(table[:3], exponent)
     return T0Intervals(*in_unit, *table[3:])
 
 
-def _of_one(theta: Values, y: Values, reach: float) -> tuple[float, ...]:
-    spread, concordant = _signed(y, y), _signed(theta, y)
+def _of_one(concordant: Values, spread: Values, reach: float) -> tuple[float, ...]:
     apart = np.maximum(spread - concordant, 0.0)
     delta, delta_without = _without(spread)
     t0, t0_without = _without(apart)
-    error = _error(t0_without)
     nothing = 1e-12 * delta  # the accuracy of T0
-    if t0 <= nothing or 2.0 * delta - t0 <= nothing:  # every pair agrees, or none: no row tells otherwise
-        gamma = 1.0 if t0 <= nothing else -1.0
-        return 0.0 if gamma > 0 else error, (1.0 - gamma) * delta, (1.0 - gamma) * delta, *(3 * (gamma,))
+    if t0 <= nothing:  # every pair agrees: no row tells otherwise
+        return 0.0, 0.0, 0.0, 1.0, 1.0, 1.0
+    error = _error(t0_without)
     scaled = np.maximum(t0_without, nothing)
     of_log = _error(np.log(scaled)) if (t0_without > nothing).all() else error / t0
+    low, high = t0 * math.exp(-reach * of_log), t0 * math.exp(reach * of_log)
+    if 2.0 * delta - t0 <= nothing:  # no pair agrees: Γ is at its end, but what T0 is then, 2Δ, is estimated
+        return error, low, high, -1.0, -1.0, -1.0
     gamma = 1.0 - t0 / delta
     share = np.clip(t0_without / delta_without, 1e-12, 2.0 - 1e-12)
     of_z = _error(0.5 * np.log((2.0 - share) / share))
     z = math.atanh(gamma)
-    low, high = t0 * math.exp(-reach * of_log), t0 * math.exp(reach * of_log)
     return error, low, high, gamma, math.tanh(z - reach * of_z), math.tanh(z + reach * of_z)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.statistics.linear_rank import draw, enumerate_all, linear_rank, walker
-from symscreen.statistics.null_table import BINS, table_of_mass
+from symscreen.statistics.null_table import RESOLUTION, table_of_sample
 from symscreen.statistics.umbrella import joined, tilted
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _DIRECT = 64  # rows up to which whole permutations are drawn
 _WHOLE = 300  # rows up to which whole permutations are walked
 _PERMUTATIONS, _DRAWN = 1_000_000, 32_000_000
 _MOVES, _FIRST_TILT = 400_000, 0.8
-_FARTHEST = 9.0
 _PLAIN, _TILTED = 1, 2  # streams of random numbers
 
 
@@ -89,20 +88,15 @@ def table_of_scores(scores: NDArray[np.float64], seed: int) -> NullTable:
     """
     n = len(scores)
     least = math.exp(max(math.log(2.0) - math.lgamma(n + 1.0), -690.0))
-    if n <= _EXACT:
-        law = linear_rank(scores, light=0.0, most=n)
-        z = enumerate_all(law)
-        width = law.largest * (1.0 + 1e-9) / BINS
-        counts = np.bincount(np.minimum((z / width).astype(np.int64), BINS - 1), minlength=BINS)
-        return table_of_mass(counts.astype(np.float64), width, slope=0.0, least=least, ends=True)
     whole = linear_rank(scores, light=0.0, most=n)
-    width = min(whole.largest, _FARTHEST) * (1.0 + 1e-9) / BINS
+    if n <= _EXACT:
+        z = enumerate_all(whole)
+        return table_of_sample(z, np.ones(len(z)), least=least)
     law = whole if n <= _DIRECT else linear_rank(scores, light=0.02, most=32)
     count = _PERMUTATIONS if n <= _DIRECT else min(_PERMUTATIONS, _DRAWN // (len(law.heavy) + 16))
-    plain = draw(law, count, BINS, width, (seed, _PLAIN))
+    plain = draw(law, count, (seed, _PLAIN))
     law = whole if n <= _WHOLE else linear_rank(scores, light=0.005, most=256)
     walk, worth = walker(law, _MOVES, (seed, _TILTED))
-    walks = tilted(walk, worth, BINS, width, first=_FIRST_TILT)
-    mass = joined(plain, walks, width, folded=True)
-    ends = whole.largest < _FARTHEST
-    return table_of_mass(mass, width, slope=walks[-1].tilt, least=least, ends=ends)
+    walks = tilted(walk, first=_FIRST_TILT)
+    z, mass = joined(plain, walks, worth, folded=True)
+    return table_of_sample(z, mass, slope=walks[-1].tilt, least=least, resolution=RESOLUTION)

@@ -1,13 +1,16 @@
-"""The tail of a null distribution, to any depth: walks under ever stronger tilts, joined into one density.
+"""The tail of a null distribution, to any depth: walks under ever stronger tilts, joined with plain draws.
 
 At tilt t permutations come with a chance in proportion to exp(t · Z), so that a few thousand of them tell of
-tails that plain permutations would meet once in 10¹⁵. With H_j the counts on a grid of z at tilt t_j, N_j of
-them, and c_j the unknown constants, the density that makes all counts most likely is::
+tails that plain permutations would meet once in 10¹⁵. With N_j statistics drawn at tilt t_j and c_j the
+unknown constants, the likeliest distribution has at each statistic z that was drawn, at whatever tilt, the
+mass::
 
-    g(z) = Σ_j H_j(z) / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z g(z) exp(t_j z)
+    w(z) = 1 / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z w(z) exp(t_j z)
 
-(Ferrenberg and Swendsen 1989). Plain permutations are the counts at tilt 0 and decide where they are many.
-Where Z is symmetric |z| is counted, and cosh(t z) stands for exp(t z).
+(Ferrenberg and Swendsen 1989; without a grid: Shirts and Chodera 2008). Plain permutations are those at tilt
+0 and decide where they are many. No grid lies under it, for one gross outlier parts the distribution into
+clusters 10⁻⁹ of its range wide, each with a shape and a tail of its own. Where Z is symmetric |z| is kept,
+and cosh(t z) stands for exp(t z).
 """
 
 from __future__ import annotations
@@ -26,20 +29,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
 __all__ = ["Tilted", "joined", "tilted"]
 
 _DEEPEST = -38.0  # log of the tail where the tilts end: about 3e-17
 _MOST_TILTS = 40
 _APART = 1.0  # neighbouring tilts move the mean by about so many standard deviations
-_TOGETHER = 16  # steps of the grid that make one of the coarser
-_ROUNDS, _SETTLED = 3000, 2e-6
 _SETTLE = 0.15  # of a walk, which is not counted
+_STILL = 1e-12  # a walk whose spread is this share of its mean stands on the largest statistic
+_CELLS, _NARROW = 1024, 0.05  # for the constants: of equal counts, and no wider than so much of t · z
+_TOGETHER, _STRAIGHT = 64, 0.02  # statistics whose log weights lie on a line, if they differ by no more
+_ROUNDS, _HALVINGS, _SETTLED = 100, 20, 1e-4  # the last of the log likelihood, which is known to about 1
+_GONE = 40.0  # exp(−40) of a sum is less than its rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Tilted:
-    """Counts of |Z| under one tilt.
+    """Statistics drawn under one tilt.
 
     Parameters
     ----------
@@ -47,28 +54,22 @@ class Tilted:
         t ≥ 0.
     constant : float
         log E exp(t Z), as far as known.
-    counts : float64 array, shape (steps,)
-        On the grid of |z|; of as many independent statistics.
+    z : float64 array, shape (notes,)
+        |Z|, ascending.
     """
 
     tilt: float
     constant: float
-    counts: NDArray[np.float64]
+    z: NDArray[np.float64]
 
 
-def tilted(
-    walk: Callable[[float], Values], worth: float, steps: int, width: float, *, first: float
-) -> list[Tilted]:
+def tilted(walk: Callable[[float], Values], *, first: float) -> list[Tilted]:
     """Walk under ever stronger tilts.
 
     Parameters
     ----------
     walk : callable
         A tilt to the statistics noted on a walk under it, which goes on where the last one ended.
-    worth : float
-        How many independent statistics a noted one is worth, at most 1.
-    steps, width : int, float
-        Of the grid.
     first : float
         The first tilt; the statistic has variance 1.
 
@@ -86,10 +87,9 @@ def tilted(
         if mean_before is None:
             mean_before = mean - tilt
         constant += 0.5 * (tilt - before) * (mean + mean_before)
-        counts = np.bincount(np.minimum((np.abs(z) / width).astype(np.int64), steps - 1), minlength=steps)
-        found.append(Tilted(tilt, constant, counts.astype(np.float64) * worth))
+        found.append(Tilted(tilt, constant, np.sort(np.abs(z))))
         depth = constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
-        if depth < _DEEPEST or spread < 2.0 * width:
+        if depth < _DEEPEST or spread <= _STILL * abs(mean):
             break
         before, mean_before = tilt, mean
         tilt += _APART / spread
@@ -97,47 +97,45 @@ def tilted(
 
 
 def joined(
-    plain: NDArray[np.float64], walks: list[Tilted], width: float, *, folded: bool
-) -> NDArray[np.float64]:
-    """Put counts of plain permutations and of tilted walks together.
+    plain: NDArray[np.float64], walks: list[Tilted], worth: float, *, folded: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Put plain permutations and tilted walks together.
 
     Parameters
     ----------
-    plain : float64 array, shape (steps,)
-        Counts without a tilt.
+    plain : float64 array, shape (count,)
+        Statistics without a tilt, ≥ 0.
     walks : list of Tilted
-        On the same grid.
-    width : float
-        Of a step.
+        At least one.
+    worth : float
+        How many independent statistics one of a walk is worth, at most 1.
     folded : bool
-        Whether the counts are of |Z| and Z is symmetric.
+        Whether they are |Z| of a symmetric Z.
 
     Returns
     -------
-    float64 array, shape (steps,)
-        The mass of each step, of sum 1.
+    z : float64 array, shape (all,)
+        All statistics, ascending.
+    mass : float64 array, shape (all,)
+        Of each, of sum 1.
     """
-    seen: Values = plain + sum(walk.counts for walk in walks)
+    parts = [np.sort(plain), *(walk.z for walk in walks)]
+    sizes = np.array([len(part) for part in parts])
     tilts = np.array([0.0, *(walk.tilt for walk in walks)])
-    totals = np.array([plain.sum(), *(walk.counts.sum() for walk in walks)])
-    constants = np.array([0.0, *(walk.constant for walk in walks)])
-    at = (np.arange(len(seen), dtype=np.float64) + 0.5) * np.float64(width)
-    coarse, moments = (part.reshape(-1, _TOGETHER).sum(axis=1) for part in (seen, seen * at))
-    filled = np.flatnonzero(coarse)
-    bias = _bias(tilts, moments[filled] / coarse[filled], folded=folded)
-    # the constants are found on a coarser grid, since it takes many rounds
-    peak = bias.max(axis=1, keepdims=True)
-    own = np.exp(bias - peak)
-    shifted = constants - peak[:, 0]
-    _solve(own, totals, coarse[filled], shifted)
-    constants = shifted + peak[:, 0]
-    places = np.flatnonzero(seen)
-    each = _bias(tilts, at[places], folded=folded) + (np.log(totals) - constants)[:, None]
-    top = each.max(axis=0)
-    density = np.log(seen[places]) - top - np.log(np.exp(each - top).sum(axis=0))
-    mass = np.zeros(len(plain))
-    mass[places] = np.exp(density - density.max())
-    return np.asarray(mass / mass.sum())
+    counts = sizes * np.where(tilts > 0, worth, 1.0)
+    pooled = np.concatenate(parts)
+    order = np.argsort(pooled, kind="stable")  # which merges what is sorted already
+    z = pooled[order]
+    own = np.repeat(tilts, sizes)[order]
+    each = np.where(own > 0, worth, 1.0)
+    starts = _cells(z, own, max(len(z) // _CELLS, 1))
+    hits = np.add.reduceat(each, starts)
+    at = np.add.reduceat(each * z, starts) / hits
+    constants = _constants(_bias(tilts, at, folded=folded), counts, hits, [walk.constant for walk in walks])
+    mass = np.empty(len(z))
+    _log_sums(z, tilts, np.log(counts) - constants, folded, mass)
+    mass = each * np.exp(mass.min() - mass)
+    return z, np.asarray(mass / mass.sum())
 
 
 def _bias(tilts: Values, z: Values, *, folded: bool) -> Values:
@@ -146,27 +144,83 @@ def _bias(tilts: Values, z: Values, *, folded: bool) -> Values:
     return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0)) if folded else product
 
 
-@kernel
-def _solve(own: Values, totals: Values, hits: Values, constants: Values) -> None:
-    """Iterate the two equations until no constant moves; they are relative to the first."""
-    tilts, places = own.shape
-    density = np.empty(places)
+def _constants(bias: Values, counts: Values, hits: Values, guess: list[float]) -> Values:
+    """Solve for c, c_0 = 0: the least of Σ_z hits log Σ_j N_j exp(bias_j − c_j) + Σ_j N_j c_j, by Newton."""
+
+    def cost(c: Values) -> tuple[float, Values]:
+        logs = bias + (np.log(counts) - c)[:, None]
+        top = logs.max(axis=0)
+        shares = np.exp(logs - top)
+        total = shares.sum(axis=0)
+        return float((hits * (top + np.log(total))).sum() + (counts * c).sum()), shares / total
+
+    c = np.array([0.0, *guess])
+    value, shares = cost(c)
     for _ in range(_ROUNDS):
-        for z in range(places):
-            expected = 0.0
-            for j in range(tilts):
-                expected += totals[j] * own[j, z] * math.exp(-constants[j])
-            density[z] = hits[z] / expected
-        moved = 0.0
-        first = 0.0
-        for j in range(tilts):
-            total = 0.0
-            for z in range(places):
-                total += own[j, z] * density[z]
-            found = math.log(total)
-            if j == 0:
-                first = found - constants[0]
-            moved = max(moved, abs(found - first - constants[j]))
-            constants[j] = found - first
-        if moved < _SETTLED:
+        met = shares * hits
+        slope = counts - met.sum(axis=1)
+        # not met @ shares.T: BLAS may split sums by its threads, and the last bit would follow their number
+        curve = np.diag(met.sum(axis=1)) - np.einsum("iz,jz->ij", met, shares)
+        curve[np.diag_indices(len(c))] += 1e-12 * counts
+        step = np.concatenate([[0.0], np.linalg.solve(curve[1:, 1:], slope[1:])])
+        for _ in range(_HALVINGS):  # the cost is convex: some part of a step lessens it
+            there, shares_there = cost(c - step)
+            if there <= value:
+                break
+            step *= 0.5
+        else:
             break
+        gain = value - there
+        c, value, shares = c - step, there, shares_there
+        if gain < _SETTLED:
+            break
+    return c
+
+
+@kernel
+def _cells(z: Values, own: Values, most: int) -> Whole:
+    """Part ascending statistics so that within a cell exp(t z) hardly changes for any tilt met in it."""
+    starts = np.empty(z.size, dtype=np.int64)
+    starts[0] = 0
+    cells = 1
+    strongest = own[0]
+    for i in range(1, z.size):
+        first = starts[cells - 1]
+        strongest = max(strongest, own[i])
+        if i - first >= most or strongest * (z[i] - z[first]) > _NARROW:
+            starts[cells] = i
+            cells += 1
+            strongest = own[i]
+    return starts[:cells].copy()
+
+
+@kernel
+def _log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
+    """Return log Σ_j exp(t_j z + shift_j), or with cosh."""
+    top = -np.inf
+    for j in range(tilts.size):
+        top = max(top, tilts[j] * z + shifts[j])
+    total = 0.0
+    for j in range(tilts.size):
+        product = tilts[j] * z
+        under = product + shifts[j] - top
+        if under > -_GONE:
+            mirrored = math.exp(-2.0 * product) if folded and product < _GONE else 0.0
+            total += math.exp(under) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
+    return top + math.log(total)
+
+
+@kernel
+def _log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
+    last = z.size - 1
+    there = _log_sum(z[0], tilts, shifts, folded)
+    for start in range(0, z.size, _TOGETHER):
+        end = min(start + _TOGETHER, last)
+        here, there = there, _log_sum(z[end], tilts, shifts, folded)
+        straight = abs(there - here) <= _STRAIGHT
+        slope = (there - here) / (z[end] - z[start]) if z[end] > z[start] else 0.0
+        for i in range(start, min(start + _TOGETHER, z.size)):
+            if straight:
+                out[i] = here + slope * (z[i] - z[start])
+            else:
+                out[i] = _log_sum(z[i], tilts, shifts, folded)

@@ -17,7 +17,7 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.statistics.chance import below, started, uniform
-from symscreen.statistics.null_table import BINS, NullTable, table_of_mass
+from symscreen.statistics.null_table import RESOLUTION, NullTable, table_of_sample
 from symscreen.statistics.umbrella import joined, tilted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ __all__ = ["XiNull", "xi_null"]
 
 _ROWS = 100  # whose orders are drawn
 _DRAWN, _MOVES, _FIRST_TILT = 40_000_000, 300_000, 0.8
-_LOWEST, _FARTHEST = -5.0, 9.0  # of the grid of z, which is counted from its lower end
+_LOWEST, _FARTHEST, _STEPS = -5.0, 9.0, 16384  # of z, which is counted from its lower end
 _ALIKE = 4  # moves a row until a walk has forgotten where it was
 _EVERY = 25
 _MOSTLY_ONE = 0.9  # a response with so large a share in one value has a Q of few values, and p-values of 1
@@ -93,7 +93,7 @@ def xi_null(response: Response, seed: int) -> XiNull:
     mean, variance = moments(r)
     deviation = math.sqrt(variance) if variance > 0 else 1.0 / scale
     if n > _ROWS and response.group_sizes.max() > _MOSTLY_ONE * n:
-        table = NullTable((_FARTHEST - _LOWEST) / BINS, np.ones(BINS + 1), 0.0)
+        table = _no_table()
     elif n <= _ROWS:
         table = _table(tuple(r.tolist()), seed)
     else:
@@ -145,24 +145,20 @@ def _table(of_rows: tuple[int, ...], seed: int) -> NullTable:
     r = np.array(of_rows, dtype=np.int64)
     n = len(r)
     mean, variance = moments(r)
-    width = (_FARTHEST - _LOWEST) / BINS
-    least = math.exp(-math.lgamma(n + 1.0))
     if variance <= 0:
-        return NullTable(width, np.ones(BINS + 1), 0.0)
+        return _no_table()
     deviation = math.sqrt(variance)
-    plain = np.zeros(BINS)
-    count = min(1_000_000, _DRAWN // n)
-    _draw(r.copy(), count, mean, deviation, width, started(seed, _PLAIN), plain)
-    walks = tilted(
-        _walker(r.copy(), mean, deviation, seed),
-        min(_EVERY / (_ALIKE * n), 1.0),
-        BINS,
-        width,
-        first=_FIRST_TILT,
-    )
-    mass = joined(plain, walks, width, folded=False)
-    largest = (mean - float(r[-1] - r[0])) / deviation - _LOWEST
-    return table_of_mass(mass, width, slope=walks[-1].tilt, least=least, ends=largest < _FARTHEST - _LOWEST)
+    plain = np.empty(min(1_000_000, _DRAWN // n))
+    _draw(r.copy(), mean, deviation, started(seed, _PLAIN), plain)
+    walks = tilted(_walker(r.copy(), mean, deviation, seed), first=_FIRST_TILT)
+    z, mass = joined(plain, walks, min(_EVERY / (_ALIKE * n), 1.0), folded=False)
+    least = math.exp(-math.lgamma(n + 1.0))
+    return table_of_sample(z, mass, slope=walks[-1].tilt, least=least, resolution=RESOLUTION)
+
+
+def _no_table() -> NullTable:
+    """Return the table that gives p-values of 1."""
+    return table_of_sample(np.zeros(1), np.ones(1), least=1.0)
 
 
 def _walker(r: Whole, mean: float, deviation: float, seed: int) -> Callable[[float], Values]:
@@ -181,7 +177,8 @@ def _of_more(table: NullTable, times: float) -> NullTable:
     from scipy.special import log_ndtr  # not at the top: it would slow every start
 
     mass = -np.diff(table.upper, append=0.0)
-    z = table.width * (np.arange(len(mass)) + 0.5) + _LOWEST
+    # of the statistics between a knot and the next
+    z = -np.diff(table.upper * table.means, append=0.0) / np.maximum(mass, 1e-300) + _LOWEST
     z -= float((mass * z).sum())
     mass, z = mass[mass > 0], z[mass > 0] / math.sqrt(float((mass * z * z).sum()))
     tilts = np.linspace(-6.0, 11.0, _TILTS) / math.sqrt(times)  # of one part
@@ -198,21 +195,22 @@ def _of_more(table: NullTable, times: float) -> NullTable:
     u = tilts * np.sqrt(times * spreads)
     logs = log_ndtr(-(w + np.log(u / w) / w))  # of the form of Barndorff-Nielsen 1986, never negative
     at = means * math.sqrt(times)
-    grid = np.arange(BINS + 1) * table.width + _LOWEST
+    grid = np.linspace(0.0, _FARTHEST - _LOWEST, _STEPS + 1)
     far = (logs[-1] - logs[-2]) / (at[-1] - at[-2])
-    upper = np.interp(grid, at, logs)
-    upper = np.where(grid > at[-1], logs[-1] + far * (grid - at[-1]), upper)
-    upper = np.minimum.accumulate(np.exp(np.where(grid < at[0], 0.0, upper)))
-    return NullTable(table.width, upper, -float(far))
+    upper = np.interp(grid + _LOWEST, at, logs)
+    upper = np.where(grid + _LOWEST > at[-1], logs[-1] + far * (grid + _LOWEST - at[-1]), upper)
+    upper = np.minimum.accumulate(np.exp(np.where(grid + _LOWEST < at[0], 0.0, upper)))
+    # what lies between two knots stands at the upper one, and beyond the last a little further
+    sums = np.cumsum((-np.diff(upper, append=0.0) * np.append(grid[1:], grid[-1] - 1.0 / far))[::-1])[::-1]
+    return NullTable(
+        grid, upper, np.maximum.accumulate(sums / upper), float(grid[-1]), -float(far), 1e-300, 0.0
+    )
 
 
 @kernel
-def _draw(
-    r: Whole, count: int, mean: float, deviation: float, width: float, state: State, found: Values
-) -> None:
+def _draw(r: Whole, mean: float, deviation: float, state: State, found: Values) -> None:
     n = r.size
-    last = found.size - 1
-    for _ in range(count):
+    for note in range(found.size):
         before = np.int64(0)
         total = np.int64(0)
         for k in range(n):
@@ -223,8 +221,7 @@ def _draw(
             if k > 0:
                 total += abs(value - before)
             before = value
-        place = ((mean - total) / deviation - _LOWEST) / width
-        found[min(int(max(place, 0.0)), last)] += 1.0
+        found[note] = max((mean - total) / deviation - _LOWEST, 0.0)
 
 
 @kernel

@@ -9,7 +9,8 @@ import numpy as np
 
 from symscreen.errors import FormulaError, SymscreenError, printable
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
-from symscreen.preparation import options_of, prepared
+from symscreen.preparation import prepared
+from symscreen.screen_options import options_of
 from symscreen.table.source import read_frame
 from symscreen.whereabouts.absence import absence_of, barred, without_unit
 from symscreen.whereabouts.answer import Why
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.expression import Expression
-    from symscreen.preparation import Prepared, ScreenOptions
+    from symscreen.preparation import Prepared
+    from symscreen.screen_options import ScreenOptions
     from symscreen.whereabouts.answer import Match
     from symscreen.whereabouts.grown import Grown
 
@@ -45,7 +47,8 @@ def why(
     expression : str
         The formula, in the one notation.
     **options
-        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant.
+        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
+        before near-duplicates, or what does not pass a false discovery rate, are left out.
 
     Returns
     -------
@@ -67,6 +70,8 @@ def why(
     """
     given = options_of(options, verb="why")
     ready = prepared(X, y, given)
+    plain = replace(ready.job.request, control=None)  # figures beside a rank take time and change none
+    ready = replace(ready, job=replace(ready.job, request=plain))
     asked, lacking = _read(expression, X, ready, given)
     if lacking:
         found = Why(answer="not generated", formula=to_text(asked), missing_inputs=lacking)

@@ -8,6 +8,7 @@ from symscreen.backends import Threads
 from symscreen.expansion import with_rows
 from symscreen.result import class_place
 from symscreen.screeners import SCREENERS
+from symscreen.table import with_response
 
 
 @pytest.mark.parametrize("sign", ["free", "positive"])
@@ -17,7 +18,8 @@ def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng
     whole = Whole.of(table, wide_space_of(table))
     loss = np.round(loss_of(name, whole.values, whole.y, sign), 11)
     classes = classes_of(whole.values, SCREENERS[name].blind_to, mirrored=sign == "free")
-    by_class = np.array([loss[classes == one].min() for one in range(classes.max() + 1)])
+    signs = {"xi": np.ones(len(loss))}.get(name)
+    in_order = list(dict.fromkeys(classes[whole.order(loss, signs)].tolist()))
     for place in rng.choice(len(loss), 12, replace=False):
         for jobs, chunk_size in ((1, 9), (2, 50)):
             found = class_place(
@@ -29,7 +31,32 @@ def test_the_place_is_that_among_the_classes_of_the_whole_matrix(name, sign, rng
                 backend=Threads(jobs),
                 chunk_size=chunk_size,
             )
-            assert found == 1 + (by_class < loss[place]).sum()
+            assert found == 1 + in_order.index(classes[place])
+
+
+@pytest.mark.parametrize("counted", [1 << 14, 12])
+def test_classes_that_tie_are_put_into_the_order_of_a_screen(counted, rng):
+    table = table_of(rng, rows=20)
+    table = with_response(table, (table.columns[0] > np.median(table.columns[0])).astype(float))
+    whole = Whole.of(table, wide_space_of(table))
+    loss = loss_of("t0", whole.values, whole.y)
+    classes = classes_of(whole.values, "ranks")
+    in_order = list(dict.fromkeys(classes[whole.order(loss)].tolist()))
+    assert len({round(one, 11) for one in loss}) < len(in_order) / 1.5  # many tie
+    for place in rng.choice(len(loss), 8, replace=False):
+        found = [
+            class_place(
+                whole.space, table.response, SCREENERS["t0"], "free", whole.values[place],
+                backend=Threads(jobs), chunk_size=chunk_size, counted=counted,
+            )
+            for jobs, chunk_size in ((1, 9), (2, 50))
+        ]  # fmt: skip
+        exact = 1 + in_order.index(classes[place])
+        assert found[0] == found[1]
+        if counted > len(loss):
+            assert found[0] == exact
+        elif exact > 30:
+            assert 0.3 < found[0] / exact < 3
 
 
 def test_beyond_what_is_counted_the_place_is_estimated_and_what_is_absent_has_none(rng):

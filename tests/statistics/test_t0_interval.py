@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.errors import OptionError
+import symscreen
+from symscreen.errors import OptionError, TableError
 from symscreen.response import Response
 from symscreen.statistics.order import order_features
 from symscreen.statistics.t0 import gini_mean_difference, t0_of
@@ -40,13 +41,33 @@ def test_covers_about_as_often_as_it_says(rng):
     assert 0.90 <= held / 300 <= 0.985
 
 
-def test_features_that_agree_or_disagree_everywhere_have_the_end_itself():
-    y = Response(np.arange(10.0))
+def test_features_that_agree_or_disagree_everywhere(rng):
+    y = Response(np.sort(rng.normal(size=40)))
     found = t0_interval(np.array([y.values, -y.values]), y)
     delta = gini_mean_difference(y)
-    assert found.low == pytest.approx([0.0, 2 * delta])
-    assert found.high == pytest.approx([0.0, 2 * delta])
-    assert found.gamma_low.tolist() == [1.0, -1.0]
+    assert (found.error[0], found.low[0], found.high[0]) == (0, 0, 0)
+    assert found.gamma_low.tolist() == found.gamma_high.tolist() == [1.0, -1.0]
+    # T0 of what disagrees everywhere is 2Δ, which is known no better than Δ
+    without = np.array([2 * gini_mean_difference(Response(np.delete(y.values, i))) for i in range(40)])
+    assert found.error[1] == pytest.approx(np.sqrt(39 / 40 * ((without - without.mean()) ** 2).sum()))
+    assert found.low[1] < 2 * delta < found.high[1]
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_of_the_negative_gamma_is_mirrored_and_t0_covers_as_well(ties, rng):
+    held = 0
+    for _ in range(200):
+        x = rng.normal(size=60)
+        y = x + 0.3 * rng.normal(size=60)
+        order = np.argsort(y)
+        theta = np.round(x[order], 1) if ties else x[order]
+        found = t0_interval(np.array([theta, -theta]), Response(y[order]))
+        assert found.gamma_low[1] == pytest.approx(-found.gamma_high[0], abs=1e-9)
+        assert found.gamma_high[1] == pytest.approx(-found.gamma_low[0], abs=1e-9)
+        # E|y - y'| of N(0, 1.09) is 2/√π · √1.09; Γ of a normal pair is its correlation
+        truth = 2 / np.sqrt(np.pi) * np.sqrt(1.09) * (1 + 1 / np.sqrt(1.09))
+        held += found.low[1] <= truth <= found.high[1]
+    assert 0.88 <= held / 200 <= 0.99
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95.0])
@@ -58,3 +79,17 @@ def test_a_level_that_is_no_share_is_refused(level):
 def test_three_rows_are_too_few():
     with pytest.raises(OptionError, match="at least 4 rows"):
         t0_interval(np.ones((1, 3)), Response(np.arange(3.0)))
+
+
+def test_plain_arrays_in_any_order_of_rows(rng):
+    x, rows = rng.normal(size=(30, 3)), rng.permutation(30)
+    y = x[:, 0] + rng.normal(size=30)
+    order = np.argsort(y)
+    expected = t0_interval(np.ascontiguousarray(x[order].T), Response(y[order]), 0.9)
+    found = symscreen.t0_interval(x[rows], y[rows], level=0.9)
+    single = symscreen.t0_interval(x[:, 0], y, 0.9)
+    for name in ("error", "low", "high", "gamma", "gamma_low", "gamma_high"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+        assert getattr(single, name) == pytest.approx(getattr(expected, name)[:1], rel=1e-9)
+    with pytest.raises(TableError, match="Z must be"):
+        symscreen.t0_interval(x[:5], y)

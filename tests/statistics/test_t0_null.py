@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -26,16 +27,73 @@ def rank_sum_tail(n, ones):
     return z[(z > 0) & (tail > 0)], tail[(z > 0) & (tail > 0)]
 
 
-@pytest.mark.parametrize("y", [[0.0, 1, 2, 3, 5, 8], [0.0, 0, 1, 1, 1, 7]])
-def test_small_responses_have_the_p_values_of_all_permutations(y):
-    response = Response(np.array(y))
-    features = np.array(list(permutations(range(6))), dtype=float)
-    ordered = order_features(features)
+SMALL = {
+    "even": [0.0, 1, 2, 3, 5, 8, 11],
+    "levels": [0.0, 0, 1, 1, 1, 7, 7],
+    "one": [0.0, 0, 0, 0, 0, 0, 1],
+    "skewed": [0.01, 0.2, 0.9, 1.3, 7.0, 50.0, 2000.0],
+    "a gross outlier": [-1.3, -0.4, 0.1, 0.25, 0.9, 1.4, 1e6],
+    "two gross outliers": [-1e4, -0.4, 0.1, 0.25, 0.9, 1.4, 1e8],
+}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_small_responses_have_the_p_values_of_all_permutations(kind):
+    response = Response(np.array(SMALL[kind]))
+    ordered = order_features(np.array(list(permutations(range(7))), dtype=float))
     metric = ranking_metric(ordered, response)
-    p = t0_null(response, 0)(ordered, metric, "free")
-    exact = (np.abs(metric)[None] >= np.abs(metric)[:, None] - 1e-12).mean(axis=1)
-    assert (p >= exact - 1e-12).all()
-    assert np.abs(p - exact).max() < 0.003
+    null = t0_null(response, 0)
+    for sign, score in (("free", np.abs(metric)), ("positive", metric)):
+        p = null(ordered, metric, sign)
+        below = np.searchsorted(np.sort(score), score - 1e-14 * score.max())
+        assert np.abs(p - (1.0 - below / len(score))).max() < 1e-12
+    assert p[np.argmin(metric)] == 1.0
+
+
+def tail_with_an_outlier(n, ones, outlier):
+    """|Σ y_i (r_i − (n+1)/2)| and its tail for so many ones, zeros and one outlier, by counting."""
+    found, ways_of = [], []
+    for rank in range(1, n + 1):
+        ways = np.zeros((ones + 1, ones * n + 1))
+        ways[0, 0] = 1.0
+        for other in range(1, n + 1):
+            if other != rank:
+                ways[1:, other:] += ways[:-1, :-other].copy()
+        sums = np.flatnonzero(ways[ones])
+        found.append(np.abs(outlier * (rank - (n + 1) / 2) + sums - ones * (n + 1) / 2))
+        ways_of.append(ways[ones, sums])
+    sums, ways = np.concatenate(found), np.concatenate(ways_of)
+    sums, place = np.unique(sums, return_inverse=True)
+    tail = np.cumsum(np.bincount(place, ways)[::-1])[::-1]
+    return sums, tail / (n * math.comb(n - 1, ones))
+
+
+@pytest.mark.parametrize("outlier", [30.0, 1e4, 1e9])
+def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
+    sums, exact = tail_with_an_outlier(40, 12, outlier)
+    y = np.r_[outlier, np.ones(12), np.zeros(27)]
+    z = sums / np.sqrt(((y - y.mean()) ** 2).sum() * 40 * 41 / 12)
+    off = np.abs(np.log(table_of_scores(y, 0).tail(z) / exact))
+    for level, most in ((0.05, 0.03), (1e-3, 0.1), (1e-5, 0.2), (1e-9, 0.4)):
+        assert off[exact >= level].max() < most
+
+
+@pytest.mark.parametrize("n", [12, 80])
+@pytest.mark.parametrize("outliers", [[1e4], [1e9], [1e8, 1e4]])
+def test_rates_are_nominal_with_gross_outliers(n, outliers, rng):
+    response = Response(np.sort(np.append(rng.normal(size=n - len(outliers)), outliers)))
+    ordered = order_features(rng.random((60_000, n)))
+    p = t0_null(response, 0)(ordered, ranking_metric(ordered, response), "free")
+    for level in (0.3, 0.05, 0.01, 1e-3, 1e-4):
+        assert abs((p <= level).mean() - level) < 4.5 * np.sqrt(level / len(p)) + 0.01 * level
+
+
+def test_the_worst_feature_has_a_one_sided_p_value_of_one():
+    y = np.arange(30.0) ** 2
+    feature = order_features(-np.arange(30.0)[None])
+    response = Response(y)
+    p = t0_null(response, 0)(feature, ranking_metric(feature, response), "positive")
+    assert p.tolist() == [1.0]
 
 
 def test_the_tail_is_that_of_the_rank_sum_down_to_one_in_a_billion():

@@ -69,7 +69,7 @@ def test_weights_choose_the_rows_that_count():
     [
         ({}, {"stages": ["viewed", "like"]}, "no column 'like' for --stages; did you mean 'liked'"),
         ({}, {"exclude": ["liked"]}, "'liked' is in both --stages and --exclude"),
-        ({}, {"inputs": ["x", "liked"]}, "'liked' is both the target and in --inputs"),
+        ({}, {"inputs": ["x", "liked"]}, "'liked' is in both --stages and --inputs"),
         ({"followed": [1, 0, None, 0, 1, 1, 1]}, {}, "row 7 reaches 'followed' but not 'viewed'"),
         ({"liked": [1, 0, 2, 1, 1, 0.5, 0]}, {}, "row 3 of 'liked' holds 2, which is no outcome"),
         ({"liked": list("yynnyyn")}, {}, "the column 'liked' of --stages holds text: give 1 for reached"),

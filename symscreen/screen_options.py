@@ -1,0 +1,113 @@
+"""The options of a screen, as they were given: every verb that screens takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from symscreen.errors import OptionError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from symscreen.expansion import PoolKind
+    from symscreen.result import Standing
+    from symscreen.screeners import Across, AnyScreener, Sign
+    from symscreen.search import Mode
+    from symscreen.statistics.tally import Method
+    from symscreen.table.categories import CategoricalAs
+
+    Names = str | Sequence[str]
+    Progress = Callable[[int, int], None]
+    Screeners = str | Sequence[str | AnyScreener]
+
+__all__ = ["ScreenOptions", "options_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenOptions:
+    """The options of `symscreen.screen` as they were given, with its names and defaults."""
+
+    target: str | Sequence[str] | None = None
+    target_kind: str | None = None
+    event: str | None = None
+    across: Across = "mean"
+    ranking: str | Sequence[str] | None = None
+    stages: Names | None = None
+    stage_weight: Any = "all"
+    inputs: Sequence[str] | None = None
+    categorical: str | Sequence[str] = ()
+    categorical_as: CategoricalAs = "gate"
+    exclude: Sequence[str] = ()
+    missing: Literal["refuse", "drop"] = "refuse"
+    layers: str | None = None
+    operators: str | Path = "basic"
+    unary: Names | None = None
+    binary: Names | None = None
+    pool: PoolKind = "cumulative"
+    screener: Screeners = "t0"
+    prescreen: int | None = None
+    rule: str | None = None
+    engine: str | None = None
+    sign: Sign = "free"
+    top: int | Literal["all"] = 20
+    max_complexity: int | None = None
+    also: Names = ()
+    units: str | Path | Mapping[str, str] | None = None
+    target_units: str | None = None
+    keep: int | str | Mapping[str, int] | None = None
+    cut: Screeners | None = None
+    rounds: int = 1
+    search: Mode = "exact"
+    risk: float | None = None
+    p_values: bool | None = False
+    fdr: float | None = None
+    fdr_method: Method = "bh"
+    permutations: int | None = None
+    distinct: float | None = None
+    members: int | None = None
+    stability: int | None = None
+    groups: str | None = None
+    intervals: bool | float = False
+    seed: int = 0
+    max_ram: str | int | None = None
+    jobs: int | None = None
+    chunk_size: int | None = None
+    progress: Progress | bool | None = None
+    on_progress: Callable[[Standing], None] | None = None
+    time_limit: str | float | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    checkpoint: str | Path | None = None
+
+
+def options_of(given: Mapping[str, Any], *, verb: str) -> ScreenOptions:
+    """Take the options of a screen from keywords.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        As of `symscreen.screen`.
+    verb : str
+        Who takes them, for the message.
+
+    Returns
+    -------
+    ScreenOptions
+
+    Raises
+    ------
+    OptionError
+        If a keyword is none of the options, with near matches.
+
+    Examples
+    --------
+    >>> options_of({"layers": "ub"}, verb="why").layers
+    'ub'
+    """
+    known = [field.name for field in fields(ScreenOptions)]
+    for name in given:
+        if name not in known:
+            raise OptionError(f"{verb} has no option {name!r}{nearest(name, known)}")
+    return ScreenOptions(**given)
