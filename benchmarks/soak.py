@@ -1,7 +1,7 @@
 """Mixed runs for a long time, to see whether a process that screens again and again grows.
 
 Screens, whys, evaluations, applications and listings of classes, of good and of bad input, one after another
-in one process, every tenth round in processes of their own, too. After each round the resident memory,
+in one process, and one of them a round in a process of its own. After each round the resident memory,
 threads, open files and child processes of that process are counted. The slope is that of a least-squares
 line over all but the first fifth of the time, when code is still loaded and compiled; its standard error
 takes the residuals for independent, which they are not quite.
@@ -107,11 +107,12 @@ def soak(folder: Path, minutes: float) -> dict[str, Any]:
     began = time.monotonic()
     rounds = 0
     while time.monotonic() - began < 60 * minutes:
-        for way in (here, apart) if rounds % 10 == 0 else (here,):
-            for kind, given, expected in verbs(folder):
-                if (status := way(given)) != expected:
-                    wrong.append({"command": given, "way": way.__name__, "status": status})
-                runs[f"{kind}, {'in one process' if way is here else 'a process each'}"] += 1
+        given_now = verbs(folder)
+        turns = [(here, one) for one in given_now] + [(apart, given_now[rounds % len(given_now)])]
+        for way, (kind, given, expected) in turns:
+            if (status := way(given)) != expected:
+                wrong.append({"command": given, "way": way.__name__, "status": status})
+            runs[f"{kind}, {'in one process' if way is here else 'a process each'}"] += 1
         rounds += 1
         samples.append([time.monotonic() - began, *sample()])
     told = np.array(samples)
