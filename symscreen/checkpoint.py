@@ -164,6 +164,8 @@ def _check(path: Path, whole: dict[str, Any]) -> None:
     ways = "run it as it was, or give another folder to begin anew"
     for name, was, now in _differences(there, whole):
         raise OutputError(f"{path} is the checkpoint of another run: {name} was {was}, now {now}; {ways}")
+    if there != whole:
+        raise OutputError(f"{file}: was altered; delete the folder to begin anew")
 
 
 def _differences(was: Any, now: Any, name: str = "") -> Iterator[tuple[str, str, str]]:

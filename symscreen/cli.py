@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -69,12 +70,29 @@ def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each w
         # whoever read our output has gone; say nothing, and keep the interpreter from trying again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        return _complain(f"cannot write the output ({error.strerror})", 2)
-    except Exception:  # noqa: BLE001  # the last line of defence, which tells whose fault it is
+    except Exception as error:  # noqa: BLE001  # the last line of defence, which tells whose fault it is
+        if _lacks_memory(error):
+            return _complain("memory ran out; lower --max-ram or --jobs, or let the process have more", 2)
+        if isinstance(error, OSError):
+            return _complain(f"cannot write the output ({error.strerror or error})", 2)
         traceback.print_exc()
         return _complain("this is a fault of symscreen's own; please report it with the lines above", 1)
     return 0
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Say whether memory for data, code or a thread was lacking, here or in what this error came of."""
+    while error is not None:
+        words = str(error)
+        if (
+            isinstance(error, MemoryError)
+            or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+            or (isinstance(error, ImportError | OSError) and "failed to map segment" in words)
+            or (isinstance(error, RuntimeError) and "can't start new thread" in words)
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _complain(message: str, status: int) -> int:

@@ -21,19 +21,20 @@ from symscreen.statistics.tally import tally_of
 OPTIONS = {"layers": "ub", "top": 4, "p_values": True, "permutations": 10, "jobs": 1, "chunk_size": 60}
 COMMAND = ["--layers", "ub", "--top", "4", "--jobs", "1", "--chunk-size", "60", "--quiet"]
 
-# Runs a screen that keeps its state after every chunk, and dies at the count-th call of a function.
+# Runs a screen that keeps its state after every chunk, and dies at the count-th call of a function,
+# or at the one whose last argument is a file of that name.
 KILLED = """
 import importlib, os, signal, sys
 from symscreen import checkpoint, cli
 checkpoint._EVERY, checkpoint._SHARE = 0.0, 1e9
-module, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+module, name, count = sys.argv[1:4]
 home = importlib.import_module(module)
 for part in name.split(".")[:-1]:
     home = getattr(home, part)
 own, calls = getattr(home, name.split(".")[-1]), []
 def deadly(*given, **named):
     calls.append(1)
-    if len(calls) == count:
+    if str(len(calls)) == count or (given and str(given[-1]).endswith("/" + count)):
         os.kill(os.getpid(), signal.SIGKILL)
     return own(*given, **named)
 setattr(home, name.split(".")[-1], deadly)
@@ -59,7 +60,7 @@ def _of(result):
         (("symscreen.growth", "expand"), 1, 0),
         (("symscreen.result.merging", "Merged.add"), 9, 8),
         (("os", "fsync"), 7, 5),  # run.json takes the first; a state is half written
-        (("symscreen.report.files", "write_whole"), 2, None),  # between the record and the ranking
+        (("pathlib", "Path.replace"), "out.csv", None),  # between the record and the ranking
     ],
 )
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function, count, resumed):
@@ -145,6 +146,15 @@ def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
     complaint = capsys.readouterr().err
     assert "the checkpoint is damaged" in complaint
     assert complaint.count("\n") == 1
+
+
+def test_an_altered_run_json_is_refused(tmp_path):
+    with opened(tmp_path, {"seed": 0, "units": None}):
+        pass
+    about = tmp_path / "run.json"
+    about.write_bytes(about.read_bytes().replace(b"units", b"unity"))
+    with pytest.raises(OutputError, match="was altered"), opened(tmp_path, {"seed": 0, "units": None}):
+        pass
 
 
 def test_a_folder_of_other_things_is_refused_and_so_is_one_in_use(tmp_path):

@@ -368,3 +368,22 @@ def test_the_record_repeats_the_run(run, data, tmp_path):
     }
     again = symscreen.screen(data, **options)
     assert ranking_as_csv(again) == (tmp_path / "r.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(12, "Cannot allocate memory"),
+        ImportError("libx.so: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_a_lack_of_memory_is_told_in_one_line(run, monkeypatch, error):
+    def lacking(*_, **__):
+        raise ValueError from error
+
+    monkeypatch.setattr("symscreen.pipeline.screen", lacking)
+    status, out, err = run("screen", "data.csv")
+    assert (status, out) == (2, "")
+    assert err == "symscreen: memory ran out; lower --max-ram or --jobs, or let the process have more\n"

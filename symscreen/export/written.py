@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
 
-__all__ = ["check_free", "write_whole"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["check_free", "write_together", "write_whole"]
 
 
 def check_free(path: Path, *, force: bool = False) -> None:
@@ -24,7 +29,8 @@ def check_free(path: Path, *, force: bool = False) -> None:
     Raises
     ------
     OutputError
-        If its folder is missing, it is a folder itself, or it exists and `force` is not given.
+        If its folder is missing or cannot be written, it is a folder itself, or it exists and `force` is
+        not given.
 
     Examples
     --------
@@ -37,6 +43,8 @@ def check_free(path: Path, *, force: bool = False) -> None:
         raise OutputError(f"{path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; give a file's name")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path}: the folder {path.parent} cannot be written; give another one")
     if path.exists() and not force:
         raise OutputError(f"{path} exists and is not overwritten; give another name or --force")
 
@@ -56,19 +64,49 @@ def write_whole(path: Path, content: bytes) -> None:
     OutputError
         If it cannot be written; nothing is left behind then, and what stood there stays.
     """
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, bytes]) -> None:
+    """Write files beside their targets, and rename them when all are written.
+
+    Parameters
+    ----------
+    contents : mapping of Path to bytes
+        What each is to hold; what stands there is replaced, in this order.
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written; nothing is left behind then, and what stood there stays.
+    """
+    with ExitStack() as left:
+        beside = {}
+        for path, content in contents.items():
+            try:
+                beside[path] = _written_beside(path, content)
+            except OSError as error:
+                raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+            left.callback(beside[path].unlink, missing_ok=True)
+        for path, own in beside.items():
+            try:
+                own.replace(path)
+            except OSError as error:
+                raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _written_beside(path: Path, content: bytes) -> Path:
+    """Write a file with the modes of a new one, and have it on the disk."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(name).chmod(0o666 & ~umask)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)

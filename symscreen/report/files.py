@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.errors import OutputError
-from symscreen.export.written import check_free, write_whole
+from symscreen.export.written import check_free, write_together, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ def half_written(path: str | Path) -> bool:
 
 
 def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False) -> list[Path]:
-    """Write a ranking with its record, each file at once or not at all.
+    """Write a ranking with its record, all of it or nothing.
 
     Parameters
     ----------
@@ -117,8 +117,9 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
     record = json.dumps(result.record, ensure_ascii=False, indent=2) + "\n"
     match path.suffix.lower():
         case ".csv":
-            write_whole(record_beside(path), record.encode())
-            write_whole(path, ranking_as_csv(result).encode())
+            # a ranking never stands there without its record: that is renamed first
+            both = {record_beside(path): record.encode(), path: ranking_as_csv(result).encode()}
+            write_together(both)
         case ".json":
             rows = [_plain(row) for row in result.table.to_dict("records")]
             content = {"record": result.record, "ranking": rows}

@@ -170,6 +170,8 @@ def _check(path: Path, ranking: StoredRanking) -> None:
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise TableError(f"{path} is damaged: it has no column {name!r}")
+    if not all(isinstance(text, str) for text in table["expression"]):
+        raise TableError(f"{path} is damaged: a formula is missing, or is no text")
     if len(table) != record["shown"]:
         raise TableError(
             f"{path} has {len(table)} rows, but its record tells of {record['shown']}: it was changed, or "

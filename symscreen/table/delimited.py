@@ -77,6 +77,8 @@ def read_delimited(data: bytes, where: str, *, delimiter: str | None = None) -> 
             ),
         )
     except pa.ArrowException as error:
+        if isinstance(error, MemoryError) or "Failed to launch worker thread" in str(error):
+            raise MemoryError from error
         _refuse_damage(text, delimiter, where)
         reason = printable(str(error))[:200]
         raise TableError(f"{where} cannot be read as CSV: {reason}; write it again as plain CSV") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ def read_file(path: Path) -> pa.Table:
     Raises
     ------
     TableError
-        If there is no such file, its ending is unknown, or it does not hold what the ending says.
+        If there is no such file, its ending is unknown, it does not hold what the ending says, or it was
+        written while it was read.
 
     Examples
     --------
@@ -76,10 +78,14 @@ def read_file(path: Path) -> pa.Table:
         if path.is_char_device():
             raise TableError(f"{where} is a device, which may never end: name a file")
         with path.open("rb") as file:
-            data = bounded_read(file, path.stat().st_size)
+            before = os.fstat(file.fileno())
+            data = bounded_read(file, before.st_size)
+            after = os.fstat(file.fileno())
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TableError(f"{where} cannot be read ({reason}): check the file and its permissions") from error
+    if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+        raise TableError(f"{where} was written while it was read: wait until it is whole, or read a copy")
     return _parsed(data, where, expected)
 
 

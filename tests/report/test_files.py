@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 
 import pandas as pd
@@ -77,6 +78,30 @@ def test_a_failed_write_leaves_nothing_behind(result, tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
         write_ranking(result, tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ranking_and_its_record_are_written_together_or_not_at_all(result, tmp_path, monkeypatch):
+    write_ranking(result, tmp_path / "r.csv")
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    own, calls = os.fsync, []
+
+    def full(handle):
+        calls.append(handle)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        own(handle)
+
+    monkeypatch.setattr("os.fsync", full)
+    result.record["options"]["top"] = 3
+    with pytest.raises(OutputError, match=r"r\.csv: cannot be written \(No space left on device\)"):
+        write_ranking(result, tmp_path / "r.csv", force=True)
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(OutputError, match=r"the folder .* cannot be written; give another one"):
+        check_output(tmp_path / "r.csv")
 
 
 def test_a_carriage_return_in_a_name_neither_breaks_the_file_nor_runs(tmp_path, rng):

@@ -125,3 +125,12 @@ def test_a_lost_column_and_a_gap_are_refused(written):
     whole.assign(t0=whole.t0.where(whole.t0 > whole.t0.min())).to_csv(written, index=False)
     with pytest.raises(TableError, match="column t0 has gaps"):
         evaluate(read_ranking(written), "x1")
+
+
+def test_a_formula_that_is_no_text_is_refused(written):
+    whole = json.loads(written.with_name("r.csv.json").read_text())
+    rows = pd.read_csv(written).to_dict("records")
+    rows[0]["expression"] = None
+    written.with_name("r.json").write_text(json.dumps({"record": whole, "ranking": rows}))
+    with pytest.raises(TableError, match="a formula is missing"):
+        read_ranking(written.with_name("r.json"))

@@ -1,6 +1,7 @@
 import csv
 import io
 import math
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import InputError, TableError
-from symscreen.table import read_table
+from symscreen.table import files, read_table
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 
@@ -229,6 +230,24 @@ def test_no_permission(tmp_path, refused, monkeypatch):
     monkeypatch.setattr(Path, "open", denied)
     message = refused(tmp_path / "t.csv", folder=tmp_path)
     assert message == "t.csv cannot be read (Permission denied): check the file and its permissions"
+
+
+@pytest.mark.parametrize("change", ["longer", "other"])
+def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch, change):
+    path = tmp_path / "t.csv"
+    path.write_text(CSV)
+    own = files.bounded_read
+
+    def read(file, size):
+        content = own(file, size)
+        path.write_text(CSV + "1,2,3\n" * (change == "longer"))
+        if change == "other":
+            os.utime(path, ns=(1, 1))
+        return content
+
+    monkeypatch.setattr(files, "bounded_read", read)
+    message = refused(path, folder=tmp_path)
+    assert message == "t.csv was written while it was read: wait until it is whole, or read a copy"
 
 
 def test_odd_paths_stay_on_one_line(refused):

@@ -1,0 +1,282 @@
+"""Full disks, limits, folders that are read only, damaged files, data that change while they are read.
+
+Each case is a function that returns what came; ``survived`` says whether that was a whole result or a refusal
+in one line with nothing left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fault_kills import OPTIONS, write_data
+
+from symscreen.checkpoint import opened, state_of
+from symscreen.errors import OutputError, TableError
+from symscreen.table import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import numpy as np
+
+__all__ = ["changing", "damaged_results", "damaged_states", "full", "limited", "read_only"]
+
+_SMALL = ["--layers", "ub", "--top", "2000"]
+
+
+def _run(
+    *given: str | Path, limit: Callable[[], None] | None = None, out: int | None = None
+) -> dict[str, Any]:
+    """Run a verb; tell how it ended and whether it did so in one line."""
+    command = [sys.executable, "-m", "symscreen", *map(str, given)]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.DEVNULL if out is None else out,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,  # no thread of ours runs then
+        timeout=120,
+        check=False,
+    )
+    words = done.stderr.decode().strip()
+    return {"status": done.returncode, "words": words[-600:], "one_line": "\n" not in words}
+
+
+def _refused(told: dict[str, Any], *files: Path) -> dict[str, Any]:
+    left = [str(file) for file in files if file.exists()]
+    return told | {"left": left, "survived": told["status"] == 2 and told["one_line"] and not left}
+
+
+def _filesize(most: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+
+@contextmanager
+def _mounted(where: Path, options: str) -> Iterator[bool]:
+    """Mount a small file system, where that is permitted."""
+    where.mkdir()
+    tried = subprocess.run(
+        ["/bin/mount", "-t", "tmpfs", "-o", options, "none", where], check=False, capture_output=True
+    )
+    if tried.returncode:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        subprocess.run(["/bin/umount", where], check=True)
+
+
+_NO_MOUNT = {"skipped": "mounting is not permitted here"}
+
+
+def full(folder: Path, data: Path, whole: bytes) -> dict[str, dict[str, Any]]:
+    """Fill the disk of the output, of standard output, of the checkpoint."""
+    screen = ["screen", data, *OPTIONS]
+    found: dict[str, dict[str, Any]] = {}
+    with Path("/dev/full").open("wb") as device:
+        found["standard output is /dev/full"] = _refused(
+            _run("screen", data, *_SMALL, "--quiet", "--out", "-", out=device.fileno())
+        )
+    out = folder / "cut.csv"
+    told = _run(*screen, "--quiet", "--out", out, limit=partial(_filesize, 50_000))
+    found["output, RLIMIT_FSIZE 50 kB"] = _refused(told, *folder.glob("*cut.csv*"))
+    out = folder / "kept_cut.csv"
+    kept = folder / "kept_cut"
+    told = _run(*screen, "--checkpoint", kept, "--out", out, limit=partial(_filesize, 200_000))
+    found["checkpoint, RLIMIT_FSIZE 200 kB"] = _went_on(told, out, whole, kept)
+    with _mounted(folder / "small", "size=48k") as there:
+        out = folder / "small" / "out.csv"
+        told = _run(*screen, "--quiet", "--out", out) if there else {}
+        left = list(out.parent.iterdir())
+        found["output, tmpfs of 48 kB"] = _refused(told, *left) if there else _NO_MOUNT
+    with _mounted(folder / "small_kept", "size=48k") as there:
+        out, kept = folder / "small_kept.csv", folder / "small_kept" / "kept"
+        told = _run(*screen, "--checkpoint", kept, "--out", out) if there else {}
+        found["checkpoint, tmpfs of 48 kB"] = _went_on(told, out, whole, kept) if there else _NO_MOUNT
+    return found
+
+
+def _went_on(told: dict[str, Any], out: Path, whole: bytes, kept: Path) -> dict[str, Any]:
+    """Judge a checkpoint that cannot be written: it must not cost the result, and must be told."""
+    same = out.exists() and out.read_bytes() == whole
+    said = "File too large" in told["words"] or "No space left" in told["words"]
+    left = [one.name for one in kept.glob(".*")]
+    good = same and said and told["status"] == 0 and not left
+    told["words"] = next(
+        iter(line for line in told["words"].splitlines() if "No space" in line or "too large" in line), ""
+    )
+    return told | {"same_bytes": same, "told_of_it": said, "left": left, "survived": good}
+
+
+def read_only(folder: Path, data: Path) -> dict[str, dict[str, Any]]:
+    """Write into a folder that cannot be written."""
+    screen = ["screen", data, *_SMALL, "--quiet"]
+    with _mounted(folder / "read_only", "ro,size=48k") as there:
+        if not there:
+            return {"output and checkpoint, read-only folder": _NO_MOUNT}
+        out = folder / "read_only" / "out.csv"
+        kept = folder / "read_only" / "kept"
+        return {
+            "output, read-only folder": _refused(_run(*screen, "--out", out), out),
+            "checkpoint, read-only folder": _refused(_run(*screen, "--checkpoint", kept), kept),
+        }
+
+
+def _harmed(content: bytes, rng: np.random.Generator, how: str) -> bytes:
+    if how == "truncated":
+        return content[: int(rng.integers(len(content)))]
+    changed = bytearray(content)
+    changed[int(rng.integers(len(changed)))] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def damaged_states(
+    folder: Path, data: Path, rng: np.random.Generator, count: int
+) -> dict[str, dict[str, Any]]:
+    """Cut and alter what a checkpoint holds: a state, at its reader and by the command line, and run.json."""
+    screen = ["screen", data, *_SMALL, "--quiet", "--checkpoint", folder / "harmed"]
+    if _run(*screen)["status"]:
+        raise RuntimeError("the run to be harmed failed")
+    (state,) = (folder / "harmed").glob("*.state")
+    about = folder / "harmed" / "run.json"
+    good, named = state.read_bytes(), about.read_bytes()
+    run = good.split(b" ")[2].decode()
+    found: dict[str, dict[str, Any]] = {}
+    for how in ("truncated", "altered"):
+        read = _tried(lambda how=how: state_of(_harmed(good, rng, how), run), count, ValueError)
+        found[f"checkpoint state {how}, {count} ways"] = read
+        state.write_bytes(_harmed(good, rng, how))
+        found[f"checkpoint state {how}, command line"] = _refused(_run(*screen))
+        state.write_bytes(good)
+
+        def opens(how: str = how) -> None:
+            about.write_bytes(_harmed(named, rng, how))
+            with opened(
+                about.parent, {name: value for name, value in json.loads(named).items() if name != "format"}
+            ):
+                pass
+
+        found[f"run.json {how}, {count} ways"] = _tried(opens, count, OutputError)
+        about.write_bytes(named)
+    return found
+
+
+def _tried(trial: Callable[[], object], count: int, expected: type[Exception]) -> dict[str, Any]:
+    """Try often; tell how many were refused, passed, or ended in another error."""
+    ends = {"refused": 0, "taken": 0, "other errors": 0}
+    for _ in range(count):
+        try:
+            trial()
+            ends["taken"] += 1
+        except expected:
+            ends["refused"] += 1
+        except Exception as error:  # noqa: BLE001  # that is what is looked for
+            ends["other errors"] += 1
+            ends["the last one"] = repr(error)[:200]
+    return ends | {"survived": ends["refused"] == count}
+
+
+def damaged_results(
+    folder: Path, data: Path, rng: np.random.Generator, count: int
+) -> dict[str, dict[str, Any]]:
+    """Cut and alter a ranking of each kind and read it again: a result or one line, never a traceback."""
+    from click.testing import CliRunner
+
+    from symscreen import cli
+
+    found: dict[str, dict[str, Any]] = {}
+    for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):
+        out = folder / name.removesuffix(".json" if name.count(".") > 1 else "")
+        if (
+            not out.exists()
+            and _run("screen", data, *_SMALL, "--quiet", "--top", "50", "--out", out)["status"]
+        ):
+            raise RuntimeError("the run to be harmed failed")
+        good = (folder / name).read_bytes()
+        for how in ("truncated", "altered"):
+            ends = {"refused": 0, "taken": 0, "other errors": 0}
+            for _ in range(count):
+                (folder / name).write_bytes(_harmed(good, rng, how))
+                verb = [["evaluate", str(out), "--truth", "a*b/c"], ["export", str(out), "--to", "numpy"]]
+                told = CliRunner().invoke(cli.command, verb[int(rng.integers(2))])
+                error = told.exception
+                end = "taken" if error is None else "refused" if _is_refusal(error) else "other errors"
+                ends[end] += 1
+                if end == "other errors":
+                    ends["the last one"] = repr(error)[:200]
+            (folder / name).write_bytes(good)
+            found[f"{name} {how}, {count} ways"] = ends | {"survived": not ends["other errors"]}
+    return found
+
+
+def _is_refusal(error: BaseException) -> bool:
+    from symscreen.errors import InputError
+
+    return isinstance(error, InputError) or (isinstance(error, SystemExit) and error.code == 2)
+
+
+def limited(data: Path) -> dict[str, dict[str, Any]]:
+    """Give less address space than is needed, and --max-ram more than there is."""
+    found: dict[str, dict[str, Any]] = {}
+    for megabytes in (150, 300, 450, 600, 750, 900, 1050, 1200, 1400, 1700):
+        most = megabytes * 2**20
+
+        def limit(most: int = most) -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+        told = _run("screen", data, *_SMALL, "--quiet", "--max-ram", "8GB", "--jobs", "1", limit=limit)
+        fine = told["one_line"] and told["status"] in {0, 2}
+        found[f"address space {megabytes} MiB, --max-ram 8GB"] = told | {"survived": fine}
+    return found
+
+
+def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
+    """Read a file while another thread writes two tables into it, in place or by renaming."""
+    tables = []
+    for seed in (1, 2):
+        write_data(folder / f"table{seed}.csv", seed, rows=3000 * seed)
+        tables.append((folder / f"table{seed}.csv").read_bytes())
+    known = {read_table(folder / f"table{seed}.csv").digest for seed in (1, 2)}
+    found: dict[str, dict[str, Any]] = {}
+    for how in ("in place", "by renaming"):
+        over = threading.Event()
+        writer = threading.Thread(target=_written, args=(folder, tables, how, over))
+        (folder / "changing.csv").write_bytes(tables[0])
+        writer.start()
+        ends = {"one of the two": 0, "refused": 0, "a mixture taken": 0}
+        for _ in range(reads):
+            try:
+                table = read_table(folder / "changing.csv")
+            except TableError:
+                ends["refused"] += 1
+            else:
+                ends["one of the two" if table.digest in known else "a mixture taken"] += 1
+        over.set()
+        writer.join()
+        found[f"data rewritten {how} while read, {reads} reads"] = ends | {
+            "survived": not ends["a mixture taken"]
+        }
+    return found
+
+
+def _written(folder: Path, tables: list[bytes], how: str, over: threading.Event) -> None:
+    turn = 0
+    while not over.is_set():
+        turn += 1
+        beside = folder / ("changing.csv" if how == "in place" else ".changing")
+        with beside.open("wb", buffering=0) as file:
+            for start in range(0, len(tables[turn % 2]), 8192):
+                file.write(tables[turn % 2][start : start + 8192])
+                over.wait(0.0005)
+        if how == "by renaming":
+            os.replace(beside, folder / "changing.csv")  # noqa: PTH105
+        over.wait(0.004)

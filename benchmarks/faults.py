@@ -1,0 +1,132 @@
+"""What faults do to a screen: kills, full disks, limits, damaged files, data that change, a lost worker.
+
+Every fault is a real one. A run survives it if it ends in the same bytes as an undisturbed one, or in a
+refusal of one line with exit status 2, nothing half written left in its name.
+
+Run it as ``python benchmarks/faults.py [--each 5] [--only kills,full,…]``; it needs Linux, Dask for the lost
+worker, and the right to mount for the small disks: what lacks is skipped with a word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import resource
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fault_cases import changing, damaged_results, damaged_states, full, limited, read_only
+from fault_kills import OPTIONS, STAGES, dask_kill, kills, ranking_of, undisturbed, write_data
+from measured import machine, markdown, save
+
+PARTS = ("kills", "full", "read-only", "damaged", "memory", "changing", "dask")
+
+
+def measured(folder: Path, parts: list[str], each: int, seed: int) -> dict[str, Any]:
+    """Do all faults asked for."""
+    data = folder / "data.csv"
+    write_data(data, 0)
+    times = undisturbed(folder / "undisturbed", data)
+    whole = ranking_of(folder / "undisturbed")
+    found: dict[str, Any] = {
+        "options": OPTIONS,
+        "seed": seed,
+        "stage_s": {stage: round(times[place + 1] - times[place], 4) for place, stage in enumerate(STAGES)},
+        "kills": [],
+        "cases": {},
+    }
+    cases: dict[str, Any] = found["cases"]
+    rng = {part: np.random.default_rng([seed, place]) for place, part in enumerate(PARTS)}
+    if "kills" in parts:
+        for one in kills(folder, data, each=each, times=times, rng=rng["kills"]):
+            found["kills"].append(one)
+            print(one, flush=True)
+    if "full" in parts:
+        cases |= full(folder, data, whole[0])
+    if "read-only" in parts:
+        cases |= read_only(folder, data)
+    if "damaged" in parts:
+        cases |= damaged_states(folder, data, rng["damaged"], 200)
+        cases |= damaged_results(folder, data, rng["damaged"], 100)
+    if "memory" in parts:
+        cases |= limited(data)
+    if "changing" in parts:
+        cases |= changing(folder, 300)
+    if "dask" in parts:
+        there = importlib.util.find_spec("distributed") is not None
+        name = "a Dask worker killed while chunks are scored"
+        cases[name] = dask_kill(folder / "dask", data, whole) if there else {"skipped": "no Dask"}
+    return found
+
+
+def table(found: dict[str, Any]) -> str:
+    """Return the tables: kills by stage, then each case."""
+    rows: list[list[object]] = []
+    for stage in STAGES:
+        there = [one for one in found["kills"] if one["stage"] == stage]
+        resumed = [f"{one['resumed_chunks']}/{one['chunks']}" for one in there if "chunks" in one]
+        rows.append(
+            [
+                stage,
+                len(there),
+                sum(one["survived"] for one in there),
+                sum(one["half_a_state"] for one in there),
+                sum(one["record_there"] and not one["ranking_there"] for one in there),
+                sum(one["ranking_there"] for one in there),
+                sum(one["left_beside"] for one in there),
+                ", ".join(resumed),
+            ]
+        )
+    head = ["killed in", "kills", "survived", "half a state", "record without ranking", "ranking whole"]
+    above = markdown([*head, "temporary output left", "chunks resumed"], rows)
+    cases = [
+        [name, one.get("skipped") or ("yes" if one["survived"] else "**no**"), _end(one)]
+        for name, one in found["cases"].items()
+    ]
+    return above + "\n\n" + markdown(["fault", "survived", "how it ended"], cases)
+
+
+def _end(one: dict[str, Any]) -> str:
+    if "status" not in one:
+        kinds = ("refused", "taken", "other errors", "one of the two", "a mixture taken", "the last one")
+        return ", ".join(f"{kind}: {one[kind]}" for kind in kinds if one.get(kind))
+    same = ", the same bytes" if one.get("same_bytes") else ""
+    words = one["words"].replace("|", "\\|").splitlines()
+    return f"status {one['status']}{same}" + (f": `{words[-1]}`" if words else "")
+
+
+def main() -> None:
+    """Read the options, do the faults, save what came."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--each", type=int, default=5, help="kills in each of the four stages")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas; nothing is saved then")
+    given = parser.parse_args()
+    about = machine()
+    with tempfile.TemporaryDirectory(prefix="faults") as folder:
+        # messages name files: what stands in the results names no folder of this machine
+        found = measured(Path(folder), given.only.split(","), given.each, given.seed)
+        for one in found["cases"].values():
+            for key in ("words", "left", "the last one"):
+                if key in one:
+                    one[key] = _without(one[key], folder)
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    found |= {"machine": about, "cpu_s": round(sum(one.ru_utime + one.ru_stime for one in used), 1)}
+    if given.only == ",".join(PARTS):
+        save("faults", found, table(found))
+    else:
+        print(table(found), found["cpu_s"], sep="\n\n")
+
+
+def _without(told: Any, folder: str) -> Any:
+    return (
+        told.replace(folder + "/", "")
+        if isinstance(told, str)
+        else [one.replace(folder + "/", "") for one in told]
+    )
+
+
+if __name__ == "__main__":
+    main()
