@@ -101,7 +101,8 @@ def _column(table, name):
 
 def _first_steps(shown):
     assert "'id' (an identifier), 'observer' (text)" in _value(shown["notices"])
-    assert _table(shown["screen"])[0]["expression"] == "1/object_cm - 1/focal_cm"
+    typeset = re.findall(r'<td[^>]* title="([^"]*)"><math>', shown["screen"][0].data["text/html"])
+    assert typeset[0] == "1/object_cm - 1/focal_cm"
     shares = _column(_table(shown["read-shares"]), "share")
     assert 10 * shares[0] < shares[1]
     first = _table(shown["also"])[0]

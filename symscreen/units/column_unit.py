@@ -122,6 +122,8 @@ def column_unit(text: str) -> ColumnUnit:
             Fraction(registry.Quantity(Fraction(value), unit).to(base).magnitude) for value in (0, 1, 2)
         )
         exponents = {_symbol(name): Fraction(power) for name, power in unit.dimensionality.items()}
+        for symbol in exponents:
+            registry.parse_units(symbol)  # a dimension without a base unit, as that of a dot, has no name
     except Exception as error:  # noqa: BLE001  # pint lets whatever its tokenizer raises through
         raise _unknown(told, str(error)) from None
     if two - one != one - zero or one == zero:
