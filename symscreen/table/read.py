@@ -14,6 +14,7 @@ from symscreen.table.arrange import arranged_classes, arranged_several, arranged
 from symscreen.table.categories import derived_column
 from symscreen.table.choose import choose_inputs, choose_target, require, target_named
 from symscreen.table.column import python_column
+from symscreen.table.complete import FEWEST_ROWS, complete_rows
 from symscreen.table.rankings import by_case_alone, given_ranking, is_ranking, ranking_in
 from symscreen.table.record import arranged, arranged_rankings, arranged_stages
 from symscreen.table.source import read_frame
@@ -27,7 +28,7 @@ from symscreen.table.targets import (
     target_names,
     targets_in,
 )
-from symscreen.table.wording import count, first_rows, listed, quoted
+from symscreen.table.wording import count, quoted
 
 if TYPE_CHECKING:
     import os
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
     Source = str | os.PathLike[str] | pd.DataFrame | Mapping[Any, ArrayLike] | NDArray[Any]
 
 __all__ = ["frame_columns", "read_table"]
-
-_FEWEST_ROWS = 5
 
 
 def read_table(
@@ -133,7 +132,7 @@ def read_table(
     weights = None if chain is None else pair_weights(stage_weight, chain)
     frame = read_frame(source)
     if not frame.n:
-        raise TableError(f"{frame.where} has a header but no rows: at least {_FEWEST_ROWS} are needed")
+        raise TableError(f"{frame.where} has a header but no rows: at least {FEWEST_ROWS} are needed")
     picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
     if chain is not None and weights is not None:
         return _with_stages(frame, chain, weights, picked=picked, excluded=excluded, missing=missing)
@@ -156,7 +155,7 @@ def read_table(
         chosen, more = choose_inputs(frame, [], picked, excluded)
         name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
-    kept, dropped = _complete_rows(frame, {name: response} | used, missing)
+    kept, dropped = complete_rows(frame, {name: response} | used, missing)
     try:
         return arranged(used, response, name, kept=kept, notices=[*notices, *more, *dropped])
     except TableError as error:
@@ -195,7 +194,7 @@ def _with_ranking(
         chosen, notices = choose_inputs(frame, names, picked, excluded, said="--ranking")
         notices += by_case_alone(ranked) if len(names) == 1 else []
     used = {each: _numbers(frame, each) for each in chosen}
-    kept, dropped = _complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
+    kept, dropped = complete_rows(frame, {ranked.name: ranked.shown} | used, missing)
     try:
         return arranged_rankings(used, ranked, kept=kept, notices=[*notices, *dropped])
     except TableError as error:
@@ -215,13 +214,13 @@ def _with_stages(
     staged = stages_in(frame, stages, weights, excluded)
     chosen, notices = choose_inputs(frame, stages, picked, excluded, said="--stages")
     used = {each: _numbers(frame, each) for each in chosen}
-    complete, dropped = _complete_rows(frame, used, missing)
+    complete, dropped = complete_rows(frame, used, missing)
     kept = complete & staged.met
     idle = int((complete & ~staged.met).sum())
     what = f"{count(idle, 'row')} of {frame.n} at no stage from which a later one was observed"
-    if kept.sum() < _FEWEST_ROWS:
+    if kept.sum() < FEWEST_ROWS:
         left = f"{count(int(kept.sum()), 'row')} after leaving out {what}"
-        raise TableError(f"{frame.where} has {left}: at least {_FEWEST_ROWS} are needed")
+        raise TableError(f"{frame.where} has {left}: at least {FEWEST_ROWS} are needed")
     try:
         table = arranged_stages(used, staged, kept=kept, notices=[*notices, *dropped])
     except TableError as error:
@@ -257,7 +256,7 @@ def _with_targets(
     else:
         needed, arrange = _classes(frame, y, names, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
-    kept, dropped = _complete_rows(frame, needed | used, missing)
+    kept, dropped = complete_rows(frame, needed | used, missing)
     try:
         return arrange(used, kept=kept, notices=[*notices, *more, *dropped])
     except TableError as error:
@@ -378,34 +377,3 @@ def _given_response(y: ArrayLike, frame: Frame, inputs: Sequence[str]) -> tuple[
             "leave that column out with --exclude, or rename one"
         )
     return str(label), column
-
-
-def _complete_rows(
-    frame: Frame, used: dict[str, NDArray[np.float64]], missing: str
-) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the rows without missing values; refuse infinities, and gaps unless they may be dropped."""
-    gaps = np.zeros(frame.n, dtype=bool)
-    gappy = []
-    for name, values in used.items():
-        if np.isfinite(values).all():
-            continue
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise TableError(
-                f"{frame.where}: the column {quoted(name)} is infinite in {first_rows(infinite)}; "
-                "correct these values, or leave the column out with --exclude"
-            )
-        gaps |= np.isnan(values)
-        gappy.append(name)
-    what = f"{count(int(gaps.sum()), 'row')} of {frame.n} with missing values"
-    where = f"({first_rows(gaps)}; in {listed(gappy)})"
-    if gappy and missing == "refuse":
-        raise TableError(
-            f"{frame.where} has {what} {where}: mend them, leave columns out with --exclude, "
-            "or drop these rows with --missing drop"
-        )
-    left = frame.n - int(gaps.sum())
-    if left < _FEWEST_ROWS:
-        after = f" after dropping {what} {where}" if gappy else ""
-        raise TableError(f"{frame.where} has {count(left, 'row')}{after}: at least {_FEWEST_ROWS} are needed")
-    return ~gaps, [f"dropped: {what} {where}"] if gappy else []
