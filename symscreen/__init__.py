@@ -5,7 +5,7 @@ Names are loaded when they are first used, so that importing the package stays f
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
+        from importlib import metadata  # slow to import, and seldom asked for
+
         return metadata.version("symscreen")
     if name in _MODULES:
         return import_module(f"symscreen.{name}")
