@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symscreen.cli_options import read_counts, read_ratios
-from symscreen.cli_output import notify, progress_bar
+from symscreen.cli_output import emit, notify, progress_bar
 from symscreen.errors import OptionError, nearest
 
 __all__ = ["evaluate", "reproduce"]
@@ -82,7 +82,7 @@ def evaluate(
     if picture is not None:
         write_whole(Path(picture), picture_of(draw_curves(found.curves, found.share), picture))
     if out == "-":
-        click.echo(frame_as_csv(found.table), nl=False)
+        emit(frame_as_csv(found.table))
         return
     if out is not None:
         write_whole(Path(out), frame_as_csv(found.table).encode())

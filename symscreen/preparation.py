@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from symscreen.any_response import labels_of
-from symscreen.categories import with_categorical
+from symscreen.categories import levels_told, with_categorical
 from symscreen.confidence import level_of
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
@@ -175,6 +175,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     members = None if options.members is None else at_least_1("members", options.members)
     told, folder = written(given, table, job), options.checkpoint
     told |= {} if level is None else {"intervals": level}
+    told |= levels_told(X, given)
     kept = None if folder is None else Path(folder)
     return Prepared(table, job, options.rounds, told, members, options.distinct, halving, kept, level)
 

@@ -7,23 +7,24 @@ import io
 import json
 import math
 import reprlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import TableError, printable
+from symscreen.errors import InputError, TableError, printable
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
 from symscreen.table import bounded_read, most_bytes, parquet_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
 
-__all__ = ["StoredRanking", "read_ranking"]
+__all__ = ["StoredRanking", "read_ranking", "read_undamaged"]
 
-_TEXTS = ("expression", "direction")
+_TEXTS = ("expression", "direction", "unit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,29 @@ def read_ranking(path: str | Path) -> StoredRanking:
         raise TableError(f"{path} is no ranking that symscreen wrote ({_first_line(error)})") from None
     _check(path, ranking)
     return ranking
+
+
+@contextmanager
+def read_undamaged(path: str | Path) -> Iterator[None]:
+    """Say that a record is damaged where reading it fails: not all of it is looked at beforehand.
+
+    Parameters
+    ----------
+    path : str or Path
+        The ranking's file, for the message.
+
+    Raises
+    ------
+    TableError
+        Instead of what Python says of keys and types.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        words = f"{type(error).__name__}: {_first_line(error)}"
+        raise TableError(f"{path}: its record is damaged ({words}); screen again") from None
 
 
 def _first_line(error: Exception) -> str:
@@ -191,6 +215,26 @@ def _positive(value: object) -> bool:
     return isinstance(value, float) and 0.0 < value < math.inf
 
 
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _layers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_layer, value))
+
+
+def _layer(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    pruned = value.get("pruned")
+    return (
+        all(_whole(value.get(name)) for name in ("layer", "generated", "features"))
+        and _text(value.get("kind"))
+        and isinstance(pruned, dict)
+        and all(map(_whole, pruned.values()))
+    )
+
+
 _RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
     "shown": (_whole, "a number of features"),
     "scored": (_whole, "a number of features"),
@@ -199,5 +243,8 @@ _RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
     "options.top": (lambda value: value == "all" or _whole(value), "a number of classes, or all"),
     "options.rounds": (_whole, "a number of rounds"),
     "data.inputs": (_words, "a list of names"),
+    "data.rows": (_whole, "a number of rows"),
+    "data.digest": (_text, "a text"),
+    "layers": (_layers, "a list of layers with their counts"),
     "data.gini_mean_difference": (_positive, "a positive number"),
 }

@@ -123,6 +123,11 @@ def _summary(result: ScreenResult) -> list[str]:
     lines = [f"{scored} features of {inputs} scored against {rows} by {names}; {len(result):,} are kept."]
     if len(result) > MOST_FEATURES:
         lines.append(f"The best {MOST_FEATURES} are shown here; a file of the ranking holds all of them.")
+    if result.data is None:
+        lines.append(
+            "The rows were not at hand: the scatters and the redundancy map are left out. "
+            "symscreen report RESULT --data DATA draws them."
+        )
     control = record.get("error_control", {})
     if control.get("passing") is not None:
         rate = f"a false discovery rate of {control['fdr']:g}"
