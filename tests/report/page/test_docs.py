@@ -25,7 +25,7 @@ def test_the_command_runs(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    lines = "\n".join(blocks).replace("--top 200", "--top 2").splitlines()
+    lines = "".join(blocks).replace("--top 200", "--top 2").splitlines()
     assert len(lines) == 4
     for line in lines:
         (tmp_path / "report.html").unlink(missing_ok=True)
