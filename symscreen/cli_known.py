@@ -129,7 +129,13 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     """
     from symscreen.experiments import Settings, check_settings
     from symscreen.experiments.registry import EXPERIMENTS
-    from symscreen.report.outcome import check_folder, show_experiments, show_outcome, write_outcome
+    from symscreen.report.outcome import (
+        check_folder,
+        lacks_pictures,
+        show_experiments,
+        show_outcome,
+        write_outcome,
+    )
     from symscreen.report.terminal import print_table
 
     if name is None:
@@ -141,6 +147,8 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     check_settings(experiment, Settings(**options))
     if out is not None:
         check_folder(Path(out), force=force)
+        if (lacking := lacks_pictures()) is not None:
+            notify((lacking,), quiet=quiet)
     with progress_bar(quiet=quiet) as progress:
         outcome = experiment.run(Settings(progress=progress, **options))
     if out is not None:
