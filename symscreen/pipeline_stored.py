@@ -9,7 +9,7 @@ from symscreen.errors import FormulaError, TableError, printable
 from symscreen.export import operators_of_record
 from symscreen.expression import parse, to_text
 from symscreen.report.notebook import VIEWS
-from symscreen.report.stored import read_ranking, read_undamaged
+from symscreen.report.stored import check_reported, read_ranking, read_undamaged
 from symscreen.result import ScreenResult
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def load_result(
     (True, True)
     """
     stored = read_ranking(path)
+    check_reported(path, stored.record)
     expressions = _formulas(stored, str(path))
     table = None if X is None and y is None else prepared_again(stored.record, X, y).table
     with read_undamaged(path):

@@ -18,11 +18,13 @@ from symscreen.result.record import RECORD_FORMAT
 from symscreen.table import bounded_read, most_bytes, parquet_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     import pandas as pd
 
-__all__ = ["StoredRanking", "read_ranking", "read_undamaged"]
+    Parts = dict[str, tuple[Callable[[object], bool], str]]
+
+__all__ = ["StoredRanking", "check_reported", "read_ranking", "read_undamaged"]
 
 _TEXTS = ("expression", "direction", "unit")
 
@@ -183,14 +185,7 @@ def _check(path: Path, ranking: StoredRanking) -> None:
             f"{path}: its record has the format {printable(reprlib.repr(record.get('format')))}, and this "
             f"symscreen reads {RECORD_FORMAT}; screen again"
         )
-    for place, (fits, meaning) in _RECORD.items():
-        value: Any = record
-        for step in place.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if not fits(value):
-            raise TableError(
-                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
-            )
+    _check_parts(path, record, _RECORD)
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise TableError(f"{path} is damaged: it has no column {name!r}")
@@ -201,6 +196,28 @@ def _check(path: Path, ranking: StoredRanking) -> None:
             f"{path} has {len(table)} rows, but its record tells of {record['shown']}: it was changed, or "
             "the record is another's; screen again"
         )
+
+
+def check_reported(path: str | Path, record: Mapping[str, Any]) -> None:
+    """Refuse a record that lacks what a report or a result needs beside what every reader does.
+
+    Raises
+    ------
+    TableError
+        With the part and what it holds.
+    """
+    _check_parts(path, record, _REPORTED)
+
+
+def _check_parts(path: str | Path, record: Mapping[str, Any], parts: Parts) -> None:
+    for place, (fits, meaning) in parts.items():
+        value: Any = record
+        for step in place.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if not fits(value):
+            raise TableError(
+                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
+            )
 
 
 def _whole(value: object) -> bool:
@@ -235,7 +252,7 @@ def _layer(value: object) -> bool:
     )
 
 
-_RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
+_RECORD: Parts = {
     "shown": (_whole, "a number of features"),
     "scored": (_whole, "a number of features"),
     "options.screener": (_words, "a list of names"),
@@ -243,8 +260,11 @@ _RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
     "options.top": (lambda value: value == "all" or _whole(value), "a number of classes, or all"),
     "options.rounds": (_whole, "a number of rounds"),
     "data.inputs": (_words, "a list of names"),
+    "data.gini_mean_difference": (_positive, "a positive number"),
+}
+_REPORTED: Parts = {
+    "data.target": (_text, "a name"),
     "data.rows": (_whole, "a number of rows"),
     "data.digest": (_text, "a text"),
     "layers": (_layers, "a list of layers with their counts"),
-    "data.gini_mean_difference": (_positive, "a positive number"),
 }
