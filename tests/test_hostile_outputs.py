@@ -16,15 +16,15 @@ import pytest
 from hostile_cases import NAMES
 
 import symscreen
-from symscreen import cli
-from symscreen.cli_output import emit, notify
+from symscreen.cli import verbs
+from symscreen.cli.output import emit, notify
 from symscreen.errors import OutputError
 from symscreen.export import Formula, bundle_as_json, to_latex
 from symscreen.export.latex import column_latex
 from symscreen.expression import Apply, Column
 from symscreen.grammar import OPERATORS
 from symscreen.logs import JsonLines
-from symscreen.options_running import read_course
+from symscreen.pipeline.options_running import read_course
 from symscreen.result import Standing
 
 STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -124,12 +124,12 @@ def test_no_cell_of_any_file_is_run(hostile, screened, tmp_path, capsys, monkeyp
     monkeypatch.chdir(tmp_path)
     hostile.drop(columns="\x00x").to_parquet("d.parquet")
     words = ["d.parquet", "--target", "=target\x9b", "--layers", "u", "--unary", "neg", "--quiet"]
-    assert cli._run(["screen", *words, "--top", "all", "--out", "r.csv", "--bundle", "b.json"]) == 0
-    assert cli._run(["screen", *words, "--members", "2", "--top", "5", "--out", "m.csv"]) == 0
-    assert cli._run(["apply", "b.json", "d.parquet", "--out", "applied.csv"]) == 0
-    assert cli._run(["classes", "m.csv", "--out", "members.csv", "--quiet"]) == 0
+    assert verbs._run(["screen", *words, "--top", "all", "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert verbs._run(["screen", *words, "--members", "2", "--top", "5", "--out", "m.csv"]) == 0
+    assert verbs._run(["apply", "b.json", "d.parquet", "--out", "applied.csv"]) == 0
+    assert verbs._run(["classes", "m.csv", "--out", "members.csv", "--quiet"]) == 0
     truth = "`" + NAMES[0] + "`"
-    assert cli._run(["evaluate", "r.csv", "--truth", truth, "--out", "evaluated.csv"]) == 0
+    assert verbs._run(["evaluate", "r.csv", "--truth", truth, "--out", "evaluated.csv"]) == 0
     for name in ("r.csv", "m.csv", "applied.csv", "members.csv", "evaluated.csv"):
         cells = cells_of((tmp_path / name).read_bytes().decode())
         assert len(cells) > 9

@@ -16,7 +16,7 @@ from symscreen.estimators.inputs import (
     require_names,
 )
 from symscreen.expression import columns_of, renamed, to_text
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

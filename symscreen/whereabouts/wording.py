@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from symscreen.preparation import Prepared
+    from symscreen.pipeline.preparation import Prepared
     from symscreen.whereabouts.answer import Answer, Why
 
     Lines = list[str]

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen import cli
+from symscreen.cli import verbs
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
     Gate,
@@ -225,7 +225,7 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
         "add,mul",
         "--quiet",
     ]
-    assert cli._run(["screen", "d.csv", *asked, "--top", "9", "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert verbs._run(["screen", "d.csv", *asked, "--top", "9", "--out", "r.csv", "--bundle", "b.json"]) == 0
     result = symscreen.screen(
         screened, categorical=["c", "n"], categorical_as=how, layers="b", binary="add,mul", top=9
     )
@@ -233,7 +233,7 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
     texts = []
     for name in ("r.csv", "b.json"):
         capsys.readouterr()
-        assert cli._run(["export", name, "--to", "sqlite"]) == 0
+        assert verbs._run(["export", name, "--to", "sqlite"]) == 0
         texts.append(capsys.readouterr().out)
     assert texts == [exported(result, "sqlite") + "\n"] * 2
     with sqlite3.connect(":memory:") as database:
