@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FitResult"]
 
+_DIGITS = 6
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
@@ -65,11 +67,17 @@ class FitResult:
     def _repr_html_(self) -> str:
         import pandas as pd
 
-        equation = escape(printable(self.formula.rounded(6).equation))
+        from symscreen.export.mathml import mathml_body
+        from symscreen.expression import Column
+
+        rounded = self.formula.rounded(_DIGITS)
+        sides = mathml_body(Column(rounded.target)), mathml_body(rounded.expression, _DIGITS)
+        equation = escape(printable(rounded.equation))
         notices = "".join(f"<p>{escape(printable(notice))}</p>" for notice in self.notices)
         terms = self.terms.assign(term=list(map(printable, self.terms["term"])))
         with pd.option_context("display.max_colwidth", None):  # a formula cut short is none
-            return f"<p><code>{equation}</code></p>{notices}{terms.to_html(index=False)}"
+            table = terms.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
+        return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p><p><code>{equation}</code></p>{notices}{table}"
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook asks each for its own
