@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.pipeline.plan import plan
     from symscreen.pipeline.power import power
     from symscreen.pipeline.screening import screen
+    from symscreen.pipeline.stored import load_result
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.course import Standing
@@ -47,6 +48,7 @@ __all__ = [
     "fit",
     "load_bundle",
     "load_grammar",
+    "load_result",
     "plan",
     "power",
     "read_ranking",
@@ -76,6 +78,7 @@ _HOMES = {
     "fit": "symscreen.pipeline.fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
+    "load_result": "symscreen.pipeline.stored",
     "plan": "symscreen.pipeline.plan",
     "power": "symscreen.pipeline.power",
     "read_ranking": "symscreen.report.stored",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from symscreen.cli.output import notify, progress_bar
+from symscreen.cli.output import emit, notify, progress_bar
 from symscreen.errors import OptionError
 
 __all__ = ["classes"]
@@ -85,7 +85,7 @@ def classes(
         found = found[found["rank"] == rank].reset_index(drop=True)
     text = members_as_csv(found)
     if out == "-":
-        click.echo(text, nl=False)
+        emit(text)
         return
     if out is not None:
         write_whole(Path(out), text.encode())

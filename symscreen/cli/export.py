@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.output import notify
+from symscreen.cli.output import emit, notify
 from symscreen.errors import FormulaError, OptionError, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from symscreen.export import Gate
     from symscreen.grammar import Operator
     from symscreen.result import ScreenResult
 
@@ -110,18 +111,18 @@ def export(
 
     if out != "-":
         check_free(Path(out), force=force)
-    formulas, operators = _formulas_in(result, rank)
-    text = exported(formulas, target, names=name, operators=operators)
+    formulas, operators, gates = _formulas_in(result, rank)
+    text = exported(formulas, target, names=name, operators=operators, gates=gates)
     text = text if text.endswith("\n") else f"{text}\n"
     if out == "-":
-        click.echo(text, nl=False)
+        emit(text)
         return
     write_whole(Path(out), text.encode())
 
 
-def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator]]:
+def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:
     """Read what a screen or a fit has written: a ranking or a bundle."""
-    from symscreen.export import Formula, read_bundle
+    from symscreen.export import Formula, gates_of_record, read_bundle
 
     if Path(path).suffix.lower() in _RANKINGS:
         return _ranked(path, rank)
@@ -133,24 +134,27 @@ def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operato
         except TableError:
             pass
         raise
+    gates = gates_of_record(bundle.record)
     if isinstance(bundle.thing, Formula):
         if rank is not None:
             raise OptionError(f"--rank is for features, and {path} holds a model; leave it out")
-        return bundle.thing, bundle.operators
-    return (bundle.thing if rank is None else _one(bundle.thing, rank, path)), bundle.operators
+        return bundle.thing, bundle.operators, gates
+    return (bundle.thing if rank is None else _one(bundle.thing, rank, path)), bundle.operators, gates
 
 
-def _ranked(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator]]:
-    from symscreen.export import operators_of_record
+def _ranked(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:
+    from symscreen.export import gates_of_record, operators_of_record
     from symscreen.expression import parse
     from symscreen.report.stored import read_ranking
+    from symscreen.units import in_given_units
 
     stored = read_ranking(path)
     operators = operators_of_record(stored.record)
     texts = stored.table["expression"].tolist()
     chosen = texts if rank is None else [_one(texts, rank, path)]
-    formulas = tuple(parse(text, operators, stored.record["data"]["inputs"]) for text in chosen)
-    return (formulas if rank is None else formulas[0]), operators
+    parsed = tuple(parse(text, operators, stored.record["data"]["inputs"]) for text in chosen)
+    formulas = in_given_units(parsed, stored.record.get("units"))
+    return (formulas if rank is None else formulas[0]), operators, gates_of_record(stored.record)
 
 
 def _one(formulas: Any, rank: int, path: str) -> Any:

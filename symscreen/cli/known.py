@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import read_counts, read_ratios
-from symscreen.cli.output import notify, progress_bar
+from symscreen.cli.output import emit, notify, progress_bar
 from symscreen.errors import OptionError, nearest
 
 __all__ = ["evaluate", "reproduce"]
@@ -82,7 +82,7 @@ def evaluate(
     if picture is not None:
         write_whole(Path(picture), picture_of(draw_curves(found.curves, found.share), picture))
     if out == "-":
-        click.echo(frame_as_csv(found.table), nl=False)
+        emit(frame_as_csv(found.table))
         return
     if out is not None:
         write_whole(Path(out), frame_as_csv(found.table).encode())
@@ -129,7 +129,13 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     """
     from symscreen.experiments import Settings, check_settings
     from symscreen.experiments.registry import EXPERIMENTS
-    from symscreen.report.outcome import check_folder, show_experiments, show_outcome, write_outcome
+    from symscreen.report.outcome import (
+        check_folder,
+        lacks_pictures,
+        show_experiments,
+        show_outcome,
+        write_outcome,
+    )
     from symscreen.report.terminal import print_table
 
     if name is None:
@@ -141,6 +147,8 @@ def reproduce(name: str | None, out: str | None, *, force: bool, quiet: bool, **
     check_settings(experiment, Settings(**options))
     if out is not None:
         check_folder(Path(out), force=force)
+        if (lacking := lacks_pictures()) is not None:
+            notify((lacking,), quiet=quiet)
     with progress_bar(quiet=quiet) as progress:
         outcome = experiment.run(Settings(progress=progress, **options))
     if out is not None:

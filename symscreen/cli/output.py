@@ -18,14 +18,29 @@ if TYPE_CHECKING:
 
     from symscreen.result import Standing
 
-__all__ = ["attended", "logged", "notify", "progress_bar"]
+__all__ = ["attended", "emit", "logged", "notify", "progress_bar"]
+
+
+def emit(text: str) -> None:
+    """Write to standard output what programs read, every letter as it is.
+
+    Raises
+    ------
+    OutputError
+        If standard output is a terminal, and the text holds what would steer it.
+    """
+    if sys.stdout.isatty() and not all(mark.isprintable() or mark == "\n" for mark in text):
+        raise OutputError(
+            "the text holds control characters, which would steer this terminal: give --out FILE, or a pipe"
+        )
+    click.echo(text, nl=False, color=True)  # or click would leave out what looks like a colour
 
 
 def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
     """Print notices on standard error."""
     if not quiet:
         for notice in notices:
-            click.echo(f"symscreen: {notice}", err=True)
+            click.echo(f"symscreen: {printable(notice)}", err=True)
 
 
 @contextmanager

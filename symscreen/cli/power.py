@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options
-from symscreen.cli.output import notify, progress_bar
+from symscreen.cli.output import emit, notify, progress_bar
 
 __all__ = ["power"]
 
@@ -66,7 +66,7 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
         found = pipeline_power.power(data, progress=progress, **options)
     notify(found.notices, quiet=quiet)
     if out == "-":
-        click.echo(frame_as_csv(found.table), nl=False)
+        emit(frame_as_csv(found.table))
         return
     if out is not None:
         write_whole(Path(out), frame_as_csv(found.table).encode())

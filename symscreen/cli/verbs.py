@@ -28,9 +28,9 @@ from symscreen.cli.options import (
     trust_options,
     unit_options,
 )
-from symscreen.cli.output import attended, logged, notify
+from symscreen.cli.output import attended, emit, logged, notify
 from symscreen.cli.power import power
-from symscreen.cli.report import check_report_free, report_option, save_report
+from symscreen.cli.report import check_report_free, report, report_option, save_report
 from symscreen.cli.targets import target_options
 from symscreen.cli.why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
@@ -208,7 +208,7 @@ def screen(
     write_bundle(result, bundle, force=force, quiet=quiet)
     save_report(result, report, data, force=force, quiet=quiet)
     if out == "-":
-        click.echo(ranking_as_csv(result), nl=False)
+        emit(ranking_as_csv(result))
         return
     if out is not None:
         written = " and ".join(map(str, write_ranking(result, out, force=force)))
@@ -294,7 +294,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
         check_free(Path(out), force=force)
     text = frame_as_csv(apply_bundle(bundle, data))
     if out == "-":
-        click.echo(text, nl=False)
+        emit(text)
         return
     write_whole(Path(out), text.encode())
 
@@ -303,6 +303,7 @@ command.add_command(classes)
 command.add_command(export)
 command.add_command(evaluate)
 command.add_command(power)
+command.add_command(report)
 command.add_command(reproduce)
 command.add_command(why)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from symscreen.table import (
     check_categorical,
     choose_inputs,
+    levels_in,
     read_frame,
     target_named,
     target_names,
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen.pipeline.screen_options import ScreenOptions
+    from symscreen.table import Frame
 
-__all__ = ["with_categorical"]
+__all__ = ["levels_told", "with_categorical"]
 
 
 def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, ScreenOptions]:  # noqa: N803
@@ -61,6 +63,25 @@ def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, Sc
     frame, names = with_categories(frame, categorical, how, passing, [*taken, *exclude])
     inputs = None if picked is None else [*picked, *names]
     return frame, replace(options, inputs=inputs, exclude=[*exclude, *categorical])
+
+
+def levels_told(frame: Frame, options: ScreenOptions) -> dict[str, Any]:
+    """Return what the record tells of categories beside the options: the levels, which exports need.
+
+    Parameters
+    ----------
+    frame : Frame
+        What `with_categorical` gave.
+    options : ScreenOptions
+        The options as given.
+
+    Returns
+    -------
+    dict
+        Empty where no column is categorical.
+    """
+    categorical = _listed(options.categorical)
+    return {"levels": levels_in(frame, categorical)} if categorical else {}
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from symscreen.backends import Dask, available_cores, backend_named
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, printable
 from symscreen.options import at_least_1
 from symscreen.result import Course
 
@@ -28,6 +29,7 @@ _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 20  # letters of a time
 _BETWEEN_LINES = 0.2  # seconds
+_LONGEST_LINE = 200  # letters
 
 
 def read_backend(backend: str | None, scheduler: str | None, jobs: object) -> Backend:
@@ -153,24 +155,31 @@ def read_course(
         if given is not None and not isinstance(given, bool) and not callable(given):
             raise OptionError(f"{name} is {given!r}; give a function")
     plain = None if isinstance(progress, bool) else progress
-    told = [one for one in (on_progress, _line() if progress is True else None) if one is not None]
+    until = None if seconds is None else monotonic() + seconds
+    told = [one for one in (on_progress, _line(until) if progress is True else None) if one is not None]
 
     def tell(standing: Standing) -> None:
         for one in told:
             one(standing)
 
-    return Course(plain, tell if told else None, None if seconds is None else monotonic() + seconds)
+    return Course(plain, tell if told else None, until)
 
 
-def _line() -> Tell:
-    """Return what writes a line over and over, in a notebook as on a terminal."""
+def _room() -> int:
+    """Tell how long a line may be that is written over: on a terminal one that is folded would stay."""
+    return shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else _LONGEST_LINE
+
+
+def _line(until: float | None) -> Tell:
+    """Return what writes a line over and over, in a notebook as on a terminal, and ends it with the run."""
     last, width = -math.inf, 0
 
     def tell(standing: Standing) -> None:
         nonlocal last, width
-        now, over = monotonic(), standing.done >= standing.total
+        now = monotonic()
+        over = standing.done >= standing.total or (until is not None and now > until)
         if now - last >= _BETWEEN_LINES or over:
-            text = str(standing)
+            text = printable(str(standing))[: _room()]
             sys.stderr.write(f"\r{text.ljust(width)}" + ("\n" if over else ""))
             sys.stderr.flush()
             last, width = now, len(text)

@@ -26,7 +26,7 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
-from symscreen.pipeline.categories import with_categorical
+from symscreen.pipeline.categories import levels_told, with_categorical
 from symscreen.pipeline.confidence import level_of
 from symscreen.pipeline.options_running import check_limit, read_backend, read_course
 from symscreen.pipeline.rounds import Job
@@ -175,6 +175,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     members = None if options.members is None else at_least_1("members", options.members)
     told, folder = written(given, table, job), options.checkpoint
     told |= {} if level is None else {"intervals": level}
+    told |= levels_told(X, given)
     kept = None if folder is None else Path(folder)
     return Prepared(table, job, options.rounds, told, members, options.distinct, halving, kept, level)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symscreen.table.categories import check_categorical, with_categories
+from symscreen.table.categories import check_categorical, levels_in, with_categories
 from symscreen.table.choose import choose_inputs, target_named
 from symscreen.table.files import parquet_table
 from symscreen.table.groups import frame_with, row_groups
@@ -23,6 +23,7 @@ __all__ = [
     "frame_with",
     "is_ranking",
     "kind_of_target",
+    "levels_in",
     "most_bytes",
     "parquet_table",
     "read_frame",

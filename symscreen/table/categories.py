@@ -19,7 +19,7 @@ from symscreen.table.targets import classes_in
 from symscreen.table.wording import count, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     CategoricalAs = Literal["gate", "onehot"]
 
-__all__ = ["check_categorical", "derived_column", "with_categories"]
+__all__ = ["check_categorical", "derived_column", "levels_in", "with_categories"]
 
 _MOST_LEVELS = 50
 _WAYS = ("gate", "onehot")
@@ -99,6 +99,11 @@ def with_categories(
             raise TableError(
                 f"{frame.where}: {quoted(name)} is in --categorical and has another use: keep one"
             )
+        numbers = frame.columns[name].numbers
+        if numbers is not None and np.isinf(numbers).any():
+            raise TableError(
+                f"{frame.where}: the column {quoted(name)} of --categorical holds an infinity: mend it"
+            )
         known = classes_in(frame, name, frame.columns[name], "--categorical")
         if not 2 <= len(known.classes) <= _MOST_LEVELS:
             raise TableError(
@@ -108,14 +113,47 @@ def with_categories(
             )
         for place, level in enumerate(known.classes):
             own, title = _is(known, place), f"{name} = {level}"
-            if how == "onehot":
-                new[title] = Column("numbers", own)
-            for x in inputs if how == "gate" else ():
-                new[f"{x}·1[{title}]"] = _gated(frame.columns[x], own)
+            made = {title: Column("numbers", own)}
+            if how == "gate":
+                made = {f"{x}·1[{title}]": _gated(frame.columns[x], own) for x in inputs}
+            if both := made.keys() & new.keys():
+                raise TableError(
+                    f"{frame.where}: two levels of --categorical come to one column {quoted(min(both))}: "
+                    "rename one"
+                )
+            new |= made
     for each in new:
         if each in frame.columns:
             raise TableError(f"{frame.where} has a column {quoted(each)} already: rename it")
     return replace(frame, columns=frame.columns | new), list(new)
+
+
+def levels_in(frame: Frame, categorical: Sequence[str]) -> dict[str, list[str | float]]:
+    """List the levels of columns of categories, for a record: words as texts, numbers as numbers.
+
+    Parameters
+    ----------
+    frame : Frame
+        The source.
+    categorical : sequence of str
+        Columns that `with_categories` took.
+
+    Returns
+    -------
+    dict of str to list of str or float
+
+    Examples
+    --------
+    >>> from symscreen.table.source import read_frame
+    >>> levels_in(read_frame({"c": ["p", "q"], "n": [2, 0.5]}), ["c", "n"])
+    {'c': ['p', 'q'], 'n': [0.5, 2.0]}
+    """
+    told: dict[str, list[str | float]] = {}
+    for name in categorical:
+        column = frame.columns[name]
+        levels = classes_in(frame, name, column).classes
+        told[name] = [float(level) for level in levels] if column.numbers is not None else list(levels)
+    return told
 
 
 def derived_column(frame: Frame, name: str) -> Column | None:
@@ -134,33 +172,47 @@ def derived_column(frame: Frame, name: str) -> Column | None:
         None where the source has no such c, or no such x of numbers. A level that the source lacks is 0 in
         every row.
 
+    Raises
+    ------
+    TableError
+        If the name can be read in several ways, and not one of them alone is of a level that is there.
+
     Examples
     --------
     >>> from symscreen.table.source import read_frame
     >>> derived_column(read_frame({"c": ["p", None]}), "c = p").numbers.tolist()
     [1.0, nan]
     """
-    plain = _indicator(frame, name)
-    if plain is not None:
-        return Column("numbers", plain)
+    readings = list(_readings(frame, name))
+    there = [column for level_there, column in readings if level_there]
+    likely = there or [column for _, column in readings]
+    if len(likely) > 1:
+        raise TableError(
+            f"{frame.where} has no column {quoted(name)}, and what it is made of can be read in "
+            f"{len(likely)} ways: rename columns that hold ' = ' or '·1['"
+        )
+    return likely[0] if likely else None
+
+
+def _readings(frame: Frame, name: str) -> Iterator[tuple[bool, Column]]:
+    """Compute a column in every way that its name can be read, and say whether some row has the level."""
+    for there, own in _indicators(frame, name):
+        yield there, Column("numbers", own)
     for gate in _GATE.finditer(name) if name.endswith("]") else ():
-        x, own = frame.columns.get(name[: gate.start()]), _indicator(frame, name[gate.end() : -1])
-        if x is not None and x.numbers is not None and own is not None:
-            return _gated(x, own)
-    return None
+        x = frame.columns.get(name[: gate.start()])
+        if x is not None and x.numbers is not None:
+            for there, own in _indicators(frame, name[gate.end() : -1]):
+                yield there, _gated(x, own)
 
 
-def _indicator(frame: Frame, name: str) -> NDArray[np.float64] | None:
+def _indicators(frame: Frame, name: str) -> Iterator[tuple[bool, NDArray[np.float64]]]:
     """Compute ``c = level``, whatever signs of equality names and levels hold."""
     for sign in re.finditer(" = ", name):
         column = frame.columns.get(name[: sign.start()])
-        if column is None:
-            continue
-        if column.texts is None and column.numbers is None:
-            continue
-        known, level = classes_in(frame, name[: sign.start()], column), name[sign.end() :]
-        return _is(known, known.classes.index(level) if level in known.classes else -1)
-    return None
+        if column is not None and (column.texts is not None or column.numbers is not None):
+            known, level = classes_in(frame, name[: sign.start()], column), name[sign.end() :]
+            there = level in known.classes
+            yield there, _is(known, known.classes.index(level) if there else -1)
 
 
 def _is(known: Classes, place: int) -> NDArray[np.float64]:

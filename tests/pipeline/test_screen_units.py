@@ -88,6 +88,31 @@ def test_units_hold_however_the_space_is_searched(moving, options):
         pd.testing.assert_frame_equal(result.table, symscreen.screen(moving, **given).table)
 
 
+def test_exports_of_rankings_results_and_bundles_are_for_the_columns_as_they_came(
+    moving, tmp_path, monkeypatch, capsys
+):
+    from symscreen.cli import verbs
+    from symscreen.export import exported
+
+    monkeypatch.chdir(tmp_path)
+    moving.to_csv("d.csv", index=False)
+    words = ["--units", "strict", "--layers", "b", "--binary", "add,mul", "--top", "4", "--quiet"]
+    assert verbs._run(["screen", "d.csv", *words, "--out", "r.csv", "--bundle", "b.json"]) == 0
+    result = symscreen.screen(moving, units="strict", layers="b", binary="add,mul", top=4)
+    texts = [exported(result, "numpy")]
+    for name in ("r.csv", "b.json"):
+        capsys.readouterr()
+        assert verbs._run(["export", name, "--to", "numpy"]) == 0
+        texts.append(capsys.readouterr().out.removesuffix("\n"))
+    assert {text.strip() for text in texts} == {texts[0].strip()}
+    space = {}
+    exec(compile(texts[0], "exported", "exec"), space)  # noqa: S102  # of this file's own formulas
+    ours = result.transform(moving).to_numpy().T
+    theirs = [space[f"feature_{place + 1}"](moving) for place in range(4)]
+    np.testing.assert_allclose(theirs, ours, rtol=1e-12)
+    assert symscreen.load_result("r.csv").table["unit"].tolist() == result.table["unit"].tolist()
+
+
 def test_row_and_column_order_change_nothing(moving, rng):
     one = symscreen.screen(moving, target="energy (J)", units="strict", **OPTIONS)
     shuffled = moving.iloc[rng.permutation(60)][list(rng.permutation(moving.columns))]
