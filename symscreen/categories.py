@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symscreen.table import (
+    Frame,
     check_categorical,
     choose_inputs,
+    derived_from,
     read_frame,
     target_named,
     target_names,
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen.screen_options import ScreenOptions
+    from symscreen.table import Derived
 
-__all__ = ["with_categorical"]
+__all__ = ["derived_inputs", "with_categorical"]
 
 
 def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, ScreenOptions]:  # noqa: N803
@@ -61,6 +64,34 @@ def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, Sc
     frame, names = with_categories(frame, categorical, how, passing, [*taken, *exclude])
     inputs = None if picked is None else [*picked, *names]
     return frame, replace(options, inputs=inputs, exclude=[*exclude, *categorical])
+
+
+def derived_inputs(
+    X: Any,  # noqa: N803  # as in `with_categorical`
+    names: Sequence[str],
+    categorical: str | Sequence[str] | None,
+) -> dict[str, Derived]:
+    """Say what inputs that categories came to are computed from.
+
+    Parameters
+    ----------
+    X : object
+        What `with_categorical` returned.
+    names : sequence of str
+        The inputs of a table made of it.
+    categorical : str or sequence of str or None
+        The option, as given.
+
+    Returns
+    -------
+    dict of str to Derived
+        By the input's name.
+    """
+    own = set(_listed(categorical))
+    if not own or not isinstance(X, Frame):
+        return {}
+    found = {name: derived_from(name, X.columns) for name in names}
+    return {name: made for name, made in found.items() if made is not None and made.column in own}
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:

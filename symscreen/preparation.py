@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from symscreen.any_response import labels_of
-from symscreen.categories import with_categorical
+from symscreen.categories import derived_inputs, with_categorical
 from symscreen.confidence import level_of
 from symscreen.errors import OptionError, nearest
 from symscreen.expression import parse
@@ -168,7 +168,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     idle = idle_rules(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    table, units = given_units(table, options.units, options.target_units)
+    derived = derived_inputs(X, table.names, given.categorical)
+    table, units = given_units(table, options.units, options.target_units, derived)
     if units is not None:
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)

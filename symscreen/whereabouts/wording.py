@@ -38,7 +38,7 @@ def worded(found: Why, ready: Prepared) -> str:
 
 
 def _ranked(found: Why, ready: Prepared) -> Lines:
-    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}"
+    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}" if found.rank else _behind(found)
     if found.match == "values":
         lines = [f"{found.formula} has the values of {found.found_as} on these data: {where}."]
     elif found.match == "algebra":
@@ -46,6 +46,8 @@ def _ranked(found: Why, ready: Prepared) -> Lines:
     else:
         lines = [f"{found.formula} is there: {where}."]
     way = {1: "; it rises with the response", -1: "; it falls with the response"}.get(found.direction, "")
+    if found.rank is None:
+        lines.append(f"{_stood(found)} More --max-ram would tell its rank.")
     lines.append(f"scores: {_scores(found.scores)}{way}.")
     lines += _verdicts(found)
     leader = ready.job.request.screeners[0].name
@@ -55,6 +57,10 @@ def _ranked(found: Why, ready: Prepared) -> Lines:
     if found.bar is not None and found.rank is not None and found.rank > found.bar:
         lines.append(f"the list shows the best {found.bar:,}: --top {found.rank} would reach it.")
     return lines
+
+
+def _behind(found: Why) -> str:
+    return f"behind {_count(found.ahead, 'class', 'classes')}, and more than --max-ram holds"
 
 
 def _not_shown(found: Why, ready: Prepared) -> Lines:
@@ -165,8 +171,8 @@ def _named(thing: str, names: Iterable[str], one: str, several: str) -> str:
     return f"the {thing}s {', '.join(listed[:-1])} and {listed[-1]} {several}"
 
 
-def _count(number: int | None, thing: str) -> str:
-    return f"{number or 0:,} {thing}{'' if number == 1 else 's'}"
+def _count(number: int | None, thing: str, several: str = "") -> str:
+    return f"{number or 0:,} {thing if number == 1 else several or thing + 's'}"
 
 
 def _no_unit(found: Why, ready: Prepared) -> Lines:
