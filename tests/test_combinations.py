@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 import symscreen
 from symscreen.cli import command
-from symscreen.errors import FormulaError, InputError, OptionError
+from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expression import Apply, columns_of, parse
+from symscreen.report.files import write_ranking
 
 SPACE = {"layers": "b", "binary": "add,mul", "jobs": 1}
 KINDS = {
@@ -115,8 +116,10 @@ def test_why_heeds_what_orders_features(every, options):
 def test_a_column_of_categories_is_no_input_for_why(every):
     found = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE, categorical="c")
     assert (found.answer, found.missing_inputs) == ("not generated", ("c",))
+    assert found.text.splitlines()[1] == "its levels are inputs: `x1·1[c = p]`."
     plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
     assert (plain.answer, plain.missing_inputs) == ("not generated", ("c",))
+    assert plain.text.endswith("words are levels: --categorical.")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +165,7 @@ def test_a_false_discovery_rate_counts_gates_as_any_feature(every):
         {"keep": 6},
         {"rounds": 2},
         {"search": "sieve"},
+        {"search": "race"},
         {"missing": "drop"},
         {"screener": "t0,xi,lasso"},
     ],
@@ -183,10 +187,28 @@ def test_what_tells_more_of_a_ranking_takes_gates_for_columns(every, options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_near_duplicates_are_left_out_whatever_the_response(every, kind):
+    """The oracle takes one feature after the other, unless one taken correlates by rank with it."""
+    frame, cap = _of(every, kind), 0.9
+    options = {**KINDS[kind], **SPACE, "categorical": "c"}
+    whole = symscreen.screen(frame, **options, top=1000)
+    values = whole.transform(frame).rank().to_numpy().T
+    taken = []
+    for place in range(len(whole)):
+        if all(abs(np.corrcoef(values[place], values[other])[0, 1]) <= cap for other in taken):
+            taken.append(place)
+    thinned = symscreen.screen(frame, **options, top=7, distinct=cap, members=2)
+    assert thinned.table.expression.tolist() == whole.table.expression.iloc[taken[:7]].tolist()
+    listed = symscreen.classes(thinned)
+    assert listed.expression[listed.member == 1].tolist() == thinned.table.expression.tolist()
+    pd.testing.assert_frame_equal(symscreen.classes(thinned, frame, members=2), listed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_checkpoint_takes_up_any_response_with_categories(every, kind, tmp_path):
     asked = {**KINDS[kind], **SPACE, "layers": "bb", "categorical": "c", "top": 6, "chunk_size": 50}
     if kind == "numeric":
-        asked |= {"p_values": True, "permutations": 10, "stability": 2}
+        asked |= {"p_values": True, "permutations": 5, "stability": 1, "categorical_as": "onehot"}
     frame, folder = _of(every, kind), tmp_path / "kept"
     whole = symscreen.screen(frame, **asked)
 
@@ -199,6 +221,9 @@ def test_a_checkpoint_takes_up_any_response_with_categories(every, kind, tmp_pat
     again = symscreen.screen(frame, **asked, checkpoint=folder)
     assert _bytes(again) == _bytes(whole)
     assert again.record["options"]["run"]["resumed_chunks"] > 0
+    other = frame.assign(**{name: frame[name].to_numpy()[::-1] for name in USED[kind]})
+    with pytest.raises(OutputError, match=r"data\.digest was"):
+        symscreen.screen(other, **asked, checkpoint=folder)
 
 
 def test_a_time_limit_with_a_checkpoint_goes_on_to_the_whole(every, tmp_path):
@@ -309,6 +334,21 @@ def test_a_bundle_of_gates_with_units_computes_the_same(bodies, tmp_path):
     applied = symscreen.apply_bundle(bundle, bodies)
     np.testing.assert_array_equal(applied.to_numpy(), result.transform(bodies).to_numpy())
     assert any("·1[kind = " in name for name in applied)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".json", ".parquet"])
+def test_a_file_with_gates_and_units_is_read_back_and_its_classes_listed(bodies, tmp_path, ending):
+    options = {"layers": "b", "binary": "add,mul", "top": 6, "categorical": "kind", "units": UNITS}
+    result = symscreen.screen(bodies, **options)
+    path = tmp_path / f"r{ending}"
+    write_ranking(result, path)
+    stored = symscreen.read_ranking(path)
+    assert stored.table.unit.tolist() == result.table.unit.tolist()
+    assert stored.table.unit.map(type).eq(str).all()
+    bodies.to_csv(tmp_path / "t.csv", index=False)
+    done = CliRunner().invoke(command, ["classes", str(path), "--data", str(tmp_path / "t.csv")])
+    assert done.exit_code == 0
+    assert all(text in done.output for text in result.table.expression)
 
 
 def test_a_gate_of_degrees_celsius_is_refused(bodies):

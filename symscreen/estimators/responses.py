@@ -146,6 +146,11 @@ def _targets(
     y: Any, fields: Mapping[str, Any] | None, taken: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read one target or several."""
+    if hasattr(y, "isna"):  # what pandas has for a value that is missing cannot be compared
+        missing = np.asarray(y.isna())
+        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
+        if rows:
+            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
     values = check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     if values.ndim == 2 and values.shape[1] > 1:
         if fields is not None:

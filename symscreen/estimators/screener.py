@@ -39,8 +39,9 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     Parameters
     ----------
-    target_kind : {"numeric", "classes"}, optional
-        What a `y` of one column is: ``"classes"`` for classes that are numbers. Words are classes without it.
+    target_kind : {"numeric", "classes", "several"}, optional
+        What `y` is, where that is not to be seen: ``"classes"`` for classes that are numbers. Words are
+        classes, and several columns several targets, without it.
     event : str, optional
         Which column of `y` tells whether the event was met; the other one holds the times. A structured array
         of booleans and numbers, as scikit-survival has it, needs no name.

@@ -54,10 +54,11 @@ def input_columns(
         If `categorical` names no column, or a row has no category.
     """
     fewest = 2 if reset else 1
-    if not categorical or issparse(X):  # which is refused there
+    if categorical and not hasattr(X, "shape"):
+        X = np.array(X, dtype=object)  # noqa: N806  # a list of rows
+    if not categorical or issparse(X) or len(X.shape) != 2:  # which are refused there
         values = validate_data(estimator, X, reset=reset, dtype="float64", ensure_min_samples=fewest)
         return named_columns(values, names_of(estimator))
-    X = X if hasattr(X, "shape") else np.array(X, dtype=object)  # noqa: N806  # a list of rows
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     names = names_of(estimator)
     for name in categorical:

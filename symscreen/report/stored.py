@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredRanking", "read_ranking"]
 
-_TEXTS = ("expression", "direction")
+_TEXTS = ("expression", "direction", "unit")
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,13 +51,16 @@ def why(
         The formula, in the one notation.
     **options
         Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
-        before near-duplicates, or what does not pass a false discovery rate, are left out.
+        before near-duplicates, or what does not pass a false discovery rate, are left out. It is that of the
+        whole space: `time_limit` and `checkpoint` play no part.
 
     Returns
     -------
     Why
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
-        the data. A rank is that of a screen that shows every class; it takes about the time of a screen.
+        the data. A rank is that of a screen that shows every class; it takes about the time of a screen. The
+        classes before it are held meanwhile; where `max_ram` holds fewer, `rank` is None, and `ahead` and
+        `places` tell what is known.
 
     Raises
     ------

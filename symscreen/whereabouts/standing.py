@@ -35,7 +35,7 @@ __all__ = ["Standing", "classes_that_fit", "standing_of"]
 _SLACK = 0.01
 _VALUES_AT_A_TIME = 1 << 22
 _FEWEST_MERGED = 1 << 14
-_COPIES = 8  # of a class while lists are joined, put in order and merged
+_COPIES = 6  # of a class while lists are joined, put in order and merged
 _ENTRY, _SCORE = 64, 8  # bytes of one, and of each of its scores
 
 

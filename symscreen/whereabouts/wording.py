@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from symscreen.expression import Column, to_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -93,11 +95,19 @@ def _not_generated(found: Why, ready: Prepared) -> Lines:
         return [f"{found.formula} is not generated: {needs}."]
     lines = [f"{found.formula} is not generated: {', and '.join(lacks)}."]
     if found.missing_inputs:
-        lines.append("name it with --inputs, or do not --exclude it; text is no input.")
+        lines.append(_as_input(found.missing_inputs[0], ready))
     elif found.layers:
         written = "".join(layer.kind for layer in ready.job.layers)
         lines.append(f"with that, --layers {found.layers} reaches it; this screen has {written}.")
     return lines
+
+
+def _as_input(name: str, ready: Prepared) -> str:
+    """Say how a column that the data have becomes an input."""
+    levels = [each for each in ready.table.names if f"1[{name} = " in each or each.startswith(f"{name} = ")]
+    if levels:
+        return f"its levels are inputs: {to_text(Column(levels[0]))}."
+    return "name it with --inputs, or do not --exclude it; words are levels: --categorical."
 
 
 def _undefined(found: Why, ready: Prepared) -> Lines:

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -100,7 +101,7 @@ def test_they_stay_inside_the_folds_of_a_grid(data):
         warnings.filterwarnings("ignore", "1 of 30 rows have levels of 'c'")
         search = GridSearchCV(pipeline, grid, cv=3).fit(inputs, y)
     assert search.best_params_["symbolicscreener__layers"] == "b"
-    assert search.best_score_ > 0.999
+    assert search.best_score_ > 0.98
 
 
 def test_only_categories_will_do(rng):
@@ -137,6 +138,20 @@ def test_mistakes_are_told_in_one_line(data, change, options, says):
 def test_words_without_the_option_are_refused_as_ever(data):
     with pytest.raises(ValueError, match="could not convert string"):
         symscreen.SymbolicScreener(**SMALL).fit(*data)
+
+
+def test_what_is_no_table_is_refused_in_scikit_learns_words(data):
+    inputs, y = data
+    screener = symscreen.SymbolicScreener(**SMALL, categorical="x1")
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        screener.fit(inputs.x1.to_numpy(), y)
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        screener.fit(csr_matrix(inputs[["x1", "x2"]].to_numpy()), y)
+    fitted = clone(screener).set_params(categorical="c").fit(inputs, y)
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        fitted.transform(inputs[["x1", "x2"]])
+    with pytest.raises(ValueError, match="contains NaN"):
+        fitted.transform(inputs.assign(x2=np.nan))
 
 
 def test_units_of_columns_and_of_the_target(rng):

@@ -166,6 +166,7 @@ def test_the_responses_own_name_is_told(inputs, z):
         ("twice", {}, "y has more than one column of a name"),
         ("one class", {}, "all 90 rows are of one class"),
         ("gap", {}, "1 row of 90 with missing values"),
+        ("none", {}, "y has no value in 1 of 90 rows: leave these rows out"),
         ("words", {"target_kind": "numeric"}, "the target 'y' holds text; numbers are needed"),
     ],
 )  # fmt: skip
@@ -182,6 +183,7 @@ def test_mistakes_are_told_in_one_line(inputs, z, rng, y, options, says):
         "clash": pd.DataFrame(two, columns=["x1", "b"]),
         "twice": pd.DataFrame(two, columns=["b", "b"]),
         "one class": np.full(90, "p"),
+        "none": pd.Series(words, dtype="string").where(np.arange(90) != 3),
         "gap": np.where(np.arange(90) == 3, None, words),
     }
     with pytest.raises((OptionError, TableError), match=says) as told:
