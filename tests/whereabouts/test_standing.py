@@ -45,7 +45,7 @@ def test_what_may_be_held_changes_no_rank_that_is_told(asked, monkeypatch, rng):
     monkeypatch.setattr(standing, "_FEWEST_MERGED", 16)
     space, ask = asked
     told = 0
-    for number in rng.choice(space.numbers, 12, replace=False).tolist():
+    for number in rng.choice(space.numbers, 6, replace=False).tolist():
         whole = ask(number, 10**6)
         assert whole.ahead == whole.rank - 1
         for most in (8, 64, 256):
