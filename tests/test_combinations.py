@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli import command
+from symscreen.cli.verbs import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expression import Apply, columns_of, parse
 from symscreen.report.files import write_ranking

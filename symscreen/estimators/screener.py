@@ -12,7 +12,7 @@ from symscreen.estimators.inputs import refuse_further, require_distinct, requir
 from symscreen.estimators.responses import response_columns
 from symscreen.estimators.tables import input_columns, levels_of, names_of, warn_of_unseen
 from symscreen.expression import columns_of, renamed, to_text
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
 from symscreen.table import Derived, derived_from
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.any_response import numeric
 from symscreen.expansion import Fate
 from symscreen.expression import to_text
+from symscreen.response.kinds import numeric
 from symscreen.result import places_in, screened, wanted_of
 from symscreen.result.scoring import Keep
 from symscreen.screeners import Screener

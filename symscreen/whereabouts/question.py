@@ -10,8 +10,8 @@ import numpy as np
 from symscreen.errors import FormulaError, SymscreenError, printable
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
 from symscreen.options import list_of_names
-from symscreen.preparation import prepared
-from symscreen.screen_options import options_of
+from symscreen.pipeline.preparation import prepared
+from symscreen.pipeline.screen_options import options_of
 from symscreen.table.source import read_frame
 from symscreen.whereabouts.absence import absence_of, barred, without_unit
 from symscreen.whereabouts.answer import Why
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.expression import Expression
-    from symscreen.preparation import Prepared
-    from symscreen.screen_options import ScreenOptions
+    from symscreen.pipeline.preparation import Prepared
+    from symscreen.pipeline.screen_options import ScreenOptions
     from symscreen.whereabouts.answer import Match
     from symscreen.whereabouts.grown import Grown
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.expansion import Space
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result import Request
     from symscreen.result.kept import Kept
     from symscreen.result.scoring import Keep

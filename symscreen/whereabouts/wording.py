@@ -10,7 +10,7 @@ from symscreen.expression import Column, to_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from symscreen.preparation import Prepared
+    from symscreen.pipeline.preparation import Prepared
     from symscreen.whereabouts.answer import Answer, Why
 
     Lines = list[str]

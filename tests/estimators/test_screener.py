@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import symscreen
 from symscreen.errors import InputError, OptionError, TableError
 from symscreen.expression import parse
-from symscreen.screen_options import ScreenOptions
+from symscreen.pipeline.screen_options import ScreenOptions
 
 SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "jobs": 1}
 # What names columns of a file, or rows that are missing, is scikit-learn's business.

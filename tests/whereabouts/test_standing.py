@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.preparation import prepared
+from symscreen.pipeline.preparation import prepared
+from symscreen.pipeline.rounds import space_of
+from symscreen.pipeline.screen_options import ScreenOptions
 from symscreen.result.scoring import Keep
-from symscreen.rounds import space_of
-from symscreen.screen_options import ScreenOptions
 from symscreen.whereabouts import standing
 from symscreen.whereabouts.standing import classes_that_fit, standing_of
 

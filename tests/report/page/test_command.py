@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen import cli
+from symscreen.cli import verbs
 from symscreen.report.page.command import command_of, shell_word
 
 RUNS = [
@@ -37,7 +37,7 @@ def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     result = symscreen.screen(data, **options)
     words = shlex.split(command_of(result.record, str(data)))
     assert words[:3] == ["symscreen", "screen", str(data)]
-    assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
 
@@ -48,7 +48,7 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
     frame.to_csv(data, index=False)
     result = symscreen.screen(data, target="-y's", inputs=["a,b", "`c` d"], layers="b", binary="mul")
     words = shlex.split(command_of(result.record, str(data)))
-    assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
 
