@@ -47,7 +47,7 @@ def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | 
     if text is not None:
         what, takers = {
             "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
-            "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen, plan and why take one, and classes what screen wrote"),
             "event": ("one of times until an event", "screen, plan and why take one"),
         }[str(parameter.name)]
         raise OptionError(
