@@ -117,7 +117,7 @@ def export(
     if out == "-":
         emit(text)
         return
-    write_whole(Path(out), text.encode())
+    write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
 
 
 def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:

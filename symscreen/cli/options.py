@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+_LONGEST_COUNT = 18  # digits: what 64 bits hold
+
+
 def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Split ``a,b`` into names; a name with a comma stands in backticks."""
     del ctx
@@ -70,9 +73,14 @@ def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int |
     del ctx, parameter
     if text == "all":
         return text
-    if not text.isdecimal() or int(text) < 1:
+    if not _is_count(text):
         raise OptionError(f"--top is {text!r}; give a whole number of at least 1, or all")
     return int(text)
+
+
+def _is_count(text: str) -> bool:
+    """Say whether a text is a whole number of at least 1, and no longer than such numbers are."""
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_COUNT and int(text) > 0
 
 
 def read_level(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
@@ -96,7 +104,7 @@ def read_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> tu
     """Read whole numbers of at least 1, ``20,100``."""
     del ctx
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
+    if not all(map(_is_count, parts)):
         raise OptionError(f"--{parameter.name} is {text!r}; give whole numbers of at least 1, such as 20,100")
     return tuple(dict.fromkeys(map(int, parts)))
 

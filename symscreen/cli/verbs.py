@@ -33,7 +33,7 @@ from symscreen.cli.power import power
 from symscreen.cli.report import check_report_free, report, report_option, save_report
 from symscreen.cli.targets import target_options
 from symscreen.cli.why import why
-from symscreen.errors import InputError, OptionError, nearest, printable
+from symscreen.errors import InputError, OptionError, nearest, printable, short
 from symscreen.limits import check_start
 
 __all__ = ["main"]
@@ -47,10 +47,31 @@ def main() -> None:
     Exit status 0: done; 2: the user's input is at fault, told in one line; 130: interrupted; 1: a fault of
     symscreen's own.
     """
+    closed = _opened()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a pipe may not know every letter
+    if closed:
+        sys.exit(_complain(f"{closed} is closed: open it, for instance to /dev/null", 2))
     sys.exit(_run(sys.argv[1:]))
+
+
+def _opened() -> str:
+    """Put the null device in the place of closed streams, and name one that is needed.
+
+    Else the first file that is opened would be taken for the stream: what is written on standard error, say,
+    would go into the result.
+    """
+    closed = []
+    for handle, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8", closefd=False))
+            closed.append(name)
+    return "standard output" if "stdout" in closed else ""
 
 
 def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
@@ -99,7 +120,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"symscreen: {printable(' '.join(message.split()))}", err=True)
+    click.echo(f"symscreen: {printable(short(' '.join(message.split())))}", err=True)
     return status
 
 
@@ -299,7 +320,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     if out == "-":
         emit(text)
         return
-    write_whole(Path(out), text.encode())
+    write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
 
 
 command.add_command(classes)

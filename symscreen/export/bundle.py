@@ -70,7 +70,7 @@ def save_bundle(
         sys.stdout.write(bundle_as_json(thing, operators=operators, record=record))
         return
     check_free(Path(path), force=force)
-    write_whole(Path(path), bundle_as_json(thing, operators=operators, record=record).encode())
+    write_whole(Path(path), bundle_as_json(thing, operators=operators, record=record).encode(), force=force)
 
 
 def bundle_as_json(

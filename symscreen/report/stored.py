@@ -114,6 +114,8 @@ def _first_line(error: Exception) -> str:
 
 
 def _bytes(path: Path) -> bytes:
+    if path.is_char_device():
+        raise ValueError("it is a device, which may never end")
     with path.open("rb") as file:
         data = bounded_read(file, path.stat().st_size)
     if len(data) > most_bytes():

@@ -98,6 +98,8 @@ def read_standard_input() -> pa.Table:
     TableError
         As `read_file`.
     """
+    if sys.stdin is None:
+        raise TableError("standard input is closed: open it, or name a file")
     data = bounded_read(sys.stdin.buffer, 0)
     found = _recognised(data)
     return _parsed(data, "standard input", found if found in _BINARY else "CSV")

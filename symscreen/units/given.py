@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +17,7 @@ from symscreen.errors import OptionError, TableError, nearest
 from symscreen.expression import Apply, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import plain_number
+from symscreen.grammar.toml import bounded_toml
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
@@ -200,8 +200,7 @@ def _file(path: Path) -> dict[str, str]:
     if len(content) > _MAX_BYTES:
         raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is no file of units")
     try:
-        text = content.decode("utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        found = json.loads(content.decode("utf-8-sig")) if path.suffix == ".json" else bounded_toml(content)
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path}: not valid {path.suffix[1:].upper()}: {error}") from None
     if not isinstance(found, dict):
