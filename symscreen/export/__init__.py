@@ -10,6 +10,7 @@ from symscreen.export.latex import to_latex
 from symscreen.export.mathml import to_mathml
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
+from symscreen.export.shared_formula import SharedFormula, shared_formula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.export.targets import TARGETS, Target, exported, operators_of_record
 from symscreen.export.written import check_free, write_whole
@@ -18,6 +19,7 @@ __all__ = [
     "TARGETS",
     "Formula",
     "HandOff",
+    "SharedFormula",
     "Target",
     "apply_bundle",
     "bundle_as_json",
@@ -30,6 +32,7 @@ __all__ = [
     "operators_of_record",
     "read_bundle",
     "save_bundle",
+    "shared_formula",
     "to_c",
     "to_duckdb",
     "to_excel",

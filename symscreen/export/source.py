@@ -10,6 +10,7 @@ from symscreen.errors import OutputError
 from symscreen.export.expanded import computed_constants, in_shipped_operators, inside_out, shown
 from symscreen.export.formula import Formula
 from symscreen.export.parts import check_numbers, inputs_of
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.spellings import ANY, ATOM, SIGN, SPELLINGS
 from symscreen.expression import Apply, Column, Constant, to_text
 from symscreen.grammar import OPERATORS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
-    Formulas = Expression | Formula | Sequence[Expression]
+    Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
 __all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "task_of", "whole"]
 
@@ -68,7 +69,8 @@ class Task:
     Parameters
     ----------
     functions : tuple of str
-        What languages with functions call them: ``model``, ``feature``, or ``feature_1``, ``feature_2``, …
+        What languages with functions call them: ``model``, ``feature``, or ``feature_1``, ``feature_2``, …;
+        of the models of several targets ``model_1``, ``model_2``, …
     labels : tuple of str
         What people call them: a model's target, a feature's text.
     expressions : tuple of Expression
@@ -88,8 +90,8 @@ def task_of(formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS) -
 
     Parameters
     ----------
-    formulas : Expression, Formula or sequence of Expression
-        One feature, a model, or several features.
+    formulas : Expression, Formula, SharedFormula or sequence of Expression
+        One feature, a model, models of several targets, or several features.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
 
@@ -111,6 +113,10 @@ def task_of(formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS) -
     """
     if isinstance(formulas, Formula):
         return _task(("model",), (formulas.target,), (formulas.expression,), operators)
+    if isinstance(formulas, SharedFormula):
+        models = tuple(f"model_{place + 1}" for place in range(len(formulas.targets)))
+        sides = tuple(one.expression for one in formulas.formulas)
+        return _task(models, formulas.targets, sides, operators)
     if isinstance(formulas, (Column, Constant, Apply)):
         return _task(("feature",), (to_text(formulas),), (formulas,), operators)
     given = tuple(formulas)

@@ -10,9 +10,10 @@ from symscreen.export.c_source import to_c
 from symscreen.export.definitions import operators_from
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
-from symscreen.export.latex import to_latex
+from symscreen.export.latex import column_latex, to_latex
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.grammar import OPERATORS
 
@@ -40,7 +41,7 @@ class Fitted(Protocol):
     """What a fit returns, as far as it matters here."""
 
     @property
-    def formula(self) -> Formula: ...  # told in `symscreen.models.FitResult`
+    def given(self) -> Formula | SharedFormula: ...  # told in `symscreen.models.FitResult`
     @property
     def operators(self) -> Mapping[str, Operator]: ...
 
@@ -78,6 +79,8 @@ def _latex(
         raise OutputError("LaTeX shows the columns' own names; give no others")
     if isinstance(formulas, Formula):
         return formulas.latex()
+    if isinstance(formulas, SharedFormula):
+        return "\n".join(f"{column_latex(one.target)} = {one.latex()}" for one in formulas.formulas)
     return "\n".join(map(to_latex, formulas if isinstance(formulas, (tuple, list)) else (formulas,)))
 
 
@@ -94,8 +97,9 @@ def _sympy(
     del operators  # an operator knows its own sympy form
     if names:
         raise OutputError("sympy's symbols are called as the columns are; give no other names")
-    if isinstance(formulas, Formula):
-        forms = [formulas.to_sympy()]
+    if isinstance(formulas, Formula | SharedFormula):
+        models = (formulas,) if isinstance(formulas, Formula) else formulas.formulas
+        forms = [one.to_sympy() for one in models]
     else:
         forms = [to_sympy(one) for one in (formulas if isinstance(formulas, (tuple, list)) else (formulas,))]
     return "\n".join(map(sympy.srepr, forms))
@@ -128,8 +132,8 @@ def exported(
 
     Parameters
     ----------
-    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
-        All features of a ranking, a model, one feature or several.
+    thing : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, Expression, or several of these
+        All features of a ranking, a model, models of several targets, one feature or several.
     target : str
         One of `TARGETS`.
     names : mapping of str to str, optional
@@ -161,7 +165,7 @@ def exported(
     # known by what they hold: importing their classes would load all that makes them
     if (expressions := getattr(thing, "expressions", None)) is not None:
         formulas, operators = expressions, operators_of_record(getattr(thing, "record", {}))
-    elif (formula := getattr(thing, "formula", None)) is not None:
+    elif (formula := getattr(thing, "given", None)) is not None:
         formulas, operators = formula, {**OPERATORS, **getattr(thing, "operators", {})}
     _check_names(names, formulas)
     return TARGETS[target].write(formulas, names=names, operators=operators)
@@ -177,7 +181,7 @@ def _check_names(names: Mapping[str, str] | None, formulas: Formulas) -> None:
 def _inputs(formulas: Formulas) -> tuple[str, ...]:
     from symscreen.export.parts import inputs_of
 
-    expressions: Any = formulas.terms if isinstance(formulas, Formula) else formulas
+    expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
     return inputs_of(expressions if isinstance(expressions, (tuple, list)) else (expressions,))
 
 

@@ -46,8 +46,8 @@ def refined(
         Models with the share that each leaves.
     inputs : mapping of str to float64 array, shape (n,)
         The columns by name.
-    target : float64 array, shape (n,)
-        The response.
+    target : float64 array, shape (n,) or (K, n)
+        The response, or the responses.
     known : set
         The formulas refined before, starts apart; changed in place.
 

@@ -17,6 +17,7 @@ from symscreen.errors import OptionError, TableError, nearest
 from symscreen.expression import Apply, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import plain_number
+from symscreen.response.several import SeveralResponse
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
@@ -69,7 +70,9 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
             raise OptionError("--target-units needs units: give --units strict, or a file of units")
         return table, None
     target = None if target_units is None else column_unit(target_units)
-    names = (*table.names, table.response.name)
+    response = table.response
+    targets = response.names if isinstance(response, SeveralResponse) else (response.name,)
+    names = (*table.names, *targets)
     columns, doubtful = _by_column(names, told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(

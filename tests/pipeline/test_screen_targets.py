@@ -220,10 +220,10 @@ def test_mistakes_are_told_in_a_line(rng, options, says):
     assert "\n" not in str(told.value)
 
 
-def test_a_fit_takes_one_target_of_numbers(rng, tmp_path):
+def test_a_fit_takes_targets_of_numbers(rng, tmp_path):
     frame = _planted(rng, 20)
-    with pytest.raises(OptionError, match="--target names 2 columns, and one is needed here: only screen"):
-        symscreen.fit(frame, target="a,b")
+    with pytest.raises(TableError, match="'level'"):
+        symscreen.fit(frame, target="a,level")
     with pytest.raises(TableError, match="the target 'level' holds text; numbers are needed"):
         symscreen.fit(frame, target="level")
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--event", "died"])
