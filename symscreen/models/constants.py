@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["constants_in", "with_fitted_constants"]
+__all__ = ["constants_in", "with_fitted_constants", "with_own_constants"]
 
 _MOST_STARTS = 1000  # combinations of starts of which the fit is looked at
 _FOLLOWED = 12  # the best of them, from which a search sets out
@@ -132,6 +132,22 @@ def with_fitted_constants(
         found = iter([plain_number(value) for value in theta.tolist()])
         terms = [_with_constants(term, found) for term in terms]
     return tuple(terms), _share(np.array([evaluate(term, columns) for term in terms]), aim)
+
+
+def with_own_constants(expression: Expression) -> Expression:
+    """Write out the operators with parameters, with the values that they have.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> from symscreen.grammar.built_in import OPERATORS
+    >>> from symscreen.grammar.define import define_family
+    >>> (decay,) = define_family("decay", "exp(-a*x)", {"a": [1.5]}, OPERATORS)
+    >>> print(with_own_constants(parse("2*decay(x1)", OPERATORS | {"decay": decay})))
+    2*exp(-1.5*x1)
+    """
+    values = (plain_number(value) for family in _families(expression) for value in family.values)
+    return _with_constants(expression, values)
 
 
 def _families(expression: Expression) -> Iterator[Family]:

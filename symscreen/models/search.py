@@ -25,12 +25,13 @@ from symscreen.statistics.exhaustive import best_models
 from symscreen.statistics.gram import Gram, gram_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
     from symscreen.expansion import Block, Space
+    from symscreen.expression import Expression
     from symscreen.response.kinds import NumericResponse
 
 __all__ = ["EXACT", "Data", "Effort", "Found", "exhausted", "rounding_share", "search"]
@@ -52,10 +53,14 @@ class Data:
         The columns by name: constants inside formulas are fitted on them.
     response : Response or SeveralResponse
         The response, or K of them that are to have the same terms, with coefficients of their own.
+    allowed : callable, optional
+        Which terms may come of fitting the constants inside others: under units those that have one, as
+        x² may and x to the power of 1.7019 may not.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
     response: NumericResponse
+    allowed: Callable[[Expression], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,8 @@ def _finished(found: Found, data: Data, known: set[object]) -> Found:
     """Take rounding for nothing, and fit the constants inside the best models."""
     rounding = rounding_share(data.response)
     models = {members: 0.0 if share <= rounding else share for members, share in found.models.items()}
-    terms, models = refined(found.terms, models, data.inputs, data.response.values, known)
+    aim = data.response.values
+    terms, models = refined(found.terms, models, data.inputs, aim, known, allowed=data.allowed)
     models = {members: 0.0 if share <= rounding else share for members, share in models.items()}
     return replace(found, terms=terms, models=models)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from symscreen.result import screened
 from symscreen.screeners import screeners_asked
 from symscreen.statistics.folds import folds_of
 from symscreen.table import some_rows
+from symscreen.units import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,10 +54,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import Space
+    from symscreen.expression import Expression
     from symscreen.grammar import Layer
     from symscreen.models import Candidate, Criterion
     from symscreen.response.kinds import NumericResponse
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["FitJob", "fitted"]
 
@@ -190,7 +194,9 @@ def _with_chosen(shown: Sequence[Candidate], chosen: Candidate) -> list[Candidat
 
 def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     effort = Effort(terms=min(job.terms, 4))
-    data = Data(columns_of(table), table.numbers)
+    data = Data(
+        columns_of(table), table.numbers, None if job.units is None else partial(_has_unit, job.units)
+    )
     if job.ibart:
         found = _after_lasso(table, job, data, effort)
     else:
@@ -218,6 +224,12 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
         }
         found = replace(found, models=found.models | more)
     return found
+
+
+def _has_unit(units: Units, term: Expression) -> bool:
+    """Say whether a term has a unit, and the one that was asked for."""
+    found = unit_of(term, units)
+    return found is not None and (units.target is None or found == units.target.base)
 
 
 def _after_lasso(table: Table, job: FitJob, data: Data, effort: Effort) -> Found:

@@ -147,6 +147,27 @@ def test_prefixes_make_no_difference(moving):
     assert same.terms["unit"].tolist() == result.terms["unit"].tolist()
 
 
+def test_no_exponent_is_fitted_that_leaves_no_unit(rng, tmp_path):
+    grammar = tmp_path / "powers.toml"
+    grammar.write_text(
+        'unary = ["power", "decay"]\nbinary = ["mul"]\n'
+        '[define.power]\nformula = "x**a"\nparameters = { a = [0.5, 2] }\n'
+        '[define.decay]\nformula = "exp(-a*x)"\nparameters = { a = [0.1, 1] }\n'
+    )
+    x, s = rng.uniform(1, 3, (2, 50))
+    y = 3 * x**2 + 9 * np.exp(-1.7 * s) + 0.01 * rng.normal(size=50)
+    frame = pd.DataFrame({"l (m)": x, "s": s, "y (N)": y})
+    options = {"operators": grammar, "layers": "u", "terms": 2}
+    free = symscreen.fit(frame.rename(columns={"l (m)": "l"}), **options)
+    assert any(str(term).startswith(("l**1.9", "l**2.0")) for term in free.formula.terms)
+    strict = symscreen.fit(frame, units="strict", **options)
+    assert all(unit_of(term, _units(strict)) is not None for term in strict.formula.terms)
+    power, decay = sorted(map(str, strict.formula.terms), key=len)
+    assert power == "power_2(`l (m)`)"  # whose exponent stays 2
+    assert decay.startswith(("exp(-1.6", "exp(-1.7"))
+    assert strict.terms["unit"].tolist()[1:] == ["kg/m/s**2", "kg*m/s**2"]
+
+
 def test_without_units_nothing_is_told_of_them(moving):
     result = symscreen.fit(moving, units="ignore", **OPTIONS)
     assert "unit" not in result.terms
