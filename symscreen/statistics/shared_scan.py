@@ -1,8 +1,8 @@
 """Kernels that try all subsets of a few features on inner products, for several targets at once.
 
 As `subset_scan`, whose notation this is, but of every target t there is a c_t, and the last feature k of a
-subset explains Σ_t c_tk² / p_k. Products and pivots are the same for all targets, so that K of them cost
-little more than (K + 2)/3 times as much as one.
+subset explains Σ_t c_tk² / p_k. Products and pivots are the same for all targets, so that K of them cost much
+less than K searches.
 """
 
 from __future__ import annotations

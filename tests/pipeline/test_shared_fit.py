@@ -16,7 +16,7 @@ import symscreen
 from symscreen.cli import verbs
 from symscreen.errors import FormulaError, OptionError, TableError
 from symscreen.export import SharedFormula, bundle_as_json, exported, load_bundle
-from symscreen.expression import evaluate, parse
+from symscreen.expression import complexity, evaluate, parse
 from symscreen.models import candidates_in, with_fitted_constants
 from symscreen.table import read_table, some_rows
 from tests.statistics.test_shared_scan import mean_share
@@ -61,6 +61,26 @@ def _independent(values, size):
     for some in combinations(range(len(values)), size):
         if size == 1 or np.linalg.cond(np.corrcoef(values[list(some)])) < 1e9:
             yield some
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
+def test_the_model_chosen_is_that_of_the_criterion_over_all_subsets(rng, noise):
+    x = rng.uniform(0.5, 2.0, (3, 60))
+    frame = pd.DataFrame(x.T, columns=["x1", "x2", "x3"])
+    frame = frame.assign(a=x[0] ** 3 - x[1], b=50 * (x[1] + x[2] ** 3))
+    frame[["a", "b"]] += noise * rng.normal(size=(60, 2)) * [1.0, 50.0]
+    result = symscreen.fit(frame, target="a,b", operators="ablation", layers="u")
+    texts = [f"x{k}" for k in (1, 2, 3)] + [f"x{k}**3" for k in (1, 2, 3)]
+    values = np.vstack([x, x**3])
+    scored = []
+    for size in range(5):
+        for some in combinations(range(6), size):
+            share = mean_share(values[list(some)].reshape(size, 60), frame[["a", "b"]].to_numpy().T)
+            score = 120 * log(share) + 2 * (size + 1) * log(60) + 2 * size * log(6)
+            lengths = sum(complexity(parse(texts[place])) for place in some) + size
+            scored.append((score, lengths, sorted(texts[place] for place in some)))
+    near = [one for one in scored if one[0] <= min(scored)[0] + 2]
+    assert _texts(result) == min(near, key=lambda one: (one[1], one[0]))[2]
 
 
 def test_in_a_large_space_a_deep_term_and_a_simple_one_are_found(rng):
