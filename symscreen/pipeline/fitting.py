@@ -109,30 +109,14 @@ def _fitted(table: Table, job: FitJob) -> FitResult | SharedFitResult:
     if job.snap and (left := [formula.target for formula, _, simple in fits if not simple]):
         whose = f" of {', '.join(left)}" if len(fits) > 1 else ""
         notices.append(f"the coefficients{whose} are as fitted: the data do not allow simple numbers for all")
-    shown, rivals = (
-        _with_chosen(front(candidates), chosen),
-        rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS),
-    )
+    shown = _with_chosen(front(candidates), chosen)
+    rivals = rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS)
     told: dict[str, Any] = {
         "terms": term_table(fits, job.units),
         "front": model_table(found, choosing.numbers, shown, criterion, chosen),
         "rivals": model_table(found, choosing.numbers, rivals, criterion),
         "notices": (*table.notices, *notices),
-        "record": {
-            "searched": found.searched,
-            "models": found.tried,
-            "criterion": job.choose,
-            "split": job.split,
-            "folds": job.folds if job.choose == "cv" else None,
-            "seed": int(job.seed),
-            "level": job.level,
-            "rows_choosing": choosing.response.n,
-            "rows_estimating": estimating.response.n,
-            "cv_error": errors,
-            "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
-            "keep": None if job.keeps is None else dict(job.keeps),
-            **({} if job.told_units is None else {"units": job.told_units}),
-        },
+        "record": _record(found, job, choosing.response.n, estimating.response.n, errors),
         "operators": {
             name: operator for name, operator in job.grammar.operators.items() if name not in OPERATORS
         },
@@ -145,6 +129,27 @@ def _fitted(table: Table, job: FitJob) -> FitResult | SharedFitResult:
     if isinstance(table.response, SeveralResponse):
         return SharedFitResult(formula=shared_formula(formulas), r2=r2, **told)
     return FitResult(formula=formulas[0], r2=r2[formulas[0].target], **told)
+
+
+def _record(
+    found: Found, job: FitJob, choosing: int, estimating: int, errors: list[float | None] | None
+) -> dict[str, Any]:
+    """Tell how a fit was made, and how many rows chose its terms and gave its coefficients."""
+    return {
+        "searched": found.searched,
+        "models": found.tried,
+        "criterion": job.choose,
+        "split": job.split,
+        "folds": job.folds if job.choose == "cv" else None,
+        "seed": int(job.seed),
+        "level": job.level,
+        "rows_choosing": choosing,
+        "rows_estimating": estimating,
+        "cv_error": errors,
+        "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
+        "keep": None if job.keeps is None else dict(job.keeps),
+        **({} if job.told_units is None else {"units": job.told_units}),
+    }
 
 
 def _split(table: Table, job: FitJob) -> tuple[Table, Table | None]:
