@@ -36,6 +36,7 @@ __all__ = ["constants_in", "with_fitted_constants", "with_own_constants"]
 _MOST_STARTS = 1000  # combinations of starts of which the fit is looked at
 _FOLLOWED = 12  # the best of them, from which a search sets out
 _EXPLAINED = 1e-24  # a share left unexplained that is rounding: (1e-12)², of the response's own digits
+_LARGEST = 1e300  # of a term: beyond, the length of its column overflows, and it has no coefficient
 _OPPOSITE = {"add": "sub", "sub": "add"}
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # in differences of r, which is of norm 1 at most
 _PULL = 1e-7  # its square, 1e-14, is what it adds to ‖r‖² a start's length away
@@ -87,8 +88,8 @@ def with_fitted_constants(
         `parse` reads the text back to the same tree. Terms without parameters come back as they are.
     share_unexplained : float
         RSS/‖target − mean‖² of the model in [0, 1], of K targets the mean. Infinite where the model cannot be
-        fitted: a term is undefined in some row or constant, or the terms are collinear, from whatever start;
-        the operators then have their own values.
+        fitted: a term is undefined in some row, beyond 1e300 or constant, or the terms are collinear, from
+        whatever start; the operators then have their own values.
 
     Raises
     ------
@@ -243,7 +244,7 @@ def _left(values: Values, aim: Values) -> Values:
 
 
 def _share(values: Values, aim: Values) -> float:
-    if not np.isfinite(values).all():
+    if not (np.abs(values) <= _LARGEST).all():
         return np.inf
     return float(unexplained_shares(unit_rows(values), aim, np.arange(len(values))[None])[0])
 
