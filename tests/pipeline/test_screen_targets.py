@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from tests.test_survival_response import pairs_by_definition
 
 import symscreen
 from symscreen.cli.verbs import command
@@ -18,6 +17,7 @@ from symscreen.expression import evaluate as values_of
 from symscreen.pipeline.again import prepared_again
 from symscreen.report import ranking_as_csv
 from symscreen.report.files import write_ranking
+from tests.response.test_survival import pairs_by_definition
 
 SPACE = {"layers": "ub", "unary": "square", "binary": "sub,mul"}
 KINDS = {
