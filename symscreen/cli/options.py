@@ -58,16 +58,6 @@ def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | 
         )
 
 
-def refuse_units(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
-    """Refuse units, where they were given."""
-    if text is not None and text != "ignore":
-        option = str(parameter.name).replace("_", "-")
-        raise OptionError(
-            f"{ctx.info_name} knows no units yet (--{option} {text}): its formula holds for columns as they "
-            "stand; screen with --units first, and give its features to a model of yours"
-        )
-
-
 def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int | str:
     """Read a whole number, or ``all``."""
     del ctx, parameter
@@ -339,8 +329,6 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--force", is_flag=True, help="Overwrite existing output."),
     click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
-    click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
-    click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
     click.option("--event", hidden=True, expose_value=False, callback=refuse_response),
 )
 # fmt: on

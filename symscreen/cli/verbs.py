@@ -267,6 +267,7 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
 @command.command()
 @click.argument("data")
 @space_options
+@unit_options
 @fit_options
 def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Find a formula: a weighted sum of few features, with intervals, and its rivals.
@@ -275,13 +276,16 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen fit data.csv --target a,b --layers ub
       symscreen apply model.json new.csv
     """
     from pathlib import Path
 
     from symscreen.export import check_free
+    from symscreen.models import SharedFitResult
     from symscreen.pipeline import fit as pipeline_fit
     from symscreen.report.fitted import equation_of, show_fit
+    from symscreen.report.shared_fit import equations_of, show_shared_fit
     from symscreen.report.terminal import print_table
 
     if out is not None and out != "-":
@@ -293,7 +297,12 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         if out == "-":
             return
         notify((f"written: {out}",), quiet=quiet)
-    click.echo(equation_of(result))  # whole, however long: it is read by programs, too
+    # each whole, however long: they are read by programs, too
+    if isinstance(result, SharedFitResult):
+        click.echo("\n".join(equations_of(result)))
+        print_table(show_shared_fit(result), sys.stdout)
+        return
+    click.echo(equation_of(result))
     print_table(show_fit(result), sys.stdout)
 
 

@@ -18,6 +18,7 @@ from symscreen.expression import Apply, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import plain_number
 from symscreen.grammar.toml import bounded_toml
+from symscreen.response.several import SeveralResponse
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
@@ -77,7 +78,9 @@ def given_units(
             raise OptionError("--target-units needs units: give --units strict, or a file of units")
         return table, None
     target = None if target_units is None else column_unit(target_units)
-    names = (*table.names, table.response.name)
+    response = table.response
+    targets = response.names if isinstance(response, SeveralResponse) else (response.name,)
+    names = (*table.names, *targets)
     columns, doubtful = _by_column([name for name in names if name not in derived], told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(
