@@ -241,6 +241,18 @@ def test_a_time_limit_with_a_checkpoint_goes_on_to_the_whole(every, tmp_path):
     assert _bytes(whole) == _bytes(symscreen.screen(frame, **asked))
 
 
+def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
+    options = {**KINDS["numeric"], **SPACE, "categorical": "c", "top": "all", "chunk_size": 30}
+    part = symscreen.screen(_of(every, "numeric"), **options, p_values=True, time_limit=1e-9)
+    whole = symscreen.screen(_of(every, "numeric"), **options, p_values=True)
+    assert "partial" in part.record
+    assert 0 < part.scored < whole.scored
+    assert len(part) == part.scored
+    np.testing.assert_allclose(part.table.q_value, _bh(part.table.p_value.to_numpy()), rtol=2e-3)
+    alone = dict(zip(whole.table.expression, whole.table.p_value, strict=True))
+    assert [alone[text] for text in part.table.expression] == part.table.p_value.tolist()
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "says"),
     [
