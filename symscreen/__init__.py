@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
+    from symscreen.models.shared_fit_result import SharedFitResult
     from symscreen.pipeline.classes import classes
     from symscreen.pipeline.fit import fit
     from symscreen.pipeline.plan import plan
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FitResult",
     "ScreenResult",
+    "SharedFitResult",
     "Standing",
     "SymbolicRegressor",
     "SymbolicScreener",
@@ -69,6 +71,7 @@ _HOMES = {
     "SymbolicScreener": "symscreen.estimators",
     "FitResult": "symscreen.models.fit_result",
     "ScreenResult": "symscreen.result.screen_result",
+    "SharedFitResult": "symscreen.models.shared_fit_result",
     "Standing": "symscreen.result.course",
     "SymscreenError": "symscreen.errors",
     "apply_bundle": "symscreen.export.applied",

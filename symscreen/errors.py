@@ -23,11 +23,28 @@ __all__ = [
     "TableError",
     "nearest",
     "printable",
+    "short",
 ]
 
 
+_LONGEST = 1500
+_TAIL = 400  # how to mend it stands at the end
+
+
 class SymscreenError(Exception):
-    """The root: catch it to catch everything that symscreen raises on purpose."""
+    """The root: catch it to catch everything that symscreen raises on purpose.
+
+    Its text is short, whatever it quotes.
+
+    Examples
+    --------
+    >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
+    >>> len(text), text[-24:]
+    (1500, 'xxxxxx; give another one')
+    """
+
+    def __str__(self) -> str:
+        return short(super().__str__())
 
 
 class InputError(SymscreenError, ValueError):
@@ -56,6 +73,27 @@ class OutputError(InputError):
 
 class SpaceError(InputError):
     """A space of formulas that does not fit into the memory allowed."""
+
+
+def short(text: str) -> str:
+    """Cut the middle out of a message that quotes something long.
+
+    Parameters
+    ----------
+    text : str
+        A message.
+
+    Returns
+    -------
+    str
+        At most 1,500 characters; the end, which says how to mend it, stays.
+
+    Examples
+    --------
+    >>> len(short("9" * 10**6)), short("as it stands")
+    (1500, 'as it stands')
+    """
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 3]} … {text[-_TAIL:]}"
 
 
 def printable(text: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex, get_args
 
 from symscreen.errors import OptionError, nearest
+from symscreen.expansion import resident
 from symscreen.grammar import load_grammar
+from symscreen.limits import least, may_hold, whole_memory
 from symscreen.response import KINDS
 from symscreen.screeners import JointScreener, Screener, leaders_of, require_accepting, screeners_asked
 from symscreen.search import EXACT, Mode, Search
@@ -44,6 +45,7 @@ __all__ = [
 ]
 
 PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
+_MOST = 10**18
 _SHARE_OF_MEMORY = 0.8
 _RISK = 1e-6
 # T0 alone would cut what turns, such as exp(a) - exp(b)
@@ -62,7 +64,7 @@ _WITHOUT_SIGN: dict[Kind, tuple[str, str]] = {
     "several": ("several targets", "with all of them alike"),
 }
 _SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
-_KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d+)\s*", re.ASCII)
+_KEEP = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
 
 
 def parse_bytes(text: str | int) -> int:
@@ -87,19 +89,20 @@ def parse_bytes(text: str | int) -> int:
     >>> parse_bytes("1.5GB")
     1500000000
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII)
+    match = re.fullmatch(
+        r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII
+    )
     if match is None or float(match[1]) == 0:
         raise OptionError(f"max_ram is {text!r}; give an amount such as 2GB or 500MB")
     return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
 
 
 def read_memory(max_ram: str | int | None) -> int | None:
-    """Return how many bytes may be used: what was given, else four fifths of the machine's, if it tells."""
+    """Return how many bytes may be used: what was given, else four fifths of what is there; within limits."""
     if max_ram is not None:
-        return parse_bytes(max_ram)
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return None
+        return least(parse_bytes(max_ram), may_hold(resident()))
+    there = least(whole_memory(), may_hold(resident()))
+    return None if there is None else int(_SHARE_OF_MEMORY * there)
 
 
 def list_of_names(names: Names) -> list[str]:
@@ -118,7 +121,7 @@ def at_least_1(name: str, value: object, other: str = "") -> int:
     Raises
     ------
     OptionError
-        If it is none, or below 1.
+        If it is none, below 1, or more than 64 bits hold.
     """
     try:
         whole = 0 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
@@ -126,6 +129,8 @@ def at_least_1(name: str, value: object, other: str = "") -> int:
         whole = 0
     if whole < 1:
         raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{other}")
+    if whole > _MOST:
+        raise OptionError(f"{name} is {value!r}; give at most {_MOST}{other}")
     return whole
 
 

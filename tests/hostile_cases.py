@@ -1,4 +1,4 @@
-"""A hundred hostile inputs made by hand: names, formulas, grammars and files, each with how it must end.
+"""Hostile inputs made by hand: names, formulas, grammars, files, options, each with how it must end.
 
 ``kept``: the run ends well (status 0), and what was hostile stands in its output as inert text. ``refused``:
 one line, status 2.
@@ -6,7 +6,7 @@ one line, status 2.
 
 from __future__ import annotations
 
-__all__ = ["FILES", "FORMULAS", "GRAMMARS", "NAMES"]
+__all__ = ["FILES", "FORMULAS", "GRAMMARS", "NAMES", "OPTIONS"]
 
 # columns' names: markup, scripts, shells, terminals, spreadsheets, paths, odd Unicode
 NAMES = [
@@ -50,7 +50,24 @@ NAMES = [
     "\x00x",
     "\x7f",
     "\u202eabc",
+    "\u2066a\u2069\u2067b",
+    "\u061cx",
     "\u200b",
+    "\u200dx",
+    "\u2028x",
+    "\x85x",
+    "\U000e0041",
+    "a\u0300" * 40,
+    "\x1b]8;;http://x\x1b\\x\x1b]8;;\x1b\\",
+    "\x1bP1$r0m\x1b\\",
+    "\x1b[6n",
+    "\x1b]52;c;eA==\x07",
+    '=HYPERLINK("http://x","y")',
+    '=IMPORTXML("http://x","//a")',
+    '"=1+1"',
+    "\n=1+1",
+    "+cmd|' /C calc'!A0",
+    "－1+1",
     "\ufeff",
     "../../etc/passwd",
     "C:\\x",
@@ -147,4 +164,57 @@ FILES = {
     "twice.csv": "a,a\n" + _ROWS,
     "footer.parquet": b"PAR1" + b"\xff" * 100 + b"\xff\xff\xff\x7fPAR1",
     "footer.feather": b"ARROW1\0\0" + b"\xff" * 100 + b"\xff\xff\xff\x7fARROW1",
+}
+
+_LONG = "9" * 5000
+# options of `screen`, by what is wrong with them
+OPTIONS = {
+    "top, many digits": (["--top", _LONG], "refused"),
+    "top, other digits": (["--top", "٣"], "refused"),
+    "top, huge": (["--top", "9" * 18], "refused"),
+    "keep, many digits": (["--keep", f"u:{_LONG}"], "refused"),
+    "keep, huge": (["--keep", "9" * 18], "kept"),
+    "memory, many digits": (["--max-ram", _LONG], "refused"),
+    "memory, infinite": (["--max-ram", "9" * 400 + "TB"], "refused"),
+    "memory, none": (["--max-ram", "0.0GB"], "refused"),
+    "memory, 1 byte": (["--max-ram", "1"], "refused"),
+    "seed, many digits": (["--seed", _LONG], "refused"),
+    "seed, huge": (["--seed", "9" * 40], "kept"),
+    "seed, negative": (["--seed", "-1"], "refused"),
+    "jobs, huge": (["--jobs", "9" * 30], "refused"),
+    "jobs, none": (["--jobs", "0"], "refused"),
+    "chunk, huge": (["--chunk-size", "9" * 30], "refused"),
+    "prescreen, huge": (["--prescreen", "9" * 30], "refused"),
+    "complexity, huge": (["--max-complexity", "9" * 30], "refused"),
+    "rounds, huge": (["--rounds", "9" * 30], "refused"),
+    "permutations, huge": (["--permutations", "9" * 30], "refused"),
+    "risk, none": (["--search", "race", "--risk", "nan"], "refused"),
+    "discoveries, infinite": (["--fdr", "inf"], "refused"),
+    "level": (["--intervals=1e-400"], "refused"),
+    "members, huge": (["--members", "9" * 30], "refused"),
+    "time, endless": (["--time-limit", "inf"], "refused"),
+    "time, nothing": (["--time-limit", "1e-9s"], "refused"),
+    "screener, code": (["--screener", "__import__('os')"], "refused"),
+    "screener, a path": (["--screener", "../../x"], "refused"),
+    "screener, open bracket": (["--screener", "lasso[" * 5000], "refused"),
+    "screener, a huge setting": (["--screener", f"lasso[folds={_LONG}]"], "refused"),
+    "screener, many folds": (["--screener", "lasso[folds=" + "9" * 30 + "]"], "kept"),
+    "layers, code": (["--layers", "u[__import__('os')]"], "refused"),
+    "layers, many": (["--layers", "u" * 51], "refused"),
+    "layers, brackets": (["--layers", "u[" * 50_000], "refused"),
+    "unary, a path": (["--unary", "../../etc/passwd"], "refused"),
+    "operators, a folder": (["--operators", "."], "refused"),
+    "operators, a device": (["--operators", "/dev/zero"], "refused"),
+    "inputs, backticks": (["--inputs", "`" * 9999], "refused"),
+    "inputs, nothing": (["--inputs", "," * 9999], "refused"),
+    "scheduler, nonsense": (["--scheduler", "gopher://x"], "refused"),
+    "backend, code": (["--backend", "os.system"], "refused"),
+    "units, a device": (["--units", "/dev/zero"], "refused"),
+    "units, missing": (["--units", "absent.toml"], "refused"),
+    "target unit, a tower": (["--units", "strict", "--target-units", "m**9**9**9"], "refused"),
+    "checkpoint, a file": (["--checkpoint", "t.csv"], "refused"),
+    "checkpoint, a device": (["--checkpoint", "/dev/null"], "refused"),
+    "log, a folder": (["--log-json", "."], "refused"),
+    "log, a control character": (["--log-json", "no/\x1b[2J"], "refused"),
+    "no such option": (["--\x1b[2J"], "refused"),
 }

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES
+from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
+from hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
 
 import symscreen
 from symscreen.cli import verbs
+from symscreen.errors import OutputError
+from symscreen.export.written import check_free, write_together, write_whole
 from symscreen.report import ranking_as_csv
 from symscreen.report.files import inert
 
@@ -47,7 +54,7 @@ def ended(run, *arguments):
 
 
 def test_there_are_a_hundred():
-    assert len(NAMES) + len(FORMULAS) + len(GRAMMARS) + len(FILES) >= 100
+    assert sum(map(len, (NAMES, FORMULAS, GRAMMARS, FILES, OPTIONS, PLACES, ENVIRONMENTS))) >= 100
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +161,96 @@ def test_files(run, name, tmp_path):
     assert ended(run, "screen", tmp_path / name, "--layers", "u", "--quiet") == "refused"
     assert ended(run, "export", tmp_path / name, "--to", "numpy") == "refused"
     assert ended(run, "apply", tmp_path / name, tmp_path / name) == "refused"
+
+
+@pytest.fixture
+def small(tmp_path):
+    draw = np.random.default_rng(0)
+    table = pd.DataFrame(draw.uniform(1, 2, (9, 3)), columns=["x1", "λ", "y"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path
+
+
+SCREEN = ("screen", "t.csv", "--layers", "u", "--unary", "sin", "--quiet")
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(capfd, small, monkeypatch, name):
+    monkeypatch.chdir(small)
+    arguments, ending = OPTIONS[name]
+    status = verbs._run([*SCREEN, *arguments])
+    out, err = capfd.readouterr()
+    assert not CONTROL.search(out + err)
+    assert {0: "kept", 2: "refused"}.get(status) == ending, err
+    assert len(err.splitlines()) == (ending == "refused")
+    assert len(err) < 2000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")
+@pytest.mark.parametrize("name", PLACES)
+def test_places_of_output(capfd, small, monkeypatch, name):
+    monkeypatch.chdir(small)
+    furnish(small)
+    before = {path: path.lstat().st_mode for path in small.iterdir()}
+    arguments, ending = PLACES[name]
+    given = arguments if arguments[0].startswith("--out=") else ["--out", *arguments]
+    status = verbs._run([*SCREEN, *given])
+    out, err = capfd.readouterr()
+    assert not CONTROL.search(out + err)
+    assert {0: "kept", 2: "refused"}.get(status) == ending, err
+    after = {path: path.lstat().st_mode for path in small.iterdir()}
+    assert before.items() <= after.items()
+    assert (small / "there.csv").read_text() == "kept\n"
+    if ending == "refused":
+        assert before == after
+        assert len(err.splitlines()) == 1
+
+
+def test_a_device_is_never_replaced(tmp_path):
+    with pytest.raises(OutputError, match="is a device"):
+        check_free(Path("/dev/null"), force=True)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OutputError, match="a pipe"):
+        write_whole(tmp_path / "pipe", b"")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_what_came_meanwhile_is_not_overwritten(tmp_path):
+    path = tmp_path / "r.csv"
+    check_free(path)
+    path.write_text("another's")
+    with pytest.raises(OutputError, match="not overwritten"):
+        write_whole(path, b"ours", force=False)
+    assert path.read_text() == "another's"
+    assert [one.name for one in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_two_writers_leave_the_files_of_one(tmp_path):
+    both = [tmp_path / "r.csv.json", tmp_path / "r.csv"]
+    left = []
+    with ThreadPoolExecutor(2) as writers:
+        for _ in range(40):
+            list(writers.map(lambda own: write_together(dict.fromkeys(both, own)), (b"1", b"2")))
+            left.append({path.read_bytes() for path in both})
+    assert {len(one) for one in left} == {1}
+
+
+_TESTED = (
+    "no home",
+    "one that cannot be written",
+    "colours asked for",
+    "standard input closed",
+    "standard output closed",
+    "standard error closed",
+    "a reader that never was",
+    "one file of two runs",
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+@pytest.mark.parametrize("name", _TESTED)
+def test_surroundings(small, name):
+    line, ending = ENVIRONMENTS[name]
+    done = surrounded(line, small)
+    assert ended_in(done) == ending, done.stderr
+    assert not CONTROL.search(done.stdout + done.stderr)

@@ -31,7 +31,7 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
     pd.DataFrame(bodies).to_csv("bodies.csv", index=False)
     Path("units.toml").write_text(_blocks("toml")[0])
     lines = [line for block in _blocks("sh") for line in block.splitlines()]
-    assert len(lines) == 5
+    assert len(lines) == 6
     printed = []
     for line in lines:
         assert verbs._run(shlex.split(line)[1:]) == 0, line

@@ -88,6 +88,6 @@ def classes(
         emit(text)
         return
     if out is not None:
-        write_whole(Path(out), text.encode())
+        write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
         notify((f"written: {out}",), quiet=quiet)
     print_table(show_classes(found, RELATIONS), sys.stdout)

@@ -117,12 +117,12 @@ def export(
     if out == "-":
         emit(text)
         return
-    write_whole(Path(out), text.encode())
+    write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
 
 
 def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:
     """Read what a screen or a fit has written: a ranking or a bundle."""
-    from symscreen.export import Formula, gates_of_record, read_bundle
+    from symscreen.export import Formula, SharedFormula, gates_of_record, read_bundle
 
     if Path(path).suffix.lower() in _RANKINGS:
         return _ranked(path, rank)
@@ -135,7 +135,7 @@ def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operato
             pass
         raise
     gates = gates_of_record(bundle.record)
-    if isinstance(bundle.thing, Formula):
+    if isinstance(bundle.thing, Formula | SharedFormula):
         if rank is not None:
             raise OptionError(f"--rank is for features, and {path} holds a model; leave it out")
         return bundle.thing, bundle.operators, gates

@@ -80,12 +80,12 @@ def evaluate(
     else:
         found = evaluation.bounded(ranking, outside=outside, **options)
     if picture is not None:
-        write_whole(Path(picture), picture_of(draw_curves(found.curves, found.share), picture))
+        write_whole(Path(picture), picture_of(draw_curves(found.curves, found.share), picture), force=force)
     if out == "-":
         emit(frame_as_csv(found.table))
         return
     if out is not None:
-        write_whole(Path(out), frame_as_csv(found.table).encode())
+        write_whole(Path(out), frame_as_csv(found.table).encode(), force=force)
     print_table(show_evaluation(found, evaluation.CRITERIA[found.criterion]), sys.stdout)
 
 

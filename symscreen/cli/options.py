@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 
+_LONGEST_COUNT = 18  # digits: what 64 bits hold
+
+
 def split_names(ctx: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """Split ``a,b`` into names; a name with a comma stands in backticks."""
     del ctx
@@ -47,21 +50,11 @@ def refuse_response(ctx: click.Context, parameter: click.Parameter, text: str | 
     if text is not None:
         what, takers = {
             "ranking": ("a ranking", "screen, plan and why take one, and classes what screen wrote"),
-            "stages": ("a chain of stages", "screen and plan take one, and classes what screen wrote"),
+            "stages": ("a chain of stages", "screen, plan and why take one, and classes what screen wrote"),
             "event": ("one of times until an event", "screen, plan and why take one"),
         }[str(parameter.name)]
         raise OptionError(
             f"{ctx.info_name} needs a numeric response, and --{parameter.name} {text} is {what}: {takers}"
-        )
-
-
-def refuse_units(ctx: click.Context, parameter: click.Parameter, text: str | None) -> None:
-    """Refuse units, where they were given."""
-    if text is not None and text != "ignore":
-        option = str(parameter.name).replace("_", "-")
-        raise OptionError(
-            f"{ctx.info_name} knows no units yet (--{option} {text}): its formula holds for columns as they "
-            "stand; screen with --units first, and give its features to a model of yours"
         )
 
 
@@ -70,9 +63,14 @@ def read_top(ctx: click.Context, parameter: click.Parameter, text: str) -> int |
     del ctx, parameter
     if text == "all":
         return text
-    if not text.isdecimal() or int(text) < 1:
+    if not _is_count(text):
         raise OptionError(f"--top is {text!r}; give a whole number of at least 1, or all")
     return int(text)
+
+
+def _is_count(text: str) -> bool:
+    """Say whether a text is a whole number of at least 1, and no longer than such numbers are."""
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_COUNT and int(text) > 0
 
 
 def read_level(ctx: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
@@ -96,7 +94,7 @@ def read_counts(ctx: click.Context, parameter: click.Parameter, text: str) -> tu
     """Read whole numbers of at least 1, ``20,100``."""
     del ctx
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
+    if not all(map(_is_count, parts)):
         raise OptionError(f"--{parameter.name} is {text!r}; give whole numbers of at least 1, such as 20,100")
     return tuple(dict.fromkeys(map(int, parts)))
 
@@ -331,8 +329,6 @@ _FIT: tuple[Callable[..., Any], ...] = (
     click.option("--force", is_flag=True, help="Overwrite existing output."),
     click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response),
     click.option("--stages", hidden=True, expose_value=False, callback=refuse_response),
-    click.option("--units", hidden=True, expose_value=False, callback=refuse_units),
-    click.option("--target-units", hidden=True, expose_value=False, callback=refuse_units),
     click.option("--event", hidden=True, expose_value=False, callback=refuse_response),
 )
 # fmt: on

@@ -69,6 +69,6 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
         emit(frame_as_csv(found.table))
         return
     if out is not None:
-        write_whole(Path(out), frame_as_csv(found.table).encode())
+        write_whole(Path(out), frame_as_csv(found.table).encode(), force=force)
         notify((f"written: {out}",), quiet=quiet)
     print_table(show_power(found), sys.stdout)

@@ -33,7 +33,8 @@ from symscreen.cli.power import power
 from symscreen.cli.report import check_report_free, report, report_option, save_report
 from symscreen.cli.targets import target_options
 from symscreen.cli.why import why
-from symscreen.errors import InputError, OptionError, nearest, printable
+from symscreen.errors import InputError, OptionError, nearest, printable, short
+from symscreen.limits import check_start
 
 __all__ = ["main"]
 
@@ -46,14 +47,37 @@ def main() -> None:
     Exit status 0: done; 2: the user's input is at fault, told in one line; 130: interrupted; 1: a fault of
     symscreen's own.
     """
+    closed = _opened()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a pipe may not know every letter
+    if closed:
+        sys.exit(_complain(f"{closed} is closed: open it, for instance to /dev/null", 2))
     sys.exit(_run(sys.argv[1:]))
+
+
+def _opened() -> str:
+    """Put the null device in the place of closed streams, and name one that is needed.
+
+    Else the first file that is opened would be taken for the stream: what is written on standard error, say,
+    would go into the result.
+    """
+    closed = []
+    for handle, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8", closefd=False))
+            closed.append(name)
+    return "standard output" if "stdout" in closed else ""
 
 
 def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
     try:
+        if not {"-h", "--help", "--version"}.intersection(arguments):
+            check_start()
         command.main(args=arguments or ["--help"], prog_name="symscreen", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
@@ -96,7 +120,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"symscreen: {printable(' '.join(message.split()))}", err=True)
+    click.echo(f"symscreen: {printable(short(' '.join(message.split())))}", err=True)
     return status
 
 
@@ -243,6 +267,7 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
 @command.command()
 @click.argument("data")
 @space_options
+@unit_options
 @fit_options
 def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Find a formula: a weighted sum of few features, with intervals, and its rivals.
@@ -251,13 +276,16 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     Examples:
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen fit data.csv --target a,b --layers ub
       symscreen apply model.json new.csv
     """
     from pathlib import Path
 
     from symscreen.export import check_free
+    from symscreen.models import SharedFitResult
     from symscreen.pipeline import fit as pipeline_fit
     from symscreen.report.fitted import equation_of, show_fit
+    from symscreen.report.shared_fit import equations_of, show_shared_fit
     from symscreen.report.terminal import print_table
 
     if out is not None and out != "-":
@@ -269,7 +297,12 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
         if out == "-":
             return
         notify((f"written: {out}",), quiet=quiet)
-    click.echo(equation_of(result))  # whole, however long: it is read by programs, too
+    # each whole, however long: they are read by programs, too
+    if isinstance(result, SharedFitResult):
+        click.echo("\n".join(equations_of(result)))
+        print_table(show_shared_fit(result), sys.stdout)
+        return
+    click.echo(equation_of(result))
     print_table(show_fit(result), sys.stdout)
 
 
@@ -296,7 +329,7 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     if out == "-":
         emit(text)
         return
-    write_whole(Path(out), text.encode())
+    write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
 
 
 command.add_command(classes)

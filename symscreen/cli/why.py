@@ -14,6 +14,7 @@ from symscreen.cli.options import (
     screener_options,
     search_options,
     space_options,
+    stages_options,
     trust_options,
     unit_options,
 )
@@ -27,6 +28,7 @@ __all__ = ["why"]
 @click.argument("data")
 @click.argument("expression", metavar="EXPR")
 @ranking_option
+@stages_options
 @target_options
 @space_options
 @unit_options
@@ -60,6 +62,7 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
       symscreen why data.csv "x1*(x2 + x3)" --layers ub
       symscreen why data.csv "log(x1 - x2)" --layers bub --keep 50
       symscreen why data.csv --layers ub -- "-x1"
+      symscreen why data.csv "x1/x2" --stages viewed,liked,followed
     """
     from rich.text import Text
 

@@ -11,12 +11,15 @@ from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse
 from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Self
 
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
-    from symscreen.models import FitResult
+    from symscreen.models import FitResult, SharedFitResult
 
 __all__ = ["SymbolicRegressor"]
 
@@ -26,17 +29,17 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
-    layers, operators, unary, binary, pool, max_complexity, keep, cut, preset
+    layers, operators, unary, binary, pool, max_complexity, units, target_units, keep, cut, preset
         As of `symscreen.fit`.
     terms, choose, folds, split, level, snap, seed, max_ram, jobs
         As of `symscreen.fit`.
 
     Attributes
     ----------
-    result_ : FitResult
+    result_ : FitResult or SharedFitResult
         Everything that the fit found: coefficients with intervals, the front, the rivals.
-    formula_ : Formula
-        The model: text, sympy, LaTeX.
+    formula_ : Formula or SharedFormula
+        The model: text, sympy, LaTeX. Of several targets one set of terms, with coefficients for each.
     n_features_in_ : int
         How many columns were seen.
     feature_names_in_ : array of str
@@ -61,6 +64,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         binary: str | None = None,
         pool: str = "cumulative",
         max_complexity: int | None = None,
+        units: str | Path | Mapping[str, str] | None = None,
+        target_units: str | None = None,
         keep: int | str | None = None,
         cut: str | None = None,
         preset: str | None = None,
@@ -80,6 +85,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         self.binary = binary
         self.pool = pool
         self.max_complexity = max_complexity
+        self.units = units
+        self.target_units = target_units
         self.keep = keep
         self.cut = cut
         self.preset = preset
@@ -100,8 +107,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         ----------
         X : array or data frame of shape (n, d)
             The inputs; finite.
-        y : array of shape (n,)
-            The response.
+        y : array of shape (n,), or array or data frame of shape (n, K)
+            The response, or K targets, which share their terms.
         **refused
             Anything else, such as ``sample_weight``, is refused, not left unheeded.
 
@@ -117,9 +124,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         refuse_further(type(self).__name__, refused)
         require_distinct(X)
-        values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
+        names = [str(name) for name in getattr(y, "columns", ())]
+        values, response = validate_data(
+            self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2, dtype="float64"
+        )
         columns, options = self._columns(values), self.get_params(deep=False)
-        self.result_: FitResult = fit(columns, response, inputs=list(columns), **options)
+        self._places, given = _given(response, names)
+        self.result_: FitResult | SharedFitResult = fit(columns, given, inputs=list(columns), **options)
         self.formula_ = self.result_.formula
         return self
 
@@ -133,13 +144,35 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
 
         Returns
         -------
-        float64 array, shape (m,)
+        float64 array, shape (m,), or (m, K) where `y` had columns
             NaN in rows outside a term's domain, with a warning that counts them.
         """
         check_is_fitted(self)
         values = validate_data(self, X, reset=False, dtype="float64")
-        return self.formula_.predict(self._columns(values))
+        found = self.result_.given.predict(self._columns(values))
+        return found if self._places is None else found.reshape(len(values), -1)[:, self._places]
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that several targets are taken."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         seen = getattr(self, "feature_names_in_", None)
         return named_columns(values, names_in_formulas(seen, values.shape[1]))
+
+
+def _given(
+    response: NDArray[np.float64], names: Sequence[str]
+) -> tuple[list[int] | None, NDArray[np.float64] | pd.DataFrame]:
+    """Return the targets as `fit` takes them, and which of its predictions, by name, each column is."""
+    if response.ndim == 1:
+        return None, response
+    if response.shape[1] == 1:
+        return [0], response[:, 0]
+    import pandas as pd
+
+    called = list(names) or [f"y{place + 1}" for place in range(response.shape[1])]
+    ordered = sorted(called)
+    return [ordered.index(name) for name in called], pd.DataFrame(response, columns=called)

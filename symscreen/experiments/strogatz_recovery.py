@@ -11,6 +11,7 @@ import numpy as np
 from symscreen import datasets
 from symscreen.experiments.strogatz_equality import compared
 from symscreen.expression import evaluate, parse
+from symscreen.models import FitResult
 from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def recovered(system: str, frame: pd.DataFrame, layers: str | None) -> Recovery:
     """
     start = time.perf_counter()
     result = fit(frame, operators=GRAMMAR, layers=layers, snap=True, jobs=1)
+    assert isinstance(result, FitResult)  # noqa: S101  # there is one target
     seconds = time.perf_counter() - start
     equality = compared(result.formula, datasets.strogatz(system).truth)
     chosen = result.front[result.front["chosen"]].iloc[0]

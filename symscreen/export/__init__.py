@@ -11,6 +11,7 @@ from symscreen.export.latex import to_latex
 from symscreen.export.mathml import to_mathml
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
+from symscreen.export.shared_formula import SharedFormula, shared_formula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.export.targets import TARGETS, Target, exported, operators_of_record
 from symscreen.export.written import check_free, write_whole
@@ -20,6 +21,7 @@ __all__ = [
     "Formula",
     "Gate",
     "HandOff",
+    "SharedFormula",
     "Target",
     "apply_bundle",
     "bundle_as_json",
@@ -33,6 +35,7 @@ __all__ = [
     "operators_of_record",
     "read_bundle",
     "save_bundle",
+    "shared_formula",
     "to_c",
     "to_duckdb",
     "to_excel",

@@ -11,6 +11,7 @@ import numpy as np
 from symscreen.export.bundle import load_bundle
 from symscreen.export.computed import computed
 from symscreen.export.formula import Formula, predicted
+from symscreen.export.shared_formula import SharedFormula, predicted_each
 from symscreen.expression import to_text
 
 if TYPE_CHECKING:
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["apply_bundle"]
 
 
-def apply_bundle(bundle: str | os.PathLike[str] | Formula | Sequence[Expression], rows: Any) -> pd.DataFrame:
+def apply_bundle(
+    bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression], rows: Any
+) -> pd.DataFrame:
     """Compute a saved model's predictions, or saved features, on new rows.
 
     Parameters
     ----------
-    bundle : path, Formula or sequence of Expression
+    bundle : path, Formula, SharedFormula or sequence of Expression
         The file, or what `load_bundle` read from it.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
         New data with the inputs that the formulas need; an array has columns x1 … xd.
@@ -36,8 +39,9 @@ def apply_bundle(bundle: str | os.PathLike[str] | Formula | Sequence[Expression]
     Returns
     -------
     pandas.DataFrame, shape (m, 1) or (m, k)
-        The predictions under the target's name, or a column for each feature under its text; with the index
-        of `rows` if that is a frame; NaN where a formula is undefined or an input is missing.
+        The predictions under the target's name, or the targets' names, or a column for each feature under its
+        text; with the index of `rows` if that is a frame; NaN where a formula is undefined or an input is
+        missing.
 
     Raises
     ------
@@ -65,6 +69,9 @@ def apply_bundle(bundle: str | os.PathLike[str] | Formula | Sequence[Expression]
     index = rows.index if isinstance(rows, pd.DataFrame) else None
     if isinstance(thing, Formula):
         return pd.DataFrame({thing.target: predicted(thing, rows, stacklevel=3)}, index=index)
+    if isinstance(thing, SharedFormula):
+        predictions = predicted_each(thing, rows, stacklevel=3)
+        return pd.DataFrame(predictions, columns=list(thing.targets), index=index)
     values, names = computed(thing, rows), [to_text(feature) for feature in thing]
     gaps = np.isnan(values).sum(axis=1)
     if gaps.any():

@@ -12,6 +12,7 @@ from symscreen.errors import FormulaError, GrammarError, OutputError, printable
 from symscreen.export.definitions import costs_of, definitions_of
 from symscreen.export.formula import Formula
 from symscreen.export.parts import check_numbers, inputs_of
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.stored import FORMAT, MOST_BYTES, Bundle, digest_of, whole_bundle_from
 from symscreen.export.trees import domains_of, tree_of
 from symscreen.export.written import check_free, write_whole
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from symscreen.export.stored import Thing
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
@@ -29,7 +31,7 @@ __all__ = ["bundle_as_json", "load_bundle", "read_bundle", "save_bundle"]
 
 
 def save_bundle(
-    thing: Formula | Sequence[Expression],
+    thing: Formula | SharedFormula | Sequence[Expression],
     path: str | os.PathLike[str],
     *,
     operators: Mapping[str, Operator] = OPERATORS,
@@ -40,8 +42,8 @@ def save_bundle(
 
     Parameters
     ----------
-    thing : Formula or sequence of Expression
-        A model, or features such as ``ScreenResult.expressions``; at least one.
+    thing : Formula, SharedFormula or sequence of Expression
+        A model, models of several targets, or features such as ``ScreenResult.expressions``; at least one.
     path : str or path
         The file's name; ``-`` is standard output.
     operators : mapping of str to Operator
@@ -70,11 +72,11 @@ def save_bundle(
         sys.stdout.write(bundle_as_json(thing, operators=operators, record=record))
         return
     check_free(Path(path), force=force)
-    write_whole(Path(path), bundle_as_json(thing, operators=operators, record=record).encode())
+    write_whole(Path(path), bundle_as_json(thing, operators=operators, record=record).encode(), force=force)
 
 
 def bundle_as_json(
-    thing: Formula | Sequence[Expression],
+    thing: Formula | SharedFormula | Sequence[Expression],
     *,
     operators: Mapping[str, Operator] = OPERATORS,
     record: Mapping[str, Any] | None = None,
@@ -98,7 +100,7 @@ def bundle_as_json(
     OutputError
         If it could not be read back.
     """
-    expressions = thing.terms if isinstance(thing, Formula) else tuple(thing)
+    expressions = _expressions(thing)
     try:
         check_numbers(expressions)
         content = {
@@ -118,7 +120,7 @@ def bundle_as_json(
         back = whole_bundle_from(text, "the bundle").thing
     except (FormulaError, GrammarError) as error:
         raise OutputError(f"this cannot be saved: {error}") from None
-    returned = back.terms if isinstance(back, Formula) else back
+    returned = _expressions(back)
     if len(text) > MOST_BYTES // 4:  # UTF-8 takes four bytes for a character at most
         raise OutputError(f"this cannot be saved: {len(expressions)} formulas are too many for one file")
     if any(key(one) != key(other) for one, other in zip(expressions, returned, strict=True)):
@@ -126,7 +128,7 @@ def bundle_as_json(
     return text
 
 
-def load_bundle(path: str | os.PathLike[str]) -> Formula | tuple[Expression, ...]:
+def load_bundle(path: str | os.PathLike[str]) -> Thing:
     """Read what `save_bundle` wrote, and nothing else.
 
     Parameters
@@ -136,8 +138,9 @@ def load_bundle(path: str | os.PathLike[str]) -> Formula | tuple[Expression, ...
 
     Returns
     -------
-    Formula or tuple of Expression
-        A model, or features. Operators of users' own are built anew from their definitions.
+    Formula, SharedFormula or tuple of Expression
+        A model, models of several targets, or features. Operators of users' own are built anew from their
+        definitions.
 
     Raises
     ------
@@ -197,7 +200,22 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def _formulas(thing: Formula | Sequence[Expression]) -> dict[str, Any]:
+def _expressions(thing: Formula | SharedFormula | Sequence[Expression]) -> tuple[Expression, ...]:
+    return thing.terms if isinstance(thing, Formula | SharedFormula) else tuple(thing)
+
+
+def _formulas(thing: Formula | SharedFormula | Sequence[Expression]) -> dict[str, Any]:
+    if isinstance(thing, SharedFormula):
+        columns = zip(*thing.coefficients, strict=True) if thing.terms else ()
+        return {
+            "kind": "models",
+            "targets": list(thing.targets),
+            "intercepts": list(thing.intercepts),
+            "terms": [
+                {"coefficients": list(column), **_formula(term)}
+                for column, term in zip(columns, thing.terms, strict=True)
+            ],
+        }
     if not isinstance(thing, Formula):
         return {"kind": "features", "features": [_formula(feature) for feature in thing]}
     return {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from symscreen.expression import Expression
 
-__all__ = ["Formula", "predicted"]
+__all__ = ["Formula", "predicted", "summed", "warn_of_gaps"]
 
 _MOST_TERMS = 400  # trees are walked by recursion, and nobody reads a longer sum
 
@@ -219,19 +219,35 @@ class Formula:
 def predicted(formula: Formula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
     """Predict as `Formula.predict` does, with the warning laid at the door of a caller further up."""
     values = computed(formula.terms, rows)
+    total = summed(formula, values)
+    warn_of_gaps(formula.terms, values, np.isnan(total), stacklevel=stacklevel + 1)
+    return total
+
+
+def summed(formula: Formula, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add a model up from the values of its terms, shape (k, m); NaN where that is not finite."""
     total = np.full(values.shape[1], formula.intercept)
     with np.errstate(all="ignore"):
         for coefficient, term in zip(formula.coefficients, values, strict=True):
             total += coefficient * term
-    total = finite_or_nan(total)
-    if undefined := np.count_nonzero(np.isnan(total)):
+    return np.asarray(finite_or_nan(total))
+
+
+def warn_of_gaps(
+    terms: tuple[Expression, ...],
+    values: NDArray[np.float64],
+    undefined: NDArray[np.bool_],
+    *,
+    stacklevel: int,
+) -> None:
+    """Warn where a model of terms with such values, shape (k, m), is undefined in rows, with the counts."""
+    if count := np.count_nonzero(undefined):
         gaps = np.isnan(values).sum(axis=1)
-        worst = f"; {to_text(formula.terms[int(gaps.argmax())])!r} in {gaps.max()}" if gaps.any() else ""
+        worst = f"; {to_text(terms[int(gaps.argmax())])!r} in {gaps.max()}" if gaps.any() else ""
         warnings.warn(
-            f"the formula is undefined in {undefined} of the {total.size} rows and NaN there{worst}",
+            f"the formula is undefined in {count} of the {undefined.size} rows and NaN there{worst}",
             stacklevel=stacklevel,
         )
-    return total
 
 
 def _short_numbers(expression: Expression, digits: int) -> Expression:

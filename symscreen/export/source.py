@@ -11,6 +11,7 @@ from symscreen.export.expanded import computed_constants, in_shipped_operators, 
 from symscreen.export.formula import Formula
 from symscreen.export.gates import NO_GATES, kinds_of
 from symscreen.export.parts import check_numbers, inputs_of
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.spellings import ANY, ATOM, SIGN, SPELLINGS
 from symscreen.expression import Apply, Column, Constant, to_text
 from symscreen.grammar import OPERATORS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
-    Formulas = Expression | Formula | Sequence[Expression]
+    Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
 __all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "parameters_of", "task_of", "whole"]
 
@@ -70,7 +71,8 @@ class Task:
     Parameters
     ----------
     functions : tuple of str
-        What languages with functions call them: ``model``, ``feature``, or ``feature_1``, ``feature_2``, …
+        What languages with functions call them: ``model``, ``feature``, or ``feature_1``, ``feature_2``, …;
+        of the models of several targets ``model_1``, ``model_2``, …
     labels : tuple of str
         What people call them: a model's target, a feature's text.
     expressions : tuple of Expression
@@ -99,8 +101,8 @@ def task_of(
 
     Parameters
     ----------
-    formulas : Expression, Formula or sequence of Expression
-        One feature, a model, or several features.
+    formulas : Expression, Formula, SharedFormula or sequence of Expression
+        One feature, a model, models of several targets, or several features.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
     gates : mapping of str to Gate
@@ -124,6 +126,10 @@ def task_of(
     """
     if isinstance(formulas, Formula):
         return _task(("model",), (formulas.target,), (formulas.expression,), operators, gates)
+    if isinstance(formulas, SharedFormula):
+        models = tuple(f"model_{place + 1}" for place in range(len(formulas.targets)))
+        sides = tuple(one.expression for one in formulas.formulas)
+        return _task(models, formulas.targets, sides, operators, gates)
     if isinstance(formulas, (Column, Constant, Apply)):
         return _task(("feature",), (to_text(formulas),), (formulas,), operators, gates)
     given = tuple(formulas)

@@ -14,16 +14,18 @@ from symscreen.errors import FormulaError, InputError, nearest, printable
 from symscreen.export.definitions import operators_from
 from symscreen.export.formula import Formula
 from symscreen.export.parts import inputs_of
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.trees import domains_of, tree_of
-from symscreen.expression import parse
+from symscreen.expression import Expression, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
-__all__ = ["FORMAT", "MOST_BYTES", "Bundle", "bundle_from", "digest_of", "whole_bundle_from"]
+__all__ = ["FORMAT", "MOST_BYTES", "Bundle", "Thing", "bundle_from", "digest_of", "whole_bundle_from"]
+
+Thing = Formula | SharedFormula | tuple[Expression, ...]
 
 FORMAT = 2  # 1 had neither trees nor domains nor a digest; it is still read
 MOST_BYTES = 50_000_000
@@ -31,7 +33,11 @@ _MOST_DEFINED = 400
 _MOST_COST = 1000
 
 _COMMON = ("format", "symscreen", "kind", "inputs", "define", "costs", "record")
-_KEYS = {"model": (*_COMMON, "target", "intercept", "terms"), "features": (*_COMMON, "features")}
+_KEYS = {
+    "model": (*_COMMON, "target", "intercept", "terms"),
+    "models": (*_COMMON, "targets", "intercepts", "terms"),
+    "features": (*_COMMON, "features"),
+}
 _SINCE_2 = ("domains", "digest")
 
 
@@ -41,15 +47,15 @@ class Bundle:
 
     Parameters
     ----------
-    thing : Formula or tuple of Expression
-        The model, or the features.
+    thing : Formula, SharedFormula or tuple of Expression
+        The model, the models of several targets, or the features.
     operators : dict of str to Operator
         Those that its formulas and definitions may call.
     record : dict
         How it was made, as far as that was told.
     """
 
-    thing: Formula | tuple[Expression, ...]
+    thing: Thing
     operators: dict[str, Operator]
     record: dict[str, Any]
 
@@ -78,7 +84,7 @@ def digest_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def bundle_from(text: str, where: str) -> Formula | tuple[Expression, ...]:
+def bundle_from(text: str, where: str) -> Thing:
     """Build the model or the features that a bundle's text holds.
 
     Parameters
@@ -90,7 +96,7 @@ def bundle_from(text: str, where: str) -> Formula | tuple[Expression, ...]:
 
     Returns
     -------
-    Formula or tuple of Expression
+    Formula, SharedFormula or tuple of Expression
 
     Raises
     ------
@@ -127,9 +133,13 @@ def whole_bundle_from(text: str, where: str) -> Bundle:
     part.only((*_KEYS[kind], *(_SINCE_2 if trees else ())))
     record = part.part("record").content if "record" in part.content else {}
     operators = _operators(part)
-    thing = _features(part, operators, trees) if kind == "features" else _model(part, operators, trees)
+    thing: Thing
+    if kind == "models":
+        thing = _models(part, operators)
+    else:
+        thing = _features(part, operators, trees) if kind == "features" else _model(part, operators, trees)
     if trees:
-        _check_rest(part, thing.terms if isinstance(thing, Formula) else thing, operators)
+        _check_rest(part, thing if isinstance(thing, tuple) else thing.terms, operators)
     return Bundle(thing, operators, record)
 
 
@@ -164,6 +174,22 @@ def _model(part: _Part, operators: dict[str, Operator], trees: bool) -> Formula:
         return Formula(part.text("target"), part.number("intercept"), coefficients, expressions)
     except FormulaError as error:
         raise part.wrong("terms", str(error)) from None
+
+
+def _models(part: _Part, operators: dict[str, Operator]) -> SharedFormula:
+    terms = part.parts("terms")
+    expressions = tuple(_formula(term, ("coefficients",), operators) for term in terms)
+    _check_inputs(part, expressions)
+    targets, intercepts = tuple(part.texts("targets")), part.numbers("intercepts")
+    columns = [term.numbers("coefficients") for term in terms]
+    for term, column in zip(terms, columns, strict=True):
+        if len(column) != len(targets):
+            raise term.wrong("coefficients", f"{len(column)} numbers for {len(targets)} targets")
+    coefficients = tuple(tuple(column[place] for column in columns) for place in range(len(targets)))
+    try:
+        return SharedFormula(targets, intercepts, coefficients, expressions)
+    except FormulaError as error:
+        raise part.wrong("targets", str(error)) from None
 
 
 def _formula(part: _Part, beside: tuple[str, ...], operators: dict[str, Operator]) -> Expression:
@@ -286,11 +312,19 @@ class _Part:
         return value
 
     def number(self, key: str) -> float:
-        value = self.value(key)
+        return self._number(key, self.value(key))
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        values = self.value(key)
+        if not isinstance(values, list):
+            raise self.unexpected(key, values, "a list of numbers")
+        return tuple(self._number(key, value) for value in values)
+
+    def _number(self, key: str, value: object) -> float:
         if not (isinstance(value, float) or _whole(value)):
             raise self.unexpected(key, value, "a number")
         try:
-            number = float(value)
+            number = float(value)  # type: ignore[arg-type]  # one of both, as was just seen
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):

@@ -11,10 +11,11 @@ from symscreen.export.definitions import operators_from
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
 from symscreen.export.gates import NO_GATES, gates_of_record, needed_columns
-from symscreen.export.latex import to_latex
+from symscreen.export.latex import column_latex, to_latex
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
 from symscreen.export.parts import inputs_of
+from symscreen.export.shared_formula import SharedFormula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.grammar import OPERATORS
 from symscreen.units import in_given_units
@@ -45,7 +46,7 @@ class Fitted(Protocol):
     """What a fit returns, as far as it matters here."""
 
     @property
-    def formula(self) -> Formula: ...  # told in `symscreen.models.FitResult`
+    def given(self) -> Formula | SharedFormula: ...  # told in `symscreen.models.FitResult`
     @property
     def operators(self) -> Mapping[str, Operator]: ...
 
@@ -84,6 +85,8 @@ def _latex(
         raise OutputError("LaTeX shows the columns' own names; give no others")
     if isinstance(formulas, Formula):
         return formulas.latex()
+    if isinstance(formulas, SharedFormula):
+        return "\n".join(f"{column_latex(one.target)} = {one.latex()}" for one in formulas.formulas)
     return "\n".join(map(to_latex, formulas if isinstance(formulas, (tuple, list)) else (formulas,)))
 
 
@@ -101,8 +104,9 @@ def _sympy(
     del operators, gates  # an operator knows its own sympy form
     if names:
         raise OutputError("sympy's symbols are called as the columns are; give no other names")
-    if isinstance(formulas, Formula):
-        forms = [formulas.to_sympy()]
+    if isinstance(formulas, Formula | SharedFormula):
+        models = (formulas,) if isinstance(formulas, Formula) else formulas.formulas
+        forms = [one.to_sympy() for one in models]
     else:
         forms = [to_sympy(one) for one in (formulas if isinstance(formulas, (tuple, list)) else (formulas,))]
     return "\n".join(map(sympy.srepr, forms))
@@ -136,8 +140,8 @@ def exported(
 
     Parameters
     ----------
-    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
-        All features of a ranking, a model, one feature or several.
+    thing : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, Expression, or several of these
+        All features of a ranking, a model, models of several targets, one feature or several.
     target : str
         One of `TARGETS`.
     names : mapping of str to str, optional
@@ -197,14 +201,14 @@ def held_by(
         record = getattr(thing, "record", {})
         expressions = in_given_units(expressions, record.get("units"))
         return expressions, operators_of_record(record), gates_of_record(record)
-    if (formula := getattr(thing, "formula", None)) is not None:
+    if (formula := getattr(thing, "given", None)) is not None:
         record = getattr(thing, "record", {})
         return formula, {**OPERATORS, **getattr(thing, "operators", {})}, gates_of_record(record)
     return held, operators, gates
 
 
 def _check_names(names: Mapping[str, str] | None, formulas: Formulas, gates: Mapping[str, Gate]) -> None:
-    expressions: Any = formulas.terms if isinstance(formulas, Formula) else formulas
+    expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
     given = expressions if isinstance(expressions, (tuple, list)) else (expressions,)
     needed = needed_columns(inputs_of(given), gates)
     for name in names or {}:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from stat import S_ISLNK, S_ISREG
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["check_free", "write_together", "write_whole"]
+
+_PREFIX = 40  # letters of a name that a file beside it is called by: a name may be as long as can be
+_LONGEST_WAIT = 5.0  # seconds for another process that renames; it takes milliseconds, unless it was stopped
 
 
 def check_free(path: Path, *, force: bool = False) -> None:
@@ -29,8 +34,8 @@ def check_free(path: Path, *, force: bool = False) -> None:
     Raises
     ------
     OutputError
-        If its folder is missing or cannot be written, it is a folder itself, or it exists and `force` is
-        not given.
+        If its folder is missing or cannot be written, it is a folder itself or a device, its name is too
+        long, or it exists and `force` is not given.
 
     Examples
     --------
@@ -39,17 +44,36 @@ def check_free(path: Path, *, force: bool = False) -> None:
     ...
     symscreen.errors.OutputError: no/such/folder/m.json: there is no folder no/such/folder; make it first
     """
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; give a file's name")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path}: the folder {path.parent} cannot be written; give another one")
-    if path.exists() and not force:
+    try:
+        if not path.parent.is_dir():
+            raise OutputError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir():
+            raise OutputError(f"{path} is a folder; give a file's name")
+        if not os.access(path.parent, os.W_OK):
+            raise OutputError(f"{path}: the folder {path.parent} cannot be written; give another one")
+        _check_place(path, force=force)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OutputError):
+            raise
+        # a ValueError is a path with a null character inside
+        raise OutputError(f"{path}: cannot be written ({getattr(error, 'strerror', error)})") from None
+
+
+def _check_place(path: Path, *, force: bool) -> None:
+    """Refuse a place that is taken; a link counts, wherever it leads, for it would be replaced."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not S_ISREG(mode) and not S_ISLNK(mode):
+        raise OutputError(
+            f"{path} is a device, a pipe or the like; give a file's name, or - where it is taken"
+        )
+    if not force:
         raise OutputError(f"{path} exists and is not overwritten; give another name or --force")
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes, *, force: bool = True) -> None:
     """Write beside the target and rename, so that no reader ever sees half a file.
 
     Parameters
@@ -58,22 +82,26 @@ def write_whole(path: Path, content: bytes) -> None:
         Where the file is to stand; what stands there is replaced.
     content : bytes
         All that it is to hold.
+    force : bool
+        Whether what stands there is replaced, were it written a moment ago by another process.
 
     Raises
     ------
     OutputError
         If it cannot be written; nothing is left behind then, and what stood there stays.
     """
-    write_together({path: content})
+    write_together({path: content}, force=force)
 
 
-def write_together(contents: Mapping[Path, bytes]) -> None:
+def write_together(contents: Mapping[Path, bytes], *, force: bool = True) -> None:
     """Write files beside their targets, and rename them when all are written.
 
     Parameters
     ----------
     contents : mapping of Path to bytes
         What each is to hold; what stands there is replaced, in this order.
+    force : bool
+        As of `write_whole`.
 
     Raises
     ------
@@ -88,16 +116,50 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
             except OSError as error:
                 raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
             left.callback(beside[path].unlink, missing_ok=True)
-        for path, own in beside.items():
+        with _alone({path.parent for path in contents}):
+            for path in contents:
+                _check_place(path, force=force)
+            for path, own in beside.items():
+                try:
+                    own.replace(path)
+                except OSError as error:
+                    raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def _alone(folders: set[Path]) -> Iterator[None]:
+    """Let no other process rename in these folders meanwhile, where the system has such locks.
+
+    Without it two runs that write one ranking could leave the table of one beside the record of the other.
+    """
+    with ExitStack() as held:
+        for folder in sorted(folders):
             try:
-                own.replace(path)
-            except OSError as error:
-                raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+                handle = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, handle)
+                _lock(handle)
+            except (ImportError, OSError):
+                continue  # a system or a network's files that know no locks, a folder that may not be read
+        yield
+
+
+def _lock(handle: int) -> None:
+    """Take the lock of an open folder as soon as it is free."""
+    import fcntl
+
+    until = monotonic() + _LONGEST_WAIT
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() > until:
+                raise
+            sleep(0.01)
 
 
 def _written_beside(path: Path, content: bytes) -> Path:
     """Write a file with the modes of a new one, and have it on the disk."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:_PREFIX]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

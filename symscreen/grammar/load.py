@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import reprlib
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from symscreen.grammar.formula import quote_column
 from symscreen.grammar.grammar import Grammar
 from symscreen.grammar.layers import named_operators, parse_layers
 from symscreen.grammar.operator import meant_by
+from symscreen.grammar.toml import bounded_toml
 from symscreen.plugins import plugin_named, usable
 from symscreen.shipped import shipped_folder
 
@@ -28,7 +28,6 @@ __all__ = ["grammar_names", "load_grammar"]
 _KEYS = ("description", "unary", "binary", "constants", "layers", "max_complexity", "costs", "forbid",
          "forbid_within", "columns", "define")  # fmt: skip
 _MAX_BYTES = 100_000
-_MAX_DOTS = 200
 _MAX_DEFINED = 200
 _MAX_NUMBER = 1000
 
@@ -104,14 +103,11 @@ def _content(path: Path) -> dict[str, Any]:
 def _read(data: bytes, path: Path | str) -> dict[str, Any]:
     if len(data) > _MAX_BYTES:
         raise GrammarError(f"{path}: larger than {_MAX_BYTES} bytes; this is no grammar")
-    # tomllib takes memory that grows as the square of the length of a dotted key
-    if any(line.count(b".") > _MAX_DOTS for line in data.splitlines()):
-        raise GrammarError(f"{path}: a line with more than {_MAX_DOTS} dots; this is no grammar")
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return bounded_toml(data)
     except UnicodeDecodeError:
         raise GrammarError(f"{path}: not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise GrammarError(f"{path}: not valid TOML: {error}") from None
 
 

@@ -9,14 +9,16 @@ from symscreen.models.estimation import (
     estimated,
     predicted,
     share_left,
+    targets_of,
     terms_on,
 )
 from symscreen.models.fit_result import FitResult
-from symscreen.models.fit_tables import fit_tables
+from symscreen.models.fit_tables import model_table, term_table
 from symscreen.models.inference import Estimates, estimates_of, snapped
 from symscreen.models.paths import models_on_paths
 from symscreen.models.residual import residual_of
 from symscreen.models.search import EXACT, Data, Effort, Found, exhausted, rounding_share, search
+from symscreen.models.shared_fit_result import SharedFitResult
 
 __all__ = [
     "EXACT",
@@ -27,6 +29,7 @@ __all__ = [
     "Estimates",
     "FitResult",
     "Found",
+    "SharedFitResult",
     "candidates_in",
     "columns_of",
     "constants_in",
@@ -35,8 +38,8 @@ __all__ = [
     "estimated",
     "estimates_of",
     "exhausted",
-    "fit_tables",
     "front",
+    "model_table",
     "models_on_paths",
     "named",
     "predicted",
@@ -47,6 +50,8 @@ __all__ = [
     "search",
     "share_left",
     "snapped",
+    "targets_of",
+    "term_table",
     "terms_on",
     "with_fitted_constants",
 ]

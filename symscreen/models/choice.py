@@ -54,7 +54,7 @@ class Candidate:
     rewritings: int = 0
 
 
-def candidates_in(found: Found, rows: int, criterion: Criterion) -> list[Candidate]:
+def candidates_in(found: Found, rows: int, criterion: Criterion, targets: int = 1) -> list[Candidate]:
     """Score the models found, and the mean; of those that leave exactly as much only the simplest.
 
     Parameters
@@ -68,21 +68,25 @@ def candidates_in(found: Found, rows: int, criterion: Criterion) -> list[Candida
         BIC (Schwarz 1978), 2·(k + c + 1) instead for AIC (Akaike 1974). EBIC adds 2·Σ log p_j, p_j being the
         number of features that term j was chosen from (Chen and Chen 2008, Biometrika 95, 759-771, with
         γ = 1): a search over many formulas fits noise, and only this one counts how many it went through.
+    targets : int
+        K, of how many responses the shares are the mean. The first term is then n·K·log of the mean share,
+        the likelihood of n·K errors of one variance, each response in units of its own standard deviation;
+        there are K·(k + 1) + c numbers, and the terms are chosen once: Σ log p_j counts once.
 
     Returns
     -------
     list of Candidate
         Best first; exact formulas before all others, the simplest of them first. Unless it is exact, a model
-        of more than one term has at least five rows for each of its k + c + 1 numbers: the criteria hold for
-        many rows, and with few they prefer what passes through all points.
+        of more than one term has at least five values of a response for each of its numbers: the criteria
+        hold for many rows, and with few they prefer what passes through all points.
     """
     alike: dict[tuple[int, float], list[Candidate]] = {}
     for members, share in [((), 1.0), *found.models.items()]:
-        numbers = 1 + len(members) + int(found.terms.constants[list(members)].sum())
-        if share > EXACT and len(members) > 1 and _ROWS_EACH * numbers > rows:
+        numbers = targets * (1 + len(members)) + int(found.terms.constants[list(members)].sum())
+        if share > EXACT and len(members) > 1 and _ROWS_EACH * numbers > targets * rows:
             continue
         shape = tuple(sorted((int(found.terms.complexity[place]) for place in members), reverse=True))
-        score = rows * log(max(share, EXACT)) + _price(found, members, numbers, rows, criterion)
+        score = targets * rows * log(max(share, EXACT)) + _price(found, members, numbers, rows, criterion)
         one = Candidate(members, share, sum(shape) + len(shape), score, shape)
         same = 0.0 if share <= EXACT else float(f"{share:.{_SAME}g}")
         alike.setdefault((len(members), same), []).append(one)

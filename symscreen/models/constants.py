@@ -2,7 +2,8 @@
 
 A model c₀ + Σ_k c_k f_k(x; θ) is linear in c and not in θ. For any θ the best c is a projection, so θ alone
 is searched: variable projection (Golub and Pereyra 1973, SIAM Journal on Numerical Analysis 10, 413-432)
-minimises ‖r(θ)‖² with r(θ) = y − Q Qᵀ y, where Q is an orthonormal basis of the centred f_k(x; θ).
+minimises ‖r(θ)‖² with r(θ) = y − Q Qᵀ y, where Q is an orthonormal basis of the centred f_k(x; θ). Several
+targets share θ and have c of their own: r(θ) is then that of all of them, one after another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from symscreen.errors import TableError
 from symscreen.expression import Apply, Constant, apply, evaluate
 from symscreen.grammar.define import checked, finite_or_nan, plain_number, written_out
-from symscreen.statistics.gram import DETERMINANT, PIVOT, unit_rows, unit_tile
+from symscreen.statistics.gram import DETERMINANT, PIVOT, unit_rows, unit_target, unit_tile
 from symscreen.statistics.least_squares import unexplained_shares
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["constants_in", "with_fitted_constants"]
+__all__ = ["constants_in", "with_fitted_constants", "with_own_constants"]
 
 _MOST_STARTS = 1000  # combinations of starts of which the fit is looked at
 _FOLLOWED = 12  # the best of them, from which a search sets out
 _EXPLAINED = 1e-24  # a share left unexplained that is rounding: (1e-12)², of the response's own digits
+_LARGEST = 1e300  # of a term: beyond, the length of its column overflows, and it has no coefficient
 _OPPOSITE = {"add": "sub", "sub": "add"}
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # in differences of r, which is of norm 1 at most
 _PULL = 1e-7  # its square, 1e-14, is what it adds to ‖r‖² a start's length away
@@ -76,7 +78,7 @@ def with_fitted_constants(
         At least one. The model is target ≈ c₀ + Σ_k c_k·term_k, with coefficients that are free.
     columns : mapping of str to float64 array, shape (n,)
         The inputs by name; at least one.
-    target : float64 array, shape (n,)
+    target : float64 array, shape (n,) or (K, n)
         Finite, not constant.
 
     Returns
@@ -85,9 +87,9 @@ def with_fitted_constants(
         Each operator with parameters is replaced by the formula that defines it, with numbers in it, and
         `parse` reads the text back to the same tree. Terms without parameters come back as they are.
     share_unexplained : float
-        RSS/‖target − mean‖² of the model in [0, 1]. Infinite where the model cannot be fitted: a term is
-        undefined in some row or constant, or the terms are collinear, from whatever start; the operators then
-        have their own values.
+        RSS/‖target − mean‖² of the model in [0, 1], of K targets the mean. Infinite where the model cannot be
+        fitted: a term is undefined in some row, beyond 1e300 or constant, or the terms are collinear, from
+        whatever start; the operators then have their own values.
 
     Raises
     ------
@@ -120,17 +122,33 @@ def with_fitted_constants(
     """
     from threadpoolctl import threadpool_limits
 
-    aim = unit_rows(np.asarray(target, dtype=np.float64)[None])[0]
-    if not aim.any():
+    aim = unit_target(np.asarray(target, dtype=np.float64))
+    if not aim.any(axis=-1).all():
         raise TableError("the target is constant: no constants can be fitted to it; give one that varies")
     if families := [family for term in terms for family in _families(term)]:
         own = np.array([value for family in families for value in family.values], dtype=np.float64)
         model = _model(terms, columns)
         with threadpool_limits(1), np.errstate(all="ignore"):
-            theta = _searched(lambda at: _left(model(at), aim), _starts(families), otherwise=own)
+            theta = _searched(lambda at: _left(model(at), aim.T), _starts(families), otherwise=own)
         found = iter([plain_number(value) for value in theta.tolist()])
         terms = [_with_constants(term, found) for term in terms]
     return tuple(terms), _share(np.array([evaluate(term, columns) for term in terms]), aim)
+
+
+def with_own_constants(expression: Expression) -> Expression:
+    """Write out the operators with parameters, with the values that they have.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> from symscreen.grammar.built_in import OPERATORS
+    >>> from symscreen.grammar.define import define_family
+    >>> (decay,) = define_family("decay", "exp(-a*x)", {"a": [1.5]}, OPERATORS)
+    >>> print(with_own_constants(parse("2*decay(x1)", OPERATORS | {"decay": decay})))
+    2*exp(-1.5*x1)
+    """
+    values = (plain_number(value) for family in _families(expression) for value in family.values)
+    return _with_constants(expression, values)
 
 
 def _families(expression: Expression) -> Iterator[Family]:
@@ -209,9 +227,9 @@ def _turned(expression: Expression) -> Expression | None:
 
 
 def _left(values: Values, aim: Values) -> Values:
-    """Return what least squares leaves of a unit target, shape (n,); NaN where the fit is not defined."""
+    """Return what least squares leaves of unit targets, all in one row; NaN where the fit is not defined."""
     s, n = values.shape
-    nothing = np.full(n, np.nan)
+    nothing = np.full(aim.size, np.nan)
     if not np.isfinite(values).all():
         return nothing
     columns = np.empty((n, s))
@@ -222,11 +240,11 @@ def _left(values: Values, aim: Values) -> Values:
         return nothing
     # twice: the first pass leaves rounding of the size of the target's own digits
     left = aim - basis @ (basis.T @ aim)
-    return np.asarray(left - basis @ (basis.T @ left))
+    return np.ravel(left - basis @ (basis.T @ left))
 
 
 def _share(values: Values, aim: Values) -> float:
-    if not np.isfinite(values).all():
+    if not (np.abs(values) <= _LARGEST).all():
         return np.inf
     return float(unexplained_shares(unit_rows(values), aim, np.arange(len(values))[None])[0])
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.expression import Expression
-    from symscreen.response import Response
+    from symscreen.response.kinds import NumericResponse
 
 __all__ = ["Dictionary", "dictionary_of", "empty_dictionary", "named"]
 
@@ -135,14 +135,14 @@ def named(space: Space, numbers: NDArray[np.int64], rivals: float) -> Dictionary
     )
 
 
-def dictionary_of(space: Space, response: Response, limit: int, backend: Backend) -> Dictionary:
+def dictionary_of(space: Space, response: NumericResponse, limit: int, backend: Backend) -> Dictionary:
     """Choose the features of a space that models may be made of.
 
     Parameters
     ----------
     space : Space
         With values.
-    response : Response
+    response : Response or SeveralResponse
         The response.
     limit : int
         How many features at most: where there are more, the simplest; else all. Affine copies are merged.

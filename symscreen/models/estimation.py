@@ -9,6 +9,7 @@ import numpy as np
 from symscreen.export import Formula
 from symscreen.expression import evaluate
 from symscreen.models.inference import estimates_of, snapped
+from symscreen.response.several import SeveralResponse
 from symscreen.statistics.gram import unit_rows
 from symscreen.statistics.least_squares import unexplained_shares
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from symscreen.models.inference import Estimates
     from symscreen.table import Table
 
-__all__ = ["columns_of", "determined", "estimated", "predicted", "share_left", "terms_on"]
+__all__ = ["columns_of", "determined", "estimated", "predicted", "share_left", "targets_of", "terms_on"]
 
 _ROUNDING = 1e-13  # of the response's largest magnitude: an intercept below it is none
 
@@ -29,6 +30,14 @@ _ROUNDING = 1e-13  # of the response's largest magnitude: an intercept below it 
 def columns_of(table: Table) -> dict[str, NDArray[np.float64]]:
     """Return the inputs of a table by name."""
     return dict(zip(table.names, table.columns, strict=True))
+
+
+def targets_of(table: Table) -> dict[str, NDArray[np.float64]]:
+    """Return the targets of a table by name, each of shape (n,), by row."""
+    response = table.numbers
+    if isinstance(response, SeveralResponse):
+        return dict(zip(response.names, response.values, strict=True))
+    return {response.name: response.values}
 
 
 def terms_on(terms: Sequence[Expression], table: Table) -> NDArray[np.float64]:
@@ -66,15 +75,15 @@ def determined(values: ArrayLike) -> bool:
 
 def estimated(
     terms: Sequence[Expression], table: Table, level: float, *, snap: bool
-) -> tuple[Formula, Estimates, bool]:
-    """Fit the coefficients of terms on a table's rows.
+) -> tuple[tuple[Formula, Estimates, bool], ...]:
+    """Fit the coefficients of terms on a table's rows, for each target by itself.
 
     Parameters
     ----------
     terms : sequence of Expression
         Their coefficients must be determined.
     table : Table
-        The rows.
+        The rows, with one target or several.
     level : float
         Coverage of the intervals.
     snap : bool
@@ -82,20 +91,36 @@ def estimated(
 
     Returns
     -------
-    Formula
-        An intercept that is rounding is 0.
-    Estimates
-        As fitted.
-    bool
-        Whether the formula's coefficients are simple numbers instead.
+    tuple of (Formula, Estimates, bool)
+        For each target: its formula, in which an intercept that is rounding is 0, and of several targets a
+        coefficient, too; the estimates as fitted; and whether the formula's coefficients are simple numbers
+        instead.
     """
-    values, target = terms_on(terms, table), table.numeric.values
+    values, targets = terms_on(terms, table), targets_of(table)
+    return tuple(
+        _estimated(terms, values, name, target, level, snap=snap, shared=len(targets) > 1)
+        for name, target in targets.items()
+    )
+
+
+def _estimated(
+    terms: Sequence[Expression],
+    values: NDArray[np.float64],
+    name: str,
+    target: NDArray[np.float64],
+    level: float,
+    *,
+    snap: bool,
+    shared: bool,
+) -> tuple[Formula, Estimates, bool]:
     estimates = estimates_of(values, target, level)
     simple = snapped(estimates, values, target) if snap else None
     numbers = estimates.coefficients if simple is None else simple
-    if abs(numbers[0]) <= _ROUNDING * np.abs(target).max():
-        numbers = np.concatenate(([0.0], numbers[1:]))
-    formula = Formula(table.response.name, float(numbers[0]), tuple(numbers[1:].tolist()), tuple(terms))
+    # a term that is there for another target's sake may be nothing to this one; one's own never is
+    sizes = np.abs(values).max(axis=1) if shared else np.full(len(values), np.inf)
+    reach = np.abs(numbers) * np.concatenate(([1.0], sizes))
+    numbers = np.where(reach <= _ROUNDING * np.abs(target).max(), 0.0, numbers)
+    formula = Formula(name, float(numbers[0]), tuple(numbers[1:].tolist()), tuple(terms))
     return formula, estimates, simple is not None
 
 
@@ -108,8 +133,8 @@ def predicted(formula: Formula, table: Table) -> NDArray[np.float64]:
 
 
 def share_left(formula: Formula, table: Table) -> float:
-    """Return RSS/TSS of a formula on a table's rows."""
-    _, exponent = np.frexp(np.abs(table.numeric.values).max())  # near 1 squares neither overflow nor vanish
-    both = (table.numeric.values, predicted(formula, table))
-    target, other = (np.ldexp(one, -int(exponent)) for one in both)
+    """Return RSS/TSS of a formula of one of the targets on a table's rows."""
+    actual = targets_of(table)[formula.target]
+    _, exponent = np.frexp(np.abs(actual).max())  # near 1 squares neither overflow nor vanish
+    target, other = (np.ldexp(one, -int(exponent)) for one in (actual, predicted(formula, table)))
     return float(((other - target) ** 2).mean() / target.var())

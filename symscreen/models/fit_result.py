@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.brief import in_brief
 from symscreen.errors import printable
+from symscreen.models.as_given import as_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,10 +33,11 @@ class FitResult:
     Parameters
     ----------
     formula : Formula
-        The model chosen: text, sympy, LaTeX, predictions.
+        The model chosen: text, sympy, LaTeX, predictions. With units it is of columns, and a target, in base
+        units.
     terms : pandas.DataFrame
         One row for the intercept and one a term: ``term``, ``coefficient``, ``low``, ``high`` (the interval),
-        ``complexity``.
+        ``complexity``; with units ``unit``, the coefficient's.
     front : pandas.DataFrame
         The Pareto front of error against complexity, simplest first, and the model chosen: ``complexity``,
         ``terms``, ``r2``, the criterion, ``rewritings``, ``formula``, ``chosen``.
@@ -82,20 +84,26 @@ class FitResult:
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook asks each for its own
 
+    @property
+    def given(self) -> Formula:
+        """The formula for columns in the units that they came in; `formula` where there were no units."""
+        return as_given(self.formula, self.record.get("units"))
+
     def predict(self, rows: Any) -> NDArray[np.float64]:
         """Predict the response on new rows.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the formula needs; an array has columns x1 … xd.
+            New data with the inputs that the formula needs, in the units of the data that were fitted; an
+            array has columns x1 … xd.
 
         Returns
         -------
         float64 array, shape (m,)
-            NaN in rows outside a term's domain.
+            In the target's own units; NaN in rows outside a term's domain.
         """
-        return self.formula.predict(rows)
+        return self.given.predict(rows)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the formula as a bundle that ``symscreen apply`` reads.
@@ -111,10 +119,10 @@ class FitResult:
         from symscreen.grammar import OPERATORS
 
         known = {**OPERATORS, **self.operators}
-        save_bundle(self.formula, path, operators=known, record=self.record, force=force)
+        save_bundle(self.given, path, operators=known, record=self.record, force=force)
 
     def export(self, target: str, *, names: Mapping[str, str] | None = None) -> str:
-        """Write the formula in another language.
+        """Write the formula in another language, for columns in the units that they came in.
 
         Parameters
         ----------

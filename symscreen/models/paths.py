@@ -5,6 +5,7 @@ Exchanges are sequential replacement (Miller 2002, Subset Selection in Regressio
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,8 +47,8 @@ def models_on_paths(
     ----------
     values : float64 array, shape (q, n)
         The features.
-    target : float64 array, shape (n,)
-        The response.
+    target : float64 array, shape (n,) or (K, n)
+        The response, or K responses that are to have one model: its features come from the paths of each.
     complexity : int64 array, shape (q,)
         Of the features: of exchanges that leave as much the simplest is made.
     least, most : int
@@ -58,12 +59,13 @@ def models_on_paths(
     Returns
     -------
     dict of tuple of int to float
-        Models as ascending places, each with the share of variance that least squares leaves. Of the best of
-        each size no exchange of one feature for another leaves less, or as much and is simpler.
+        Models as ascending places, each with the share of variance that least squares leaves, of K responses
+        on the mean. Of the best of each size no exchange of one feature for another leaves less, or as much
+        and is simpler.
     """
     gram = gram_of(values, target)
     found: dict[tuple[int, ...], float] = {}
-    for members in _passed(values, target, most):
+    for members in chain.from_iterable(_passed(values, one, most) for one in np.atleast_2d(target)):
         if least <= len(members) <= most:
             share = _share(gram, members)
             if np.isfinite(share):
@@ -85,7 +87,7 @@ def models_on_paths(
 
 
 def _share(gram: Gram, members: NDArray[np.int64]) -> float:
-    order = members[np.argsort(-np.abs(gram.with_target[members]), kind="stable")]
+    order = members[np.argsort(-gram.strength[members], kind="stable")]
     return float(unexplained_shares(gram.columns, gram.target, order[None, :])[0])
 
 
@@ -109,13 +111,15 @@ def _exchanged(gram: Gram, members: NDArray[np.int64], complexity: NDArray[np.in
 def _instead(gram: Gram, others: NDArray[np.int64], complexity: NDArray[np.int64]) -> int:
     """Find the feature that beside the others leaves least; of those that leave as much the simplest."""
     basis, _ = np.linalg.qr(gram.columns[others].T)
-    columns, left = gram.columns, gram.target
+    columns, left = gram.columns, gram.target.T
     for _ in range(2):  # twice: the first pass leaves rounding of the size of what it removes
         columns = columns - (columns @ basis) @ basis.T
         left = left - basis @ (basis.T @ left)
     squares = (columns * columns).sum(axis=1)
     able = squares > PIVOT
-    gains = np.where(able, (columns @ left) ** 2 / np.where(able, squares, 1.0), -1.0)
+    along = (columns @ left) ** 2
+    explained = along if along.ndim == 1 else along.sum(axis=1)
+    gains = np.where(able, explained / np.where(able, squares, 1.0), -1.0)
     near = np.flatnonzero(gains >= gains.max() - _BLUR)
     near = near[np.lexsort((near, complexity[near]))][:_LOOKED_AT]
     shares = [_rounded(_share(gram, np.append(others, one))) for one in near.tolist()]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expression import Apply, complexity, evaluate, key
-from symscreen.models.constants import constants_in, with_fitted_constants
+from symscreen.models.constants import constants_in, with_fitted_constants, with_own_constants
 from symscreen.models.dictionary import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,8 @@ def refined(
     inputs: Mapping[str, NDArray[np.float64]],
     target: NDArray[np.float64],
     known: set[object],
+    *,
+    allowed: Callable[[Expression], bool] | None = None,
 ) -> tuple[Dictionary, Models]:
     """Fit the constants inside the best models of each size, and add what comes of it.
 
@@ -46,10 +48,12 @@ def refined(
         Models with the share that each leaves.
     inputs : mapping of str to float64 array, shape (n,)
         The columns by name.
-    target : float64 array, shape (n,)
-        The response.
+    target : float64 array, shape (n,) or (K, n)
+        The response, or the responses.
     known : set
         The formulas refined before, starts apart; changed in place.
+    allowed : callable, optional
+        Which terms may come of it; the constants inside others stay as they are. None for any.
 
     Returns
     -------
@@ -64,6 +68,8 @@ def refined(
     for members in _promising(terms, models, open_constants, known):
         old = [terms.expressions[place] for place in members]
         new, share = with_fitted_constants(old, inputs, target)
+        if allowed is not None and not all(map(allowed, new)):
+            new, share = _held(old, [allowed(one) for one in new], inputs, target)
         if share < models[members]:
             terms, places = _with_terms(terms, members, new, open_constants, inputs)
             if len(set(places)) == len(members):
@@ -71,6 +77,18 @@ def refined(
         if share <= _EXACT:
             break
     return terms, models
+
+
+def _held(
+    old: list[Expression],
+    free: list[bool],
+    inputs: Mapping[str, NDArray[np.float64]],
+    target: NDArray[np.float64],
+) -> tuple[tuple[Expression, ...], float]:
+    """Fit the constants inside some of the terms, the others as they are."""
+    tried = [one if own else with_own_constants(one) for one, own in zip(old, free, strict=True)]
+    new, share = with_fitted_constants(tried, inputs, target)
+    return tuple(one if own else other for one, other, own in zip(new, old, free, strict=True)), share
 
 
 def _promising(
@@ -133,7 +151,7 @@ def _with_terms(
     """Put the terms that have changed behind the others; return the places of all."""
     places = list(members)
     for number, (place, term) in enumerate(zip(members, new, strict=True)):
-        if open_constants[place]:
+        if term is not terms.expressions[place]:
             places[number] = len(terms)
             one = Dictionary(
                 (term,),

@@ -5,6 +5,9 @@ every feature is tried alone and with every subset of one or two of a core of si
 formula is as a rule one deep term and a few simple ones; the best of these join the small space's features,
 and all subsets are tried again. To a model affine copies of a feature are the same, so of each only the
 simplest takes part, and copies take nobody's place.
+
+Of several responses one model is wanted, with the same features and coefficients for each: what it leaves is
+the mean of what it leaves of each, as a share of its variance, so that the units of none of them matter.
 """
 
 from __future__ import annotations
@@ -22,13 +25,14 @@ from symscreen.statistics.exhaustive import best_models
 from symscreen.statistics.gram import Gram, gram_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
     from symscreen.expansion import Block, Space
-    from symscreen.response import Response
+    from symscreen.expression import Expression
+    from symscreen.response.kinds import NumericResponse
 
 __all__ = ["EXACT", "Data", "Effort", "Found", "exhausted", "rounding_share", "search"]
 
@@ -47,12 +51,16 @@ class Data:
     ----------
     inputs : mapping of str to float64 array, shape (n,)
         The columns by name: constants inside formulas are fitted on them.
-    response : Response
-        The response.
+    response : Response or SeveralResponse
+        The response, or K of them that are to have the same terms, with coefficients of their own.
+    allowed : callable, optional
+        Which terms may come of fitting the constants inside others: under units those that have one, as
+        x² may and x to the power of 1.7019 may not.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
-    response: Response
+    response: NumericResponse
+    allowed: Callable[[Expression], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,7 @@ class Found:
         The features of all models.
     models : dict of tuple of int to float
         Models, as ascending places among the terms, with the share of variance that each leaves: 0 where it
-        is rounding.
+        is rounding. Of several responses it is the mean of the shares, 1 − R², that the model leaves of each.
     searched : int
         How many features were tried.
     tried : int
@@ -109,10 +117,10 @@ class Found:
         return any(share <= EXACT for share in self.models.values())
 
 
-def rounding_share(response: Response) -> float:
+def rounding_share(response: NumericResponse) -> float:
     """Return the share of the response's variance that is rounding of its own digits, at least `EXACT`.
 
-    A response far from zero, such as years, has few digits left for its variance.
+    A response far from zero, such as years, has few digits left for its variance. Of several the mean.
 
     Examples
     --------
@@ -122,11 +130,15 @@ def rounding_share(response: Response) -> float:
     >>> rounding_share(Response(1e9 + np.array([1.0, 2.0, 3.0]))) > 1e-14
     True
     """
-    _, exponent = np.frexp(np.abs(response.values).max())
-    values = np.ldexp(response.values, -int(exponent))
+    return float(np.mean([_rounding(values) for values in np.atleast_2d(response.values)]))
+
+
+def _rounding(target: NDArray[np.float64]) -> float:
+    _, exponent = np.frexp(np.abs(target).max())
+    values = np.ldexp(target, -int(exponent))
     around = values - values.mean()
     spacing = 16 * float(np.finfo(np.float64).eps)
-    return float(max(EXACT, min(spacing**2 * response.n / (around * around).sum(), 1.0)))
+    return float(max(EXACT, min(spacing**2 * target.size / (around * around).sum(), 1.0)))
 
 
 def search(spaces: Iterable[Space], data: Data, backend: Backend, effort: Effort) -> Found:
@@ -195,13 +207,14 @@ def _finished(found: Found, data: Data, known: set[object]) -> Found:
     """Take rounding for nothing, and fit the constants inside the best models."""
     rounding = rounding_share(data.response)
     models = {members: 0.0 if share <= rounding else share for members, share in found.models.items()}
-    terms, models = refined(found.terms, models, data.inputs, data.response.values, known)
+    aim = data.response.values
+    terms, models = refined(found.terms, models, data.inputs, aim, known, allowed=data.allowed)
     models = {members: 0.0 if share <= rounding else share for members, share in models.items()}
     return replace(found, terms=terms, models=models)
 
 
 def _scanned(
-    found: Found, space: Space, response: Response, backend: Backend, effort: Effort
+    found: Found, space: Space, response: NumericResponse, backend: Backend, effort: Effort
 ) -> tuple[Found, NDArray[np.int64]]:
     """Try every feature of a large space alone and with each small subset of the core.
 
@@ -274,15 +287,15 @@ def _scan(
     return [merged(pair, keep) for pair in zip(best, fresh, strict=True)]
 
 
-def _core(found: Found, response: Response, effort: Effort) -> NDArray[np.int64]:
+def _core(found: Found, response: NumericResponse, effort: Effort) -> NDArray[np.int64]:
     """Choose the core: the simplest features, among equally simple ones those nearest to the response."""
     gram = gram_of(found.terms.values, response.values)
-    order = np.lexsort((-np.abs(gram.with_target).round(9), found.terms.complexity))
+    order = np.lexsort((-gram.strength.round(9), found.terms.complexity))
     return np.sort(order[: effort.core])
 
 
 def _exhausted(
-    found: Found, active: NDArray[np.int64], response: Response, backend: Backend, effort: Effort
+    found: Found, active: NDArray[np.int64], response: NumericResponse, backend: Backend, effort: Effort
 ) -> Found:
     """Try all subsets of the active features, and of ever fewer, simpler ones: simple models count, too."""
     models, tried = dict(found.models), found.tried

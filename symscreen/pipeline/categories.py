@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symscreen.table import (
+    Frame,
     check_categorical,
     choose_inputs,
-    levels_in,
+    derived_from,
+    levels_by_column,
     read_frame,
     target_named,
     target_names,
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from symscreen.pipeline.screen_options import ScreenOptions
-    from symscreen.table import Frame
+    from symscreen.table import Derived
 
-__all__ = ["levels_told", "with_categorical"]
+__all__ = ["derived_inputs", "levels_told", "with_categorical"]
 
 
 def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, ScreenOptions]:  # noqa: N803
@@ -81,7 +83,35 @@ def levels_told(frame: Frame, options: ScreenOptions) -> dict[str, Any]:
         Empty where no column is categorical.
     """
     categorical = _listed(options.categorical)
-    return {"levels": levels_in(frame, categorical)} if categorical else {}
+    return {"levels": levels_by_column(frame, categorical)} if categorical else {}
+
+
+def derived_inputs(
+    X: Any,  # noqa: N803  # as in `with_categorical`
+    names: Sequence[str],
+    categorical: str | Sequence[str] | None,
+) -> dict[str, Derived]:
+    """Say what inputs that categories came to are computed from.
+
+    Parameters
+    ----------
+    X : object
+        What `with_categorical` returned.
+    names : sequence of str
+        The inputs of a table made of it.
+    categorical : str or sequence of str or None
+        The option, as given.
+
+    Returns
+    -------
+    dict of str to Derived
+        By the input's name.
+    """
+    own = set(_listed(categorical))
+    if not own or not isinstance(X, Frame):
+        return {}
+    found = {name: derived_from(name, X.columns) for name in names}
+    return {name: made for name, made in found.items() if made is not None and made.column in own}
 
 
 def _listed(names: str | Sequence[str] | None) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OutputError
+from symscreen.errors import OutputError, short
 from symscreen.expansion import Fate
 from symscreen.export import write_whole
 from symscreen.result import Kept, Seen, Streamed, none_kept
@@ -37,6 +37,7 @@ _FORMAT = 1
 _EVERY = 2.0  # seconds between two states …
 _SHARE = 0.02  # … or more, so that writing them takes at most this share of a run
 _MARK = "symscreen-checkpoint"
+_MOST_BYTES = 100_000_000  # of run.json
 
 
 class Folder:
@@ -155,10 +156,11 @@ def _check(path: Path, whole: dict[str, Any]) -> None:
         others = sorted(one.name for one in path.iterdir() if one.name != "lock" and one.name[0] != ".")
         if others:
             raise OutputError(f"{path}: holds {others[0]!r} and is no checkpoint; give a folder of its own")
-        write_whole(file, (json.dumps(whole, ensure_ascii=False, indent=2) + "\n").encode())
+        write_whole(file, (json.dumps(whole, indent=2) + "\n").encode())
         return
     try:
-        there = json.loads(file.read_bytes())
+        with file.open("rb") as held:
+            there = json.loads(held.read(_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         raise OutputError(f"{file}: cannot be read; delete the folder to begin anew") from None
     ways = "run it as it was, or give another folder to begin anew"
@@ -246,13 +248,20 @@ def state_of(content: bytes, run: str) -> Streamed:
         other = head.split(b" ")[:3] != expected.split(b" ")[:3]
         raise ValueError("its first line is not of this run" if other else "its checksum does not fit")
     try:
-        with zipfile.ZipFile(io.BytesIO(body)) as members:
-            if any(one.compress_type != zipfile.ZIP_STORED for one in members.infolist()):
-                raise ValueError("it is compressed")
+        _check_stored(body)
         with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
             return _streamed({name: arrays[name] for name in arrays.files})
     except (KeyError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"it lacks {error}") from None
+    except Exception as error:  # noqa: BLE001  # of an altered header numpy lets its tokenizer's errors through
+        raise ValueError(short(str(error) or type(error).__name__)) from None
+
+
+def _check_stored(body: bytes) -> None:
+    """Refuse what would be unpacked: a kilobyte may stand for a gigabyte."""
+    with zipfile.ZipFile(io.BytesIO(body)) as members:
+        if any(one.compress_type != zipfile.ZIP_STORED for one in members.infolist()):
+            raise ValueError("it is compressed")
 
 
 def _streamed(arrays: dict[str, NDArray[Any]]) -> Streamed:

@@ -17,9 +17,12 @@ from symscreen.options import (
     read_memory,
     read_schedule,
 )
-from symscreen.pipeline.fitting import FitJob, fitted
+from symscreen.pipeline.fit_job import FitJob
+from symscreen.pipeline.fitting import fitted
 from symscreen.result import Request, chunk_size_for
-from symscreen.table import is_ranking, read_table
+from symscreen.screeners import Screener, across_targets
+from symscreen.table import is_ranking, read_frame, read_table, target_names
+from symscreen.units import given_units, with_targets_in_base_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from symscreen.expansion import PoolKind
-    from symscreen.models import FitResult
+    from symscreen.models import FitResult, SharedFitResult
+    from symscreen.response import Kind
     from symscreen.screeners import AnyScreener
 
     Names = str | Sequence[str]
@@ -45,7 +49,7 @@ def fit(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
     *,
-    target: str | None = None,
+    target: Names | None = None,
     inputs: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
@@ -55,6 +59,8 @@ def fit(
     binary: Names | None = None,
     pool: PoolKind = "cumulative",
     max_complexity: int | None = None,
+    units: str | Path | Mapping[str, str] | None = None,
+    target_units: str | None = None,
     keep: int | str | Mapping[str, int] | None = None,
     cut: Screeners | None = None,
     preset: Literal["ibart"] | None = None,
@@ -67,15 +73,29 @@ def fit(
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
-) -> FitResult:
+) -> FitResult | SharedFitResult:
     """Find a formula for a response: a weighted sum of few features, and a constant.
 
     Spaces are searched in the order of their size, small ones exhaustively; see `symscreen.models.search`.
 
     Parameters
     ----------
-    X, y, target, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs
+    X, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs
         As in `symscreen.screen`.
+    y : array_like, shape (n,) or (n, K), optional
+        The response, where `X` does not hold it, or K targets: a frame names them, else they are y1 to yK.
+    target : str or sequence of str, optional
+        The response's column; else ``target``, ``label`` or ``y``, else the last. Several columns, ``"a,b"``
+        or a list, are several targets that share their terms and have coefficients of their own, as in
+        SISSO's multi-task mode (Ouyang et al. 2019, J. Phys. Mater. 2, 024002): the terms are chosen by the
+        mean over targets of the share of its variance that each model leaves, so that units of targets do not
+        matter.
+    units : {"strict", "ignore"}, path or mapping of str to str, optional
+        As in `screen`: only terms that have a unit are made. Inputs and targets are brought into base units;
+        the result tells the unit of each coefficient, and predicts, saves and exports in the units that came.
+    target_units : str, optional
+        With units: only terms in such a unit, up to a factor, so that coefficients are pure numbers. A target
+        whose own unit is not told is taken to be in it.
     layers : str, optional
         As in `screen`; every prefix is searched first. By default ``u``, ``b``, ``ub``, ``bu``, ``bub``,
         ``ubb``, those too large left out with a notice.
@@ -105,7 +125,8 @@ def fit(
 
     Returns
     -------
-    FitResult
+    FitResult or SharedFitResult
+        The latter of several targets.
 
     Raises
     ------
@@ -119,10 +140,6 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
-    if is_ranking(y):
-        raise OptionError(
-            "fit needs a numeric response, and y has several columns: a ranking can be screened only"
-        )
     if at_least_1("terms", terms) > _MOST_TERMS:
         raise OptionError(f"terms is {terms}; give at most {_MOST_TERMS}")
     if choose not in {"ebic", "bic", "aic", "cv"}:
@@ -138,11 +155,18 @@ def fit(
         raise OptionError(f"preset is {preset!r}; there is 'ibart'")
     if preset is not None:
         cut, layers = (_IBART_CUT if cut is None else cut), layers or _IBART_LAYERS
-    cutters, keeps = read_cutters(cut, keep, {}), read_keep(keep)
+    X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
+    kind: Kind = "several" if is_ranking(y) or len(target_names(X, target)) > 1 else "numeric"
+    cutters, keeps = read_cutters(cut, keep, {}, kind), read_keep(keep)
     backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
-    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y)
+    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, kind=kind)
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
     table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
+    table, measured = given_units(table, units, target_units)
+    told = None
+    if measured is not None:
+        table, targets = with_targets_in_base_units(table, measured)
+        told = {**measured.record, "targets": targets}
     job = FitJob(
         grammar=grammar,
         schedule=read_schedule(grammar, layers),
@@ -157,14 +181,21 @@ def fit(
         seed=seed,
         backend=backend,
         max_bytes=read_memory(max_ram),
-        cut=None if not cutters else _request(cutters, seed, backend, table.response.n),
+        cut=None if not cutters else _request(cutters, kind, seed, backend, table.response.n),
         keeps=keeps,
         ibart=preset is not None,
+        units=measured,
+        told_units=told,
     )
     return fitted(table, job)
 
 
-def _request(screeners: tuple[AnyScreener, ...], seed: int, backend: Threads, rows: int) -> Request:
+def _request(
+    screeners: tuple[AnyScreener, ...], kind: Kind, seed: int, backend: Threads, rows: int
+) -> Request:
+    if kind == "several":
+        # joint ones have been refused; the mean over targets is what the fit goes by, too
+        screeners = tuple(across_targets(one, "mean") for one in screeners if isinstance(one, Screener))
     return Request(
         screeners=screeners,
         sign="free",
@@ -174,4 +205,5 @@ def _request(screeners: tuple[AnyScreener, ...], seed: int, backend: Threads, ro
         jobs=backend.jobs,
         backend=backend,
         chunk_size=chunk_size_for(rows),
+        kind=kind,
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.errors import OptionError, SpaceError
+from symscreen.expansion import Fate
+from symscreen.export import shared_formula
 from symscreen.grammar import OPERATORS
 from symscreen.models import (
     EXACT,
@@ -15,14 +18,15 @@ from symscreen.models import (
     Effort,
     FitResult,
     Found,
+    SharedFitResult,
     candidates_in,
     columns_of,
     determined,
     empty_dictionary,
     estimated,
     exhausted,
-    fit_tables,
     front,
+    model_table,
     models_on_paths,
     named,
     predicted,
@@ -31,26 +35,31 @@ from symscreen.models import (
     rounding_share,
     search,
     share_left,
+    targets_of,
+    term_table,
     terms_on,
 )
-from symscreen.pipeline.growth import Growth, grown, with_best_inputs
+from symscreen.pipeline.fit_job import FitJob
+from symscreen.pipeline.growth import grown, with_best_inputs
+from symscreen.response.several import SeveralResponse
 from symscreen.result import screened
 from symscreen.screeners import screeners_asked
 from symscreen.statistics.folds import folds_of
 from symscreen.table import some_rows
+from symscreen.units import unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from symscreen.backends import Backend
-    from symscreen.expansion import PoolKind, Space
-    from symscreen.grammar import Grammar, Layer
+    from symscreen.expansion import Space
+    from symscreen.expression import Expression
+    from symscreen.grammar import Layer
     from symscreen.models import Candidate, Criterion
-    from symscreen.response import Response
-    from symscreen.result import Request
+    from symscreen.response.kinds import NumericResponse
     from symscreen.table import Table
+    from symscreen.units import Units
 
 __all__ = ["FitJob", "fitted"]
 
@@ -64,72 +73,8 @@ _STARTS = 5  # models of four terms that longer ones are grown from
 _FEWEST_CHOOSING, _FEWEST_ESTIMATING = 5, 3  # rows
 
 
-@dataclass(frozen=True, eq=False)
-class FitJob:
-    """A fit, its options read.
-
-    Parameters
-    ----------
-    grammar : Grammar
-        The rules.
-    schedule : tuple of tuple of Layer
-        The spaces to search, smaller ones first.
-    asked : bool
-        Whether the user named the layers; spaces of the default schedule may be left out for their size.
-    pool_kind : {"cumulative", "strict"}
-        As in `expand`.
-    terms : int
-        The most terms in a formula.
-    choose : {"ebic", "bic", "aic", "cv"}
-        What decides between models.
-    folds : int
-        Of the nested cross-validation.
-    split : float
-        The share of rows kept from the search for honest intervals; 0 for none.
-    level : float
-        Coverage of the intervals.
-    snap : bool
-        Whether to try simple numbers for the coefficients.
-    seed : int
-        For folds and the split.
-    backend : Backend
-        Where the work runs.
-    max_bytes : int or None
-        The memory allowed.
-    cut, keeps
-        As of `Growth`.
-    ibart : bool
-        Whether to follow iBART (Ye, Senftle and Li 2021): the inputs are cut, too, and of the space grown
-        between cuts the LASSO chooses the features whose subsets are tried.
-    """
-
-    grammar: Grammar
-    schedule: tuple[tuple[Layer, ...], ...]
-    asked: bool
-    pool_kind: PoolKind
-    terms: int
-    choose: Criterion | str
-    folds: int
-    split: float
-    level: float
-    snap: bool
-    seed: int
-    backend: Backend
-    max_bytes: int | None
-    cut: Request | None = None
-    keeps: Mapping[str, int] | None = None
-    ibart: bool = False
-
-    @property
-    def growth(self) -> Growth:
-        """How spaces are grown."""
-        return Growth(
-            self.grammar, self.pool_kind, (), self.cut, self.keeps, self.max_bytes, self.backend.map
-        )
-
-
-def fitted(table: Table, job: FitJob) -> FitResult:
-    """Find a formula for a table's response.
+def fitted(table: Table, job: FitJob) -> FitResult | SharedFitResult:
+    """Find a formula for a table's response, or formulas of the same terms for several targets.
 
     Parameters
     ----------
@@ -140,7 +85,7 @@ def fitted(table: Table, job: FitJob) -> FitResult:
 
     Returns
     -------
-    FitResult
+    FitResult or SharedFitResult
     """
     from threadpoolctl import threadpool_limits
 
@@ -149,31 +94,48 @@ def fitted(table: Table, job: FitJob) -> FitResult:
         return _fitted(table, job)
 
 
-def _fitted(table: Table, job: FitJob) -> FitResult:
+def _fitted(table: Table, job: FitJob) -> FitResult | SharedFitResult:
     choosing, holding = _split(table, job)
     estimating = choosing if holding is None else holding
     notices: list[str] = []
     found = _found(choosing, job, notices)
     criterion: Criterion = "ebic" if job.choose == "cv" else job.choose  # type: ignore[assignment]
-    candidates = candidates_in(found, choosing.response.n, criterion)
+    candidates = candidates_in(found, choosing.response.n, criterion, len(targets_of(table)))
     errors = _nested_errors(choosing, job, criterion) if job.choose == "cv" else None
     chosen = _chosen(found, candidates, errors, estimating)
     notices += _cautions(chosen, job)
     expressions = tuple(found.terms.expressions[place] for place in chosen.members)
-    formula, estimates, simple = estimated(expressions, estimating, job.level, snap=job.snap)
-    if job.snap and not simple:
-        notices.append("the coefficients are as fitted: the data do not allow simple numbers for all")
-    terms, front_table, rival_table = fit_tables(
-        found,
-        choosing.numeric,
-        formula,
-        estimates,
-        chosen=chosen,
-        front=_with_chosen(front(candidates), chosen),
-        rivals=rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS),
-        criterion=criterion,
-    )
-    record = {
+    fits = estimated(expressions, estimating, job.level, snap=job.snap)
+    if job.snap and (left := [formula.target for formula, _, simple in fits if not simple]):
+        whose = f" of {', '.join(left)}" if len(fits) > 1 else ""
+        notices.append(f"the coefficients{whose} are as fitted: the data do not allow simple numbers for all")
+    shown = _with_chosen(front(candidates), chosen)
+    rivals = rivals_of(chosen, candidates, _MARGIN, _MOST_RIVALS)
+    told: dict[str, Any] = {
+        "terms": term_table(fits, job.units),
+        "front": model_table(found, choosing.numbers, shown, criterion, chosen),
+        "rivals": model_table(found, choosing.numbers, rivals, criterion),
+        "notices": (*table.notices, *notices),
+        "record": _record(found, job, choosing.response.n, estimating.response.n, errors),
+        "operators": {
+            name: operator for name, operator in job.grammar.operators.items() if name not in OPERATORS
+        },
+    }
+    r2 = {
+        formula.target: 1.0 - (share_left(formula, estimating) if simple else estimates.share)
+        for formula, estimates, simple in fits
+    }
+    formulas = [formula for formula, _, _ in fits]
+    if isinstance(table.response, SeveralResponse):
+        return SharedFitResult(formula=shared_formula(formulas), r2=r2, **told)
+    return FitResult(formula=formulas[0], r2=r2[formulas[0].target], **told)
+
+
+def _record(
+    found: Found, job: FitJob, choosing: int, estimating: int, errors: list[float | None] | None
+) -> dict[str, Any]:
+    """Tell how a fit was made, and how many rows chose its terms and gave its coefficients."""
+    return {
         "searched": found.searched,
         "models": found.tried,
         "criterion": job.choose,
@@ -181,25 +143,13 @@ def _fitted(table: Table, job: FitJob) -> FitResult:
         "folds": job.folds if job.choose == "cv" else None,
         "seed": int(job.seed),
         "level": job.level,
-        "rows_choosing": choosing.response.n,
-        "rows_estimating": estimates.rows,
+        "rows_choosing": choosing,
+        "rows_estimating": estimating,
         "cv_error": errors,
         "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
         "keep": None if job.keeps is None else dict(job.keeps),
+        **({} if job.told_units is None else {"units": job.told_units}),
     }
-    share = share_left(formula, estimating) if simple else estimates.share
-    return FitResult(
-        formula=formula,
-        terms=terms,
-        front=front_table,
-        rivals=rival_table,
-        r2=1.0 - share,
-        notices=(*table.notices, *notices),
-        record=record,
-        operators={
-            name: operator for name, operator in job.grammar.operators.items() if name not in OPERATORS
-        },
-    )
 
 
 def _split(table: Table, job: FitJob) -> tuple[Table, Table | None]:
@@ -222,7 +172,7 @@ def _chosen(
 ) -> Candidate:
     """Choose among the models whose coefficients these rows determine, as they do of the mean."""
     while True:
-        one = preferred(candidates) if errors is None else _of_size(candidates, errors, table.numeric)
+        one = preferred(candidates) if errors is None else _of_size(candidates, errors, table.numbers)
         if determined(terms_on([found.terms.expressions[place] for place in one.members], table)):
             return one
         candidates = [other for other in candidates if other is not one]
@@ -249,14 +199,16 @@ def _with_chosen(shown: Sequence[Candidate], chosen: Candidate) -> list[Candidat
 
 def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
     effort = Effort(terms=min(job.terms, 4))
-    data = Data(columns_of(table), table.numeric)
+    data = Data(
+        columns_of(table), table.numbers, None if job.units is None else partial(_has_unit, job.units)
+    )
     if job.ibart:
         found = _after_lasso(table, job, data, effort)
     else:
         found = search(_spaces(table, job, notices), data, job.backend, effort)
     most = min(job.terms, table.response.n - 2)
     if most > 4 and len(found.terms) > 4 and not found.exact:
-        ranked = candidates_in(found, table.response.n, "bic")
+        ranked = candidates_in(found, table.response.n, "bic", len(targets_of(table)))
         wanted = list(dict.fromkeys(place for one in ranked for place in one.members))[:_ON_PATHS]
         places = np.array(sorted(wanted), dtype=np.int64)
         terms = found.terms.take(places)
@@ -264,19 +216,25 @@ def _found(table: Table, job: FitJob, notices: list[str]) -> Found:
         fours = [one.members for one in ranked if len(one.members) == 4 and set(one.members) <= set(place_of)]
         longer = models_on_paths(
             terms.values,
-            table.numeric.values,
+            table.numbers.values,
             terms.complexity,
             least=5,
             most=most,
             starts=[tuple(place_of[place] for place in members) for members in fours[:_STARTS]],
         )
-        rounding = rounding_share(table.numeric)
+        rounding = rounding_share(table.numbers)
         more = {
             tuple(places[list(members)].tolist()): 0.0 if share <= rounding else share
             for members, share in longer.items()
         }
         found = replace(found, models=found.models | more)
     return found
+
+
+def _has_unit(units: Units, term: Expression) -> bool:
+    """Say whether a term has a unit, and the one that was asked for."""
+    found = unit_of(term, units)
+    return found is not None and (units.target is None or found == units.target.base)
 
 
 def _after_lasso(table: Table, job: FitJob, data: Data, effort: Effort) -> Found:
@@ -311,8 +269,14 @@ def _spaces(table: Table, job: FitJob, notices: list[str]) -> Iterator[Space]:
             kinds = "".join(layer.kind for layer in layers)
             notices.append(f"the layers {kinds} were not searched, for their size; ask with layers={kinds!r}")
             continue
-        pools[layers] = _after_cut(space.size, layers[-1], table, job)
-        yield space
+        pools[layers] = _after_cut(_pool_of(space), layers[-1], table, job)
+        if space.size:
+            yield space
+
+
+def _pool_of(space: Space) -> int:
+    """Count what the next layer would be applied to: what is not in the target's units, too."""
+    return space.size + space.counts[-1].pruned.get(Fate.OTHER_UNITS, 0)
 
 
 def _affordable(layer: Layer, pool: int | None, table: Table, job: FitJob) -> bool:
@@ -342,7 +306,8 @@ def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[floa
     Returns
     -------
     list of float or None
-        The mean squared error by number of terms, from 0; None where a fold has no such model, or one that is
+        The mean squared error by number of terms, from 0, of several targets the mean of their shares of each
+        one's variance; None where a fold has no such model, or one that is
         undefined in its rows.
     """
     n = table.response.n
@@ -362,22 +327,32 @@ def _nested_errors(table: Table, job: FitJob, criterion: Criterion) -> list[floa
 def _squares(inside: Table, table: Table, job: FitJob, criterion: Criterion) -> NDArray[np.float64]:
     """Return the squared errors on all rows of the best models of each size; shape (terms + 1, n)."""
     found = _found(inside, job, [])
-    best = candidates_in(found, inside.response.n, criterion)
+    best = candidates_in(found, inside.response.n, criterion, len(targets_of(table)))
     squares = np.full((job.terms + 1, table.response.n), np.nan)
+    actual = np.atleast_2d(table.numbers.values)
     for size in range(job.terms + 1):
         model = next((one for one in best if len(one.members) == size), None)
         if model is not None:
             terms = [found.terms.expressions[place] for place in model.members]
-            formula, _, _ = estimated(terms, inside, job.level, snap=False)
-            squares[size] = (predicted(formula, table) - table.numeric.values) ** 2
+            fits = estimated(terms, inside, job.level, snap=False)
+            away = np.stack([predicted(formula, table) for formula, _, _ in fits]) - actual
+            squares[size] = (away**2 / _scales(table.numbers)[:, None]).mean(axis=0)
     return squares
 
 
+def _scales(response: NumericResponse) -> NDArray[np.float64]:
+    """Return what squared errors are divided by: of several targets the variance of each."""
+    if isinstance(response, SeveralResponse):
+        return np.asarray(response.values.var(axis=1))
+    return np.ones(1)
+
+
 def _of_size(
-    candidates: Sequence[Candidate], errors: Sequence[float | None], response: Response
+    candidates: Sequence[Candidate], errors: Sequence[float | None], response: NumericResponse
 ) -> Candidate:
     """Return the best model of the size with the least error, the smaller of sizes that are all but exact."""
-    rounding = rounding_share(response) * float(response.values.var())
+    variance = np.mean(np.atleast_2d(response.values).var(axis=1) / _scales(response))
+    rounding = rounding_share(response) * float(variance)
     known = [np.inf if error is None else max(error, rounding) for error in errors]
     sizes = np.argsort(known, kind="stable").tolist()
     return min(candidates, key=lambda one: sizes.index(len(one.members)))

@@ -26,7 +26,7 @@ from symscreen.options import (
     read_memory,
     read_search,
 )
-from symscreen.pipeline.categories import levels_told, with_categorical
+from symscreen.pipeline.categories import derived_inputs, levels_told, with_categorical
 from symscreen.pipeline.confidence import level_of
 from symscreen.pipeline.options_running import check_limit, read_backend, read_course
 from symscreen.pipeline.rounds import Job
@@ -168,7 +168,8 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     idle = idle_rules(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse(text, grammar.operators, table.names) for text in formula_texts(options.also)]
-    table, units = given_units(table, options.units, options.target_units)
+    derived = derived_inputs(X, table.names, given.categorical)
+    table, units = given_units(table, options.units, options.target_units, derived)
     if units is not None:
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)

@@ -191,12 +191,14 @@ def plain_style() -> AbstractContextManager[None]:
     Raises
     ------
     OptionError
-        If matplotlib is not installed.
+        If matplotlib is not installed, or its settings keep it from being loaded.
     """
     try:
         from matplotlib import style
     except ImportError:
         raise OptionError("pictures need matplotlib: pip install 'symscreen[plot]'") from None
+    except ValueError as error:  # of a setting that it reads while it is imported, such as MPLBACKEND
+        raise OptionError(f"matplotlib cannot be loaded: {error}; mend its settings") from None
     # names inside an SVG are drawn from its content and this word, instead of at random
     return style.context(["default", {"svg.hashsalt": "symscreen"}])
 

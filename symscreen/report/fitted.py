@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from symscreen.models import FitResult
+    from symscreen.models import FitResult, SharedFitResult
 
-__all__ = ["equation_of", "show_fit"]
+__all__ = ["equation_of", "show_fit", "show_models", "told_of_rows"]
 
 _DIGITS = 6
 _MOST_FRONT = 8
@@ -52,15 +52,28 @@ def show_fit(result: FitResult) -> RenderableType:
     rich renderable
         For `print_table`.
     """
+    left = f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}"
+    told = Text(f"{left}; {told_of_rows(result)}.")
+    return Group(Text(""), _coefficients(result), Text(""), told, Text(""), *show_models(result))
+
+
+def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
+    """Lay out the front around the model chosen, and its rivals.
+
+    Parameters
+    ----------
+    result : FitResult or SharedFitResult
+        What `symscreen.fit` returned.
+
+    Returns
+    -------
+    list of rich renderables
+    """
     record = result.record
     parts: list[RenderableType] = [
-        Text(""),
-        _coefficients(result),
-        Text(""),
-        Text(_quality(result)),
-        Text(""),
+        Text("error against complexity (* the formula chosen):"),
+        _models(_middle(result.front)),
     ]
-    parts += [Text("error against complexity (* the formula chosen):"), _models(_middle(result.front))]
     if len(result.rivals):
         parts += [Text(""), Text("others that fit about as well:"), _models(result.rivals.head(_MOST_RIVALS))]
     parts.append(Text(""))
@@ -70,30 +83,29 @@ def show_fit(result: FitResult) -> RenderableType:
             f"{record['criterion']}. same: how many more models of as many terms leave as much."
         )
     )
-    return Group(*parts)
+    return parts
 
 
 def _coefficients(result: FitResult) -> RenderableType:
     level = f"{100 * result.record['level']:g} %"
-    table = table_of(
-        ("term", "fold"), ("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")
-    )
+    measured = [("unit", "right")] if "unit" in result.terms else []
+    numbers = [("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")]
+    table = table_of(("term", "fold"), *numbers, *measured)
     for row in result.terms.to_dict("records"):
-        numbers = (f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high"))
-        add_row(table, (row["term"], *numbers))
+        cells = [f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high")]
+        add_row(table, (row["term"], *cells, *(row[name] for name, _ in measured)))
     return table
 
 
-def _quality(result: FitResult) -> str:
+def told_of_rows(result: FitResult | SharedFitResult) -> str:
+    """Say which rows chose the terms, and which gave the coefficients."""
     record = result.record
     if record["split"]:
-        rows = (
+        return (
             f"{record['rows_choosing']:,} rows chose the terms, {record['rows_estimating']:,} others "
             "gave the coefficients and this R2"
         )
-    else:
-        rows = f"the same {record['rows_choosing']:,} rows chose the terms"
-    return f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}; {rows}."
+    return f"the same {record['rows_choosing']:,} rows chose the terms"
 
 
 def _middle(front: pd.DataFrame) -> pd.DataFrame:
@@ -104,9 +116,10 @@ def _middle(front: pd.DataFrame) -> pd.DataFrame:
 
 
 def _models(models: pd.DataFrame) -> RenderableType:
-    table = table_of(("compl.", "right"), ("1 - R2", "right"), ("same", "right"), ("formula", "fold"))
+    what = "formula" if "formula" in models else "features"
+    table = table_of(("compl.", "right"), ("1 - R2", "right"), ("same", "right"), (what, "fold"))
     for row in models.to_dict("records"):
         star = "* " if row.get("chosen") else ""
         left = f"{max(1.0 - row['r2'], 0.0):.3g}"
-        add_row(table, (row["complexity"], left, row["rewritings"], star + row["formula"]))
+        add_row(table, (row["complexity"], left, row["rewritings"], star + row[what]))
     return table

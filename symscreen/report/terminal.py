@@ -42,7 +42,16 @@ def print_table(content: RenderableType, file: TextIO) -> None:
     if file.isatty():
         Console(file=file, highlight=False, emoji=False, markup=False).print(content)
         return
-    console = Console(file=io.StringIO(), width=_WIDTH_IN_A_PIPE, highlight=False, emoji=False, markup=False)
+    # whatever FORCE_COLOR says: who reads a pipe wants no escapes
+    console = Console(
+        file=io.StringIO(),
+        width=_WIDTH_IN_A_PIPE,
+        force_terminal=False,
+        color_system=None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
     with console.capture() as capture:
         console.print(content)
     file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())

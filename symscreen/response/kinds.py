@@ -10,10 +10,11 @@ from symscreen.response.several import SeveralResponse
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
 
-__all__ = ["AnyResponse", "PairsResponse", "labels_of", "numeric"]
+__all__ = ["AnyResponse", "NumericResponse", "PairsResponse", "labels_of", "numbers", "numeric"]
 
 PairsResponse = RankingResponse | StagesResponse | ClassesResponse  # what comes to binary responses
-AnyResponse = Response | PairsResponse | SeveralResponse | SurvivalResponse
+NumericResponse = Response | SeveralResponse  # `values` of shape (n,) or (K, n), by row
+AnyResponse = NumericResponse | PairsResponse | SurvivalResponse
 
 
 def labels_of(response: AnyResponse) -> int:
@@ -42,7 +43,18 @@ def numeric(response: AnyResponse, who: str) -> Response:
     """
     if isinstance(response, Response):
         return response
-    raise OptionError(
+    raise _refused(response, who)
+
+
+def numbers(response: AnyResponse, who: str) -> NumericResponse:
+    """Return a response that must be numbers, one or several for each row; errors are those of `numeric`."""
+    if isinstance(response, Response | SeveralResponse):
+        return response
+    raise _refused(response, who)
+
+
+def _refused(response: AnyResponse, who: str) -> OptionError:
+    return OptionError(
         f"{who} needs a numeric response, and {printable(repr(response.name))} is {KINDS[response.kind]}: "
         "give a column of numbers as the target"
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from symscreen.response import Kind
 
-__all__ = ["SeveralResponse", "alone", "several_of"]
+__all__ = ["SeveralResponse", "alone", "several_of", "some_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +92,15 @@ def alone(response: SeveralResponse, place: int) -> SeveralResponse:
     """Return one of the targets, as the only one of several, with the rows in their order."""
     own = slice(place, place + 1)
     return SeveralResponse(response.targets[own], response.rows[own], response.places[own])
+
+
+def some_of(response: SeveralResponse, rows: NDArray[np.int64]) -> SeveralResponse:
+    """Return several targets of some rows, in the order given.
+
+    Examples
+    --------
+    >>> y = several_of({"a": np.array([3.0, 1.0, 2.0]), "b": np.array([0.0, 0.0, 1.0])})
+    >>> some_of(y, np.array([0, 2])).values.tolist()
+    [[3.0, 2.0], [0.0, 1.0]]
+    """
+    return several_of(dict(zip(response.names, response.values[:, rows], strict=True)))

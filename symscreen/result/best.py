@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.response.several import SeveralResponse
 from symscreen.result.kept import united
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.result.stream import chunk_size_for, final_classes, streamed, with_margin
-from symscreen.screeners import PEARSON, T0, XI
+from symscreen.screeners import PEARSON, T0, XI, Screener, across_targets
 from symscreen.statistics.signature import affine_signatures
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from symscreen.backends import Backend
     from symscreen.expansion import Space
-    from symscreen.response import Response
+    from symscreen.response.kinds import NumericResponse
 
 __all__ = ["best_of", "simplest_of"]
 
@@ -26,15 +27,15 @@ _VALUED_AT_A_TIME = 256
 _COPIES = 4  # formulas looked at for each feature wanted: with numbers in the pool half of them are copies
 
 
-def best_of(space: Space, response: Response, limit: int, backend: Backend) -> NDArray[np.int64]:
+def best_of(space: Space, response: NumericResponse, limit: int, backend: Backend) -> NDArray[np.int64]:
     """Find the best features of a space by Pearson's correlation, T0 and ξ, united.
 
     Parameters
     ----------
     space : Space
         With values.
-    response : Response
-        The response.
+    response : Response or SeveralResponse
+        The response; of several the mean of the losses counts.
     limit : int
         How many at most.
     backend : Backend
@@ -45,7 +46,9 @@ def best_of(space: Space, response: Response, limit: int, backend: Backend) -> N
     int64 array, shape (k,)
         Their numbers, best first; of affine copies the simplest.
     """
-    screeners = (PEARSON, T0, XI)
+    screeners: tuple[Screener, ...] = (PEARSON, T0, XI)
+    if isinstance(response, SeveralResponse):
+        screeners = tuple(across_targets(one, "mean") for one in screeners)
     keeps = tuple(Keep(by, "affine", mirrored=True, limit=with_margin(limit)) for by in range(len(screeners)))
     scorer = Scorer(space, response, screeners, "free", keeps)
     found = streamed(scorer, backend, chunk_size_for(space.rows))

@@ -17,6 +17,7 @@ import numpy as np
 from symscreen.errors import OptionError
 from symscreen.statistics.gram import DETERMINANT, LANES, PIVOT, products, unit_rows, unit_tile
 from symscreen.statistics.least_squares import by_fit, unexplained_shares
+from symscreen.statistics.shared_scan import scan_shared
 from symscreen.statistics.subset_scan import PADDING, Best, Left, Limits, scan
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def scan_core(
     block : float64 array, shape (m, n)
         One row a feature of the stream; finite, any scale.
     core : Gram
-        s features and the target over the same n rows.
+        s features and the target, or K targets, over the same n rows.
     sizes : sequence of int
         Sizes of the core's subsets, 0 to 3; all s(s−1)…/size! subsets of each size are tried.
     keep : int
@@ -150,23 +151,28 @@ def _scanned(block: NDArray[np.float64], core: Gram, sizes: Sequence[int], jobs:
     s, (m, n) = len(strongest), block.shape
     apart = s + -s % PADDING + PADDING  # where the lanes begin, on a whole vector
     rows = np.vstack([core.columns[strongest], core.target])
+    kernel = scan if core.target.ndim == 1 else scan_shared
     found = [Best(np.full(m, -np.inf), np.zeros(m, dtype=np.int64)) for _ in sizes]
     starts = iter(range(0, m, LANES))
 
     def drain(_: int) -> None:
-        tile, with_core = np.empty((n, LANES)), np.empty((s + 1, LANES))
+        tile, with_core = np.empty((n, LANES)), np.empty((len(rows), LANES))
         known = np.zeros((s, apart + LANES))
         known[:, :s] = core.products[np.ix_(strongest, strongest)]
-        pivots, with_target = np.zeros(apart + LANES), np.zeros(apart + LANES)
-        pivots[:s], with_target[:s] = np.diagonal(known), core.with_target[strongest]
+        pivots, with_target = (
+            np.zeros(known.shape[1]),
+            np.zeros((*core.with_target.shape[:-1], known.shape[1])),
+        )
+        pivots[:s], with_target[..., :s] = np.diagonal(known), core.with_target[..., strongest]
         left, limits = Left(known, pivots, with_target, 0.0, 1.0, 0), Limits(PIVOT, DETERMINANT)
         for start in starts:  # one iterator feeds all threads
             here = slice(start, min(start + LANES, m))
             pivots[apart:] = unit_tile(block[here], tile)
             products(rows, tile, with_core)
-            known[:, apart:], with_target[apart:] = with_core[:s], with_core[s]
+            known[:, apart:] = with_core[:s]
+            with_target[..., apart:] = with_core[s] if with_target.ndim == 1 else with_core[s:]
             for size, best in zip(sizes, found, strict=True):
-                scan(size + 1, 0, s, apart, left, limits, Best(best.scores[here], best.codes[here]))
+                kernel(size + 1, 0, s, apart, left, limits, Best(best.scores[here], best.codes[here]))
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
         try:

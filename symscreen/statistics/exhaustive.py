@@ -13,6 +13,7 @@ import numpy as np
 from symscreen.errors import OptionError
 from symscreen.statistics.gram import DETERMINANT, PIVOT
 from symscreen.statistics.least_squares import by_fit, unexplained_shares
+from symscreen.statistics.shared_scan import scan_shared
 from symscreen.statistics.subset_scan import PADDING, Best, Left, Limits, scan
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def best_models(
     Parameters
     ----------
     gram : Gram
-        q ≤ 50,000 features and a target. Copies of a feature make models of their own: merge them before.
+        q ≤ 50,000 features and a target, or K targets that one model is wanted for. Copies of a feature make
+        models of their own: merge them before.
     size : int
         Features in a model, 1 to 4; all q(q−1)…(q−size+1)/size! subsets are tried.
     keep : int
@@ -50,7 +52,8 @@ def best_models(
         The features of each model, ascending; k < keep where there are no more subsets.
     unexplained : float64 array, shape (k,)
         RSS/‖y − ȳ‖² = 1 − R² of each, computed on the columns, ascending: an exact formula leaves about
-        1e-31. Models whose residual norms agree to 12 decimals of ‖y − ȳ‖ are ordered by their members.
+        1e-31. Of K targets, each with coefficients of its own, it is the mean. Models whose residual norms
+        agree to 12 decimals of ‖y − ȳ‖ are ordered by their members.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def best_models(
     >>> members.tolist(), bool(unexplained[0] < 1e-28)
     ([[3, 11]], True)
     """
-    q = len(gram.with_target)
+    q = len(gram.columns)
     if size not in {1, 2, 3, 4}:
         raise OptionError(f"models of {size} features were asked for; give a size from 1 to 4")
     if keep < 1:
@@ -97,15 +100,16 @@ def _scanned(gram: Gram, size: int, most: int, jobs: int) -> NDArray[np.int64]:
     wide = q + PADDING
     products = np.zeros((q, wide))
     products[:, :q] = gram.products[np.ix_(strongest, strongest)]
-    pivots, with_target = np.zeros(wide), np.zeros(wide)
-    pivots[:q], with_target[:q] = np.diagonal(products), gram.with_target[strongest]
+    pivots, with_target = np.zeros(wide), np.zeros((*gram.with_target.shape[:-1], wide))
+    pivots[:q], with_target[..., :q] = np.diagonal(products), gram.with_target[..., strongest]
+    kernel = scan if with_target.ndim == 1 else scan_shared
     left, limits = Left(products, pivots, with_target, 0.0, 1.0, 0), Limits(PIVOT, DETERMINANT)
     shares = _shares(q, size)
 
     def drain(_: int) -> Best:
         best = Best(np.full(most, -np.inf), np.full(most, np.iinfo(np.int64).max))
         for first, last in shares:  # one iterator feeds all threads; each has a heap of its own
-            scan(size, first, last, 0, left, limits, best)
+            kernel(size, first, last, 0, left, limits, best)
         return best
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:

@@ -1,7 +1,7 @@
 """Sufficient statistics of least squares: inner products of centred features of norm 1.
 
 With unit features z_k and the unit target y, the products C = Z Zᵀ and c = Z y say all that least squares of
-any subset S needs: R² = c_Sᵀ C_S⁻¹ c_S.
+any subset S needs: R² = c_Sᵀ C_S⁻¹ c_S. Of K targets, each of norm 1/√K, Σ_t c_tSᵀ C_S⁻¹ c_tS is the mean R².
 
 Sums are taken by kernels of our own, over the rows in one fixed order, many features side by side: a product
 depends on its two columns alone, not on where they stand, how many others there are, or on threads.
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["DETERMINANT", "LANES", "PIVOT", "Gram", "gram_of", "products", "unit_rows", "unit_tile"]
+__all__ = [
+    "DETERMINANT",
+    "LANES",
+    "PIVOT",
+    "Gram",
+    "gram_of",
+    "products",
+    "unit_rows",
+    "unit_target",
+    "unit_tile",
+]
 
 PIVOT = 1e-10
 """The least share of a feature's variance that the features before it in a subset must leave unexplained."""
@@ -39,18 +49,18 @@ _CONSTANT = 1e-13  # a spread this small beside the largest magnitude is roundin
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """Inner products of q features and a target over n rows, all centred and of norm 1.
+    """Inner products of q features and a target, or K targets, over n rows, all centred and of norm 1.
 
     Parameters
     ----------
     columns : float64 array, shape (q, n), C-contiguous
         One row a feature: mean 0, norm 1; all zeros where a feature is constant.
-    target : float64 array, shape (n,)
-        Mean 0, norm 1.
+    target : float64 array, shape (n,) or (K, n)
+        Mean 0, norm 1; of K targets each has the norm 1/√K, so that all together have the norm 1.
     products : float64 array, shape (q, q)
         C = Z Zᵀ, the features' correlations; exactly symmetric.
-    with_target : float64 array, shape (q,)
-        c = Z y, the correlations with the target.
+    with_target : float64 array, shape (q,) or (K, q)
+        c = Z y, the correlations with the target; of K targets each is divided by √K.
     """
 
     columns: NDArray[np.float64]
@@ -59,13 +69,20 @@ class Gram:
     with_target: NDArray[np.float64]
 
     @property
+    def strength(self) -> NDArray[np.float64]:
+        """|c| of each feature, over all targets √Σ_t c_t²; shape (q,)."""
+        if self.with_target.ndim == 1:
+            return np.abs(self.with_target)
+        return np.asarray(np.sqrt((self.with_target * self.with_target).sum(axis=0)))
+
+    @property
     def strongest(self) -> NDArray[np.int64]:
         """Number the features from the largest |c| down, equals by number; shape (q,).
 
         A scan in this order has a high bar early, and its arithmetic does not follow the order in which the
         features came.
         """
-        return np.argsort(-np.abs(self.with_target), kind="stable")
+        return np.argsort(-self.strength, kind="stable")
 
 
 def gram_of(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gram:
@@ -75,8 +92,8 @@ def gram_of(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gram:
     ----------
     values : float64 array, shape (q, n)
         One row a feature; finite, any scale.
-    target : float64 array, shape (n,)
-        The response, or a residual; finite, not constant.
+    target : float64 array, shape (n,) or (K, n)
+        The response, or a residual, or K responses; finite, none constant.
 
     Returns
     -------
@@ -94,12 +111,13 @@ def gram_of(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gram:
     array([[ 1. , -0.5],
            [-0.5,  1. ]])
     """
-    aim = unit_rows(target[None, :])
-    if not aim.any():
+    aim = unit_target(target)
+    if not aim.any(axis=-1).all():
         raise TableError("the target is constant: there is nothing to explain; give one that varies")
     columns = unit_rows(values)
     q = len(columns)
-    correlations, with_target = np.empty((q, q)), np.empty((q, 1))
+    targets = np.atleast_2d(aim)
+    correlations, with_target = np.empty((q, q)), np.empty((q, len(targets)))
     for start in range(0, q, LANES):
         tile = np.ascontiguousarray(columns[start : start + LANES].T)
         stop = start + tile.shape[1]
@@ -107,8 +125,38 @@ def gram_of(values: NDArray[np.float64], target: NDArray[np.float64]) -> Gram:
         products(columns[:stop], tile, block)
         correlations[:stop, start:stop] = block
         correlations[start:stop, :stop] = block.T
-    products(columns, np.ascontiguousarray(aim.T), with_target)
-    return Gram(columns, aim[0], correlations, with_target[:, 0])
+    products(columns, np.ascontiguousarray(targets.T), with_target)
+    return Gram(
+        columns,
+        aim,
+        correlations,
+        with_target[:, 0] if aim.ndim == 1 else np.ascontiguousarray(with_target.T),
+    )
+
+
+def unit_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Centre a target and scale it to norm 1; of K targets each to the norm 1/√K.
+
+    So scaled, what a model leaves of all targets is the mean of the shares that it leaves of each, whatever
+    their units; and each is worth as much as another.
+
+    Parameters
+    ----------
+    target : float64 array, shape (n,) or (K, n)
+        Finite, any scale.
+
+    Returns
+    -------
+    float64 array, shape (n,) or (K, n)
+        Zeros where a target is constant.
+
+    Examples
+    --------
+    >>> unit_target(np.array([[1.0, 2.0, 3.0], [0.0, 500.0, 1000.0]])).round(3).tolist()
+    [[-0.5, 0.0, 0.5], [-0.5, 0.0, 0.5]]
+    """
+    aim = unit_rows(np.atleast_2d(target))
+    return aim[0] if target.ndim == 1 else aim / math.sqrt(len(aim))
 
 
 def unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -34,15 +34,16 @@ def unexplained_shares(
     ----------
     columns : float64 array, shape (q, n)
         Features of mean 0 and norm 1.
-    target : float64 array, shape (n,)
-        Of mean 0 and norm 1.
+    target : float64 array, shape (n,) or (K, n)
+        Of mean 0 and norm 1; of K targets the squares of the norms sum to 1.
     members : int64 array, shape (k, s)
         The features of each model, in the order in which they are made orthogonal.
 
     Returns
     -------
     float64 array, shape (k,)
-        1 − R² in [0, 1], to about 1e-16·√(1 − R²); infinite where the features are collinear: the share of a
+        1 − R² in [0, 1], to about 1e-16·√(1 − R²), of several targets their sum, weighed by their squared
+        norms; infinite where the features are collinear: the share of a
         feature that those before it leave is below `PIVOT`, or the product of these shares, which is the
         determinant of the correlation matrix, below `DETERMINANT`.
 
@@ -54,7 +55,8 @@ def unexplained_shares(
     [0.25, 0.25]
     """
     shares = np.empty(len(members))
-    _unexplained(columns, target, np.ascontiguousarray(members), PIVOT, DETERMINANT, shares)
+    targets = np.ascontiguousarray(np.atleast_2d(target))
+    _unexplained(columns, targets, np.ascontiguousarray(members), PIVOT, DETERMINANT, shares)
     return shares
 
 
@@ -84,18 +86,21 @@ def by_fit(unexplained: NDArray[np.float64], *keys: NDArray[np.int64]) -> NDArra
 
 @kernel
 def _unexplained(
-    columns: Values, target: Values, members: Whole, pivot: float, determinant: float, shares: Values
+    columns: Values, targets: Values, members: Whole, pivot: float, determinant: float, shares: Values
 ) -> None:
     k, size = members.shape
-    basis = np.empty((size, target.size))
-    residual = np.empty(target.size)
+    n = targets.shape[1]
+    basis = np.empty((size, n))
+    residual = np.empty(n)
     for model in range(k):
         shares[model] = np.inf
         if _orthonormal(columns, members[model], pivot, determinant, basis):
-            residual[:] = target
-            for s in range(size):
-                _remove(basis[s], residual)
-            shares[model] = _inner(residual, residual)
+            shares[model] = 0.0
+            for target in targets:
+                residual[:] = target
+                for s in range(size):
+                    _remove(basis[s], residual)
+                shares[model] += _inner(residual, residual)
 
 
 @kernel

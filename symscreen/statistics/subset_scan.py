@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-__all__ = ["PADDING", "Best", "Left", "Limits", "scan"]
+__all__ = ["PADDING", "SLACK", "Best", "Left", "Limits", "complement", "push", "scan"]
 
 PADDING = 8
 """Rows end on a whole vector, at most so far beyond the features; pivots are 0 there, so nothing hits."""
 
-_SLACK = 4e-15  # of R²: more than the comparison and the score can differ by rounding
+SLACK = 4e-15
+"""Of R²: more than the comparison and the score can differ by rounding."""
 
 
 class Left(NamedTuple):
@@ -42,8 +43,10 @@ class Left(NamedTuple):
     ----------
     products : float64 array, shape (q, wide)
         C_jk of q features, for j < k.
-    pivots, with_target : float64 arrays, shape (wide,)
-        p and c.
+    pivots : float64 array, shape (wide,)
+        p.
+    with_target : float64 array, shape (wide,), or for `shared_scan` (K, wide)
+        c, of each of K targets.
     explained : float
         R² of the prefix.
     determinant : float
@@ -148,7 +151,7 @@ def scan(size: int, first: int, last: int, apart: int, left: Left, limits: Limit
         products, p_left, c_left = np.zeros((q, wide)), np.zeros(wide), np.zeros(wide)
         for h in range(first, last):
             if left.pivots[h] >= limits.pivot:
-                _complement(h, left, products)
+                complement(h, left, products)
                 after = _after(h, left, products, p_left, c_left)
                 for i in range(h + 1, q):
                     _pairs_after(i, p, c, apart, after, limits, best)
@@ -186,7 +189,7 @@ def _rows(
         else:
             step = Step(ratios[j], inverse, beta, explained, least, (code + j) * q)
             stop = start + (q - start + PADDING - 1) // PADDING * PADDING
-            limit = best.scores[0] - explained - _SLACK
+            limit = best.scores[0] - explained - SLACK
             if _hits(row[start:stop], given[start:stop], p[start:stop], c[start:stop], step, limit):
                 _look(start, q, row, given, p, c, step, best)
 
@@ -222,7 +225,7 @@ def _look(
         p = pivots[k] - (u * u) * inverse
         c = with_target[k] - u * beta
         if p >= least:
-            _push(explained + c * c / p, code + k, best)
+            push(explained + c * c / p, code + k, best)
 
 
 @kernel
@@ -231,7 +234,7 @@ def _rises(
 ) -> int:
     """Count the features apart that may have found a better model."""
     ratio, inverse, beta, explained, least, _ = step
-    so_far = explained + _SLACK
+    so_far = explained + SLACK
     hits = 0
     for k in range(scores.size):
         u = row[k] - ratio * given[k]
@@ -271,7 +274,8 @@ def _after(i: int, left: Left, products: Values, p: Values, c: Values) -> Left:
 
 
 @kernel
-def _complement(i: int, left: Left, products: Values) -> None:
+def complement(i: int, left: Left, products: Values) -> None:
+    """Remove feature i from the products of those after it; they are written into the caller's."""
     inverse = 1.0 / left.pivots[i]
     given = left.products[i]
     for j in range(i + 1, len(products)):
@@ -282,7 +286,7 @@ def _complement(i: int, left: Left, products: Values) -> None:
 
 
 @kernel
-def _push(score: float, code: int, best: Best) -> None:
+def push(score: float, code: int, best: Best) -> None:
     """Put a model into a heap with the worst at its root, unless it is no better than that."""
     scores, codes = best
     if score < scores[0] or (score == scores[0] and code > codes[0]):

@@ -83,6 +83,10 @@ def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
         cells = cells.cast(pa.string())  # Arrow's own decimal -> float is not correctly rounded
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         return Column(_in_words(cells), texts=cells if _is_text(kind) else None)
+    elif not cells.null_count and not pa.types.is_boolean(kind):
+        return _numeric(
+            cells.to_numpy().astype(np.float64)
+        )  # there may be 100,000 of them: casts take longer
     floats = cells.cast(pa.float64(), safe=False)
     return _numeric(np.asarray(floats.fill_null(np.nan) if floats.null_count else floats))
 

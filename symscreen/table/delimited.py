@@ -19,6 +19,8 @@ _HEADER = re.compile(rb'[\r\n]*((?:"[^"]*"|[^"\r\n]+|")*+)')
 _QUOTED = re.compile(rb'"[^"]*"')
 MOST_COLUMNS = 100_000
 _LARGEST_BLOCK = 2**31 - 1
+_EACH = 10_000  # bytes that Arrow takes for each column while it reads, most of them for what is missing
+_AT_ONCE = 5000
 _MORE_NULLS = ["None", "<NA>"]  # what Python and pandas write; Arrow knows NA, NaN, null and the like
 
 
@@ -66,6 +68,21 @@ def read_delimited(data: bytes, where: str, *, delimiter: str | None = None) -> 
     if header and header.end() == len(text):
         data += b"\n"  # Arrow wants a header to end
     try:
+        return _read(data, delimiter, _names(header[1], delimiter) if header else [])
+    except pa.ArrowException as error:
+        if isinstance(error, MemoryError) or "Failed to launch worker thread" in str(error):
+            raise MemoryError from error
+        _refuse_damage(text, delimiter, where)
+        reason = printable(str(error))[:200]
+        raise TableError(f"{where} cannot be read as CSV: {reason}; write it again as plain CSV") from error
+
+
+def _read(data: bytes, delimiter: str, names: list[str]) -> pa.Table:
+    """Read a table, one of very many columns some of them at a time."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    def read(some: list[str] | None) -> pa.Table:
         return pa.csv.read_csv(
             pa.BufferReader(data),
             # one block: types are inferred from all rows, not from the first megabyte
@@ -74,14 +91,29 @@ def read_delimited(data: bytes, where: str, *, delimiter: str | None = None) -> 
             convert_options=pa.csv.ConvertOptions(
                 strings_can_be_null=True,
                 null_values=[*pa.csv.ConvertOptions().null_values, *_MORE_NULLS],
+                include_columns=some,
             ),
         )
-    except pa.ArrowException as error:
-        if isinstance(error, MemoryError) or "Failed to launch worker thread" in str(error):
-            raise MemoryError from error
-        _refuse_damage(text, delimiter, where)
-        reason = printable(str(error))[:200]
-        raise TableError(f"{where} cannot be read as CSV: {reason}; write it again as plain CSV") from error
+
+    at_once = max(_AT_ONCE, len(data) // _EACH)  # parsing all again may not take longer than converting
+    if len(names) <= at_once:
+        return read(None)
+    try:
+        parts = [read(names[start : start + at_once]) for start in range(0, len(names), at_once)]
+    except (pa.ArrowException, KeyError):  # damage; or Arrow reads the header in another way
+        return read(None)
+    return pa.table([column for part in parts for column in part.columns], names=names)
+
+
+def _names(header: bytes, delimiter: str) -> list[str]:
+    """Return the names of very many columns; none where they are few, or not all different."""
+    if header.count(delimiter.encode()) < _AT_ONCE:
+        return []
+    try:
+        (names,) = csv.reader([header.decode()], delimiter=delimiter, strict=True)
+    except (csv.Error, ValueError):
+        return []
+    return names if len(set(names)) == len(names) else []
 
 
 def _check_utf8(text: bytes, where: str) -> None:

@@ -144,8 +144,8 @@ def read_table(
         names = target_names(frame, target)
         if len(names) > 1:
             raise OptionError(
-                f"--target names {len(names)} columns, and one is needed here: only screen and plan take "
-                "several"
+                f"--target names {len(names)} columns, and one is needed here: only screen, plan and fit "
+                "take several"
             )
         name, notices = choose_target(frame, names[0] if names else None, excluded)
         response = _numbers(frame, name)

@@ -13,9 +13,9 @@ from symscreen.label_ranking import Rankings
 from symscreen.label_ranking.row_order import rows_by_content
 from symscreen.response import Response
 from symscreen.response.classes import ClassesResponse
-from symscreen.response.kinds import AnyResponse, numeric
+from symscreen.response.kinds import AnyResponse, NumericResponse, numbers, numeric
 from symscreen.response.rankings import RankingResponse
-from symscreen.response.several import SeveralResponse
+from symscreen.response.several import SeveralResponse, some_of
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
 
@@ -90,6 +90,11 @@ class Table:
     def numeric(self) -> Response:
         """The response of a table that must have a numeric one; another is refused."""
         return numeric(self.response, "this")
+
+    @property
+    def numbers(self) -> NumericResponse:
+        """The response of a table that must have one of numbers, or several; another is refused."""
+        return numbers(self.response, "this")
 
 
 def arranged(
@@ -254,6 +259,11 @@ def some_rows(table: Table, rows: NDArray[np.int64]) -> Table:
     inputs = dict(zip(table.names, table.columns, strict=True))
     kept = np.zeros(table.response.n, dtype=np.bool_)
     kept[rows] = True
+    if isinstance(table.response, SeveralResponse):
+        response = some_of(table.response, np.flatnonzero(kept))
+        # rows stand in the order of the inputs, and some of them do so, too
+        part = in_order(inputs, np.flatnonzero(kept), response, kept, table.notices)
+        return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
     part = arranged(inputs, table.numeric.values, table.response.name, kept=kept, notices=table.notices)
     return replace(part, rows=table.rows[part.rows], dropped=table.dropped)
 

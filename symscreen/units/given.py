@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from symscreen.errors import OptionError, TableError, nearest
 from symscreen.expression import Apply, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import plain_number
+from symscreen.grammar.toml import bounded_toml
+from symscreen.response.several import SeveralResponse
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expression import Expression
-    from symscreen.table import Table
+    from symscreen.table import Derived, Table
 
     Given = str | os.PathLike[str] | Mapping[str, str] | None
 
@@ -34,9 +36,12 @@ __all__ = ["given_units", "in_base_units", "in_given_units"]
 
 _MAX_BYTES = 1_000_000
 _SHOWN = 8
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def given_units(table: Table, units: Given, target_units: str | None) -> tuple[Table, Units | None]:
+def given_units(
+    table: Table, units: Given, target_units: str | None, derived: Mapping[str, Derived] = _NONE
+) -> tuple[Table, Units | None]:
     """Read the units of a table's columns, and bring the columns into base units.
 
     Parameters
@@ -48,6 +53,9 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
         a mapping adds to these, and goes before them. None and ``"ignore"`` for no units.
     target_units : str or None
         What a result is asked to be measured in, up to a factor.
+    derived : mapping of str to Derived
+        Inputs that categories came to: a gate has the unit of what it lets pass, an indicator is a pure
+        number.
 
     Returns
     -------
@@ -59,7 +67,8 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
     Raises
     ------
     OptionError
-        If a unit cannot be read, no column has one, or `units` is none of these.
+        If a unit cannot be read, no column has one, or `units` is none of these; or if a gate would let a
+        column pass whose unit does not begin at 0, such as degC.
     TableError
         If values overflow in base units.
     """
@@ -69,15 +78,19 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
             raise OptionError("--target-units needs units: give --units strict, or a file of units")
         return table, None
     target = None if target_units is None else column_unit(target_units)
-    names = (*table.names, table.response.name)
-    columns, doubtful = _by_column(names, told)
+    response = table.response
+    targets = response.names if isinstance(response, SeveralResponse) else (response.name,)
+    names = (*table.names, *targets)
+    columns, doubtful = _by_column([name for name in names if name not in derived], told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(
             f"no column has a unit{doubtful}: write length (mm) in the header, or give a file of units to "
             '--units, with lines such as length = "mm"'
         )
+    columns |= _of_gates(derived, columns)
     read = Units(columns, target)
-    notices = [*table.notices, *_notices(table, read, doubtful, [name for name in told if name not in names])]
+    own = [name for name in table.names if name not in derived]
+    notices = [*table.notices, *_notices(own, read, doubtful, [name for name in told if name not in names])]
     return replace(table, columns=_converted_table(table, read), notices=tuple(notices)), read
 
 
@@ -190,8 +203,7 @@ def _file(path: Path) -> dict[str, str]:
     if len(content) > _MAX_BYTES:
         raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is no file of units")
     try:
-        text = content.decode("utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        found = json.loads(content.decode("utf-8-sig")) if path.suffix == ".json" else bounded_toml(content)
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path}: not valid {path.suffix[1:].upper()}: {error}") from None
     if not isinstance(found, dict):
@@ -230,8 +242,24 @@ def _by_column(names: Iterable[str], told: Mapping[str, str]) -> tuple[dict[str,
     return found, f"; pint knows no unit in {_listed(doubtful)}" if doubtful else ""
 
 
-def _notices(table: Table, read: Units, doubtful: str, idle: list[str]) -> list[str]:
-    names = [name for name in table.names if name in read.columns]
+def _of_gates(derived: Mapping[str, Derived], columns: Mapping[str, ColumnUnit]) -> dict[str, ColumnUnit]:
+    """Give gates the units of what they let pass."""
+    found = {}
+    for name, made in derived.items():
+        if made.x is None or made.x not in columns:
+            continue
+        unit = columns[made.x]
+        if unit.offset:
+            raise OptionError(
+                f"{made.x!r} is in {unit.given}, whose 0 is not nothing, and a gate of {made.column!r} is 0 "
+                f"where it is closed: give {made.x!r} in {unit.base}, or use --categorical-as onehot"
+            )
+        found[name] = unit
+    return found
+
+
+def _notices(inputs: Sequence[str], read: Units, doubtful: str, idle: list[str]) -> list[str]:
+    names = [name for name in inputs if name in read.columns]
     changed = [
         f"{name!r} from {unit.given} to {unit.base}"
         for name in names
@@ -239,11 +267,11 @@ def _notices(table: Table, read: Units, doubtful: str, idle: list[str]) -> list[
     ]
     kept = [f"{name!r} in {unit.base}" for name in names if not (unit := read.columns[name]).converts]
     lines = [f"units: formulas are computed in base units: {_listed([*changed, *kept], quoted=False)}"]
-    without = [name for name in table.names if name not in read.columns]
+    without = [name for name in inputs if name not in read.columns]
     if without:
         lines.append(f"no unit given, taken as pure numbers: {_listed(without)}{doubtful}")
     if idle:
-        near = nearest(idle[0], table.names)
+        near = nearest(idle[0], inputs)
         lines.append(f"units of {_listed(idle)} are not used: no such input{near}")
     return lines
 

@@ -289,3 +289,10 @@ def test_a_wrong_target_or_column_is_told(fit, columns):
         fit(["decay_1(x1)"], np.full(150, 2.0))
     with pytest.raises(FormulaError, match=r"^there is no column 'x9'; known: x1, x2, a b"):
         fit(["decay_1(x9)"], columns["x1"])
+
+
+def test_a_column_whose_length_overflows_makes_no_model():
+    x = np.linspace(1.0, 9.0, 40)
+    terms, share = with_fitted_constants([parse("x1*x1")], {"x1": 1e154 * x}, x)
+    assert (list(map(str, terms)), share) == (["x1*x1"], np.inf)
+    assert with_fitted_constants([parse("x1*x1")], {"x1": 1e149 * x}, x)[1] < 0.1

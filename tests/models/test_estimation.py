@@ -25,7 +25,7 @@ def test_terms_are_evaluated_on_the_tables_rows(table):
 
 
 def test_the_formula_predicts_what_least_squares_does(table):
-    formula, estimates, simple = estimated(TERMS, table, 0.9, snap=False)
+    ((formula, estimates, simple),) = estimated(TERMS, table, 0.9, snap=False)
     values, y = terms_on(TERMS, table), table.response.values
     design = np.vstack([np.ones(40), values]).T
     fitted = design @ np.linalg.lstsq(design, y, rcond=None)[0]
@@ -37,7 +37,7 @@ def test_the_formula_predicts_what_least_squares_does(table):
 
 
 def test_simple_numbers_are_told_and_what_they_leave_is_more(table):
-    formula, estimates, simple = estimated(TERMS, table, 0.95, snap=True)
+    ((formula, estimates, simple),) = estimated(TERMS, table, 0.95, snap=True)
     assert simple
     assert formula.text == "3 - 2*x1 + x2**3"
     assert estimates.share < left_by(formula, table) < 1.3 * estimates.share
@@ -46,16 +46,16 @@ def test_simple_numbers_are_told_and_what_they_leave_is_more(table):
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 def test_an_intercept_of_rounding_is_none(rng, scale):
     x = rng.uniform(0.5, 2.0, (1, 30))
-    formula, _, _ = estimated([parse("x1")], table_of(x, 0.3 * scale * x[0]), 0.95, snap=False)
+    ((formula, _, _),) = estimated([parse("x1")], table_of(x, 0.3 * scale * x[0]), 0.95, snap=False)
     assert formula.intercept == 0.0
     assert formula.coefficients[0] == pytest.approx(0.3 * scale, rel=1e-13)
     assert left_by(formula, table_of(x, 0.3 * scale * x[0])) < 1e-28
-    kept, _, _ = estimated([parse("x1")], table_of(x, scale * (x[0] + 1e-6)), 0.95, snap=False)
+    ((kept, _, _),) = estimated([parse("x1")], table_of(x, scale * (x[0] + 1e-6)), 0.95, snap=False)
     assert kept.intercept == pytest.approx(1e-6 * scale, rel=1e-6)
 
 
 def test_without_terms_the_mean_is_left(table):
-    formula, estimates, _ = estimated((), table, 0.95, snap=False)
+    ((formula, estimates, _),) = estimated((), table, 0.95, snap=False)
     assert formula.intercept == pytest.approx(table.response.values.mean())
     assert estimates.share == pytest.approx(1.0)
     assert len(estimates.low) == 1
@@ -74,6 +74,6 @@ def test_what_rows_do_not_determine(rng):
 
 def test_a_term_undefined_in_a_row_predicts_nothing_there(rng):
     inside = table_of([np.linspace(1, 2, 9)], np.linspace(1, 2, 9) ** 2 + rng.normal(0, 0.01, 9))
-    formula, _, _ = estimated([parse("log(x1)")], inside, 0.95, snap=False)
+    ((formula, _, _),) = estimated([parse("log(x1)")], inside, 0.95, snap=False)
     outside = table_of([[-1.0, 1.0, 2.0, 3.0, 4.0]], [1.0, 2.0, 3.0, 4.0, 5.0])
     assert np.isnan(predicted(formula, outside)).tolist() == [True, False, False, False, False]

@@ -5,7 +5,7 @@ import pytest
 from models.small import found_in, share_left, space_of, table_of
 
 from symscreen.expression import complexity, evaluate, parse
-from symscreen.models import candidates_in, columns_of, estimated, fit_tables, front, rivals_of
+from symscreen.models import candidates_in, columns_of, estimated, front, model_table, rivals_of, term_table
 
 
 @pytest.fixture
@@ -20,18 +20,13 @@ def laid_out(table):
     candidates = candidates_in(found, 40, "bic")
     chosen = candidates[0]
     terms = [found.terms.expressions[place] for place in chosen.members]
-    formula, estimates, _ = estimated(terms, table, 0.95, snap=True)
-    tables = fit_tables(
-        found,
-        table.response,
-        formula,
-        estimates,
-        chosen=chosen,
-        front=front(candidates),
-        rivals=rivals_of(chosen, candidates, 10.0, 7),
-        criterion="bic",
+    fits = estimated(terms, table, 0.95, snap=True)
+    tables = (
+        term_table(fits, None),
+        model_table(found, table.response, front(candidates), "bic", chosen),
+        model_table(found, table.response, rivals_of(chosen, candidates, 10.0, 7), "bic"),
     )
-    return formula, estimates, chosen, candidates, tables
+    return fits[0][0], fits[0][1], chosen, candidates, tables
 
 
 def test_the_terms_stand_with_the_formulas_own_numbers_and_the_fitted_intervals(laid_out):
@@ -62,11 +57,10 @@ def test_the_models_are_those_given_with_their_own_fit(laid_out, table):
 
 
 def test_without_rivals_the_columns_stay(laid_out, table):
-    formula, estimates, chosen, _, _ = laid_out
+    chosen = laid_out[2]
     found = found_in([space_of(table, "u")], table)
-    _, shown, rivals = fit_tables(
-        found, table.response, formula, estimates, chosen=chosen, front=[], rivals=[], criterion="aic"
-    )
+    shown = model_table(found, table.response, [], "aic", chosen)
+    rivals = model_table(found, table.response, [], "aic")
     assert list(rivals) == ["complexity", "terms", "r2", "aic", "rewritings", "formula"]
     assert list(shown) == [*rivals, "chosen"]
     assert len(rivals) == len(shown) == 0

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from tests.test_survival_response import pairs_by_definition
 
 import symscreen
 from symscreen.cli.verbs import command
@@ -18,6 +17,7 @@ from symscreen.expression import evaluate as values_of
 from symscreen.pipeline.again import prepared_again
 from symscreen.report import ranking_as_csv
 from symscreen.report.files import write_ranking
+from tests.response.test_survival import pairs_by_definition
 
 SPACE = {"layers": "ub", "unary": "square", "binary": "sub,mul"}
 KINDS = {
@@ -220,10 +220,10 @@ def test_mistakes_are_told_in_a_line(rng, options, says):
     assert "\n" not in str(told.value)
 
 
-def test_a_fit_takes_one_target_of_numbers(rng, tmp_path):
+def test_a_fit_takes_targets_of_numbers(rng, tmp_path):
     frame = _planted(rng, 20)
-    with pytest.raises(OptionError, match="--target names 2 columns, and one is needed here: only screen"):
-        symscreen.fit(frame, target="a,b")
+    with pytest.raises(TableError, match="'level'"):
+        symscreen.fit(frame, target="a,level")
     with pytest.raises(TableError, match="the target 'level' holds text; numbers are needed"):
         symscreen.fit(frame, target="level")
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--event", "died"])

@@ -162,14 +162,6 @@ def test_the_command_line_tells_units(moving, tmp_path):
     assert "no unit" in planned.output
 
 
-def test_fit_knows_no_units_and_says_so(moving, tmp_path):
-    data = tmp_path / "moving.csv"
-    moving.to_csv(data, index=False)
-    refused = _run("fit", data, "--units", "strict")
-    assert isinstance(refused.exception, InputError)
-    assert "fit knows no units yet (--units strict)" in str(refused.exception)
-
-
 def test_an_own_formula_without_a_unit_is_refused(moving):
     with pytest.raises(InputError, match=r"has no unit: sin\(.*sin takes a pure number, and `mass"):
         symscreen.screen(moving, units="strict", also="sin(`mass (g)`)", **OPTIONS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.statistics.subset_scan import PADDING, Best, Left, Limits, _push, scan
+from symscreen.statistics.subset_scan import PADDING, Best, Left, Limits, push, scan
 
 
 def _left(q, seed):
@@ -35,7 +35,7 @@ def test_the_heap_keeps_the_best(pushed, most):
     pushed = list(dict.fromkeys(pushed))
     best = _empty(most)
     for score, code in pushed:
-        _push(float(score), code, best)
+        push(float(score), code, best)
     expected = sorted(pushed, key=lambda model: (-model[0], model[1]))[:most]
     scores, codes = _sorted(best)
     assert list(zip(scores, codes, strict=True))[: len(expected)] == expected

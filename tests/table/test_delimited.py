@@ -118,3 +118,23 @@ def test_any_text_is_read_or_refused_in_one_line(text):
     except TableError as error:
         message = str(error)
     assert len(message.splitlines()) <= 1
+
+
+def _ending(text):
+    try:
+        table = read_delimited(text, "t.csv")
+    except TableError as error:
+        return str(error)
+    return table.column_names, [column.to_pylist() for column in table.columns]
+
+
+def test_very_many_columns_are_read_some_at_a_time(monkeypatch):
+    good = b'\xef\xbb\xbfa,"b,""c""",d e,\xce\xbb,z\n1,p,,4,x\n2,,NA,5.5,1\n3,"q\nr",7,true,2\n'
+    texts = [
+        *(good, good + b"1,2\n", good.replace(b"d e", b"a"), good.replace(b",z", b",")),
+        *(b"a,b,c,d", b'a,"b\n",c,d\n1,2,3,4\n', b'a"b,c,d\n1,2,3\n', b'a,"b\n1,2\n', b",,\n1,2,3\n"),
+    ]
+    at_once = list(map(_ending, texts))
+    for some in (1, 2, 3):
+        monkeypatch.setattr("symscreen.table.delimited._AT_ONCE", some)
+        assert list(map(_ending, texts)) == at_once

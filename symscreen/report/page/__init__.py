@@ -75,7 +75,8 @@ def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", 
         As of `check_report`; or if the file cannot be written.
     """
     check_report(path, force=force)
-    write_whole(Path(path), report_html(result, data=data).encode())
+    page = report_html(result, data=data).encode(errors="backslashreplace")
+    write_whole(Path(path), page, force=force)
 
 
 def report_html(result: ScreenResult, *, data: str = "DATA") -> str:

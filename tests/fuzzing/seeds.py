@@ -1,0 +1,201 @@
+"""What the fuzzers start from: for each reader a few whole inputs, and the words of its notation."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from symscreen.export.bundle import bundle_as_json
+from symscreen.export.formula import Formula
+from symscreen.expression import parse
+from symscreen.grammar import OPERATORS
+from symscreen.pipeline.checkpoint import state_bytes
+from symscreen.result import Seen, Streamed, none_kept
+from symscreen.result.record import RECORD_FORMAT
+from symscreen.screeners import SCREENERS
+from symscreen.statistics.tally import tally_of
+
+__all__ = ["IDENTITY", "SEEDS", "WORDS", "words_of"]
+
+IDENTITY = {"symscreen": "0", "options": {"layers": "ub", "top": 20, "screener": ["t0"]}, "data": {"rows": 9}}
+_COLUMNS = {
+    "b": [1.5, 2.5, 0.1, 7.0, 1e-300],
+    "a": [1, 2, 3, 4, 5],
+    "t": ["p", "q", None, "p", "t"],
+    "y": [5, 1, 4, 2, 3],
+}
+_RECORD = {
+    "format": RECORD_FORMAT,
+    "digest": None,  # else no mutation would come further than that
+    "shown": 2,
+    "scored": 5,
+    "options": {"screener": ["t0"], "sign": "free", "top": 20, "rounds": 1},
+    "grammar": {"define": {"half": "x/2"}, "costs": {"half": 1, "sin": 2}},
+    "data": {"inputs": ["a", "b"], "gini_mean_difference": 0.5},
+}
+_RANKING = pd.DataFrame({"rank": [1, 2], "expression": ["a*half(b)", "(-a)"], "t0": [0.1, 0.25]})
+_FORMULAS = (
+    b"x1 - cos(x2)/`my column`**2",
+    b"-(x)**(2)+abs(a - b)*1e-3",
+    b"9**9**9*max(x,1/y)",
+    b"`a``b`+pi*floor(.5)",
+)
+
+
+def _parquet(table: pa.Table, **options: str) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def _feather(table: pa.Table, compression: str | None) -> bytes:
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def _states() -> list[bytes]:
+    """Return a checkpoint's arrays as one file, and one after the other."""
+    tally = tally_of(np.array([0.5, 0.25, 0.25]))
+    state = Streamed((none_kept(1),), 3, {}, Seen(tally, None), done=3, total=9, chunks=1)
+    body = state_bytes(state, "run").partition(b"\n")[2]
+    with np.load(io.BytesIO(body)) as arrays:
+        parts = []
+        for name in arrays.files:
+            sink = io.BytesIO()
+            np.save(sink, arrays[name])
+            parts.append(sink.getvalue())
+    return [body, b"".join(parts)]
+
+
+def _seeds() -> dict[str, list[bytes]]:
+    table = pa.table(_COLUMNS)
+    ranking = pa.Table.from_pandas(_RANKING).replace_schema_metadata({"symscreen": json.dumps(_RECORD)})
+    as_csv = _RANKING.to_csv(index=False).strip().encode()
+    return {
+        "csv": [
+            b"b,a,t,y\n1,2,p,3\n4,5,q,6\n7,8,,9\n1e308,-0,x,5\n2,3,y,4\n",
+            b'"a b";"c""d"\r\n1,5;2\r\n3;4\r\n5;6\r\n7;8\r\n9;1\r\n',
+            b"\xef\xbb\xbfid\tx\ty\n1\tNA\t2\n2\tinf\t3\n3\t1\t4\n4\ttrue\t5\n5\t2\t6\n",
+        ],
+        "parquet": [_parquet(table, compression=kind) for kind in ("none", "snappy", "zstd")],
+        "feather": [_feather(table, kind) for kind in (None, "zstd", "lz4")],
+        "label-rankings": [
+            b"x,r\n1,a>b=c\n2,b>a\n3,c>`a`>b\n4,`d>`=a>b\n5,a>b\n6,b>c>a\n",
+            b"x,a,b,c\n1,1,2,3\n2,2,,1\n3,1.5,1.5,3\n4,3,2,1\n5,0,0,9\n",
+        ],
+        "stages": [b"x,viewed,liked,followed\n1,1,1,0\n2,1,0,\n3,0,,\n4,1,1,1\n5,1,-1,-1\n6,1,1,0\n"],
+        "long-stages": [
+            b"user,item,viewed,liked\nann,x,1,1\nbob,x,1,0\nann,y,0,\n",
+            b"user,item,reached\nann,x,liked\nbob,x,viewed\n3,y,\n",
+        ],
+        "other-responses": [
+            b"x,c\n1,p\n2,q\n3,p\n4,q\n5,p\n6,r\n",
+            b"x,y1,y2\n1,1,5\n2,2,3\n3,1,4\n4,5,2\n5,2,1\n",
+            b"x,time,event\n1,5,1\n2,3,0\n3,4,1\n4,2,1\n5,1,0\n",
+        ],
+        "grammar": [
+            (
+                b'unary = ["sin", "gauss"]\nbinary = ["add"]\nconstants = [1, 2]\nlayers = "u[gauss] b"\n'
+                b'[costs]\nsin = 3\n[forbid]\nsin = ["gauss"]\n[columns]\nsin = ["angle"]\n'
+                b'[define.gauss]\nformula = "exp(-x**2)"\n'
+            ),
+            (
+                b'unary = ["decay"]\n[define.decay]\nformula = "exp(-a*x)"\n'
+                b"[define.decay.parameters]\na = [0.1, 1]\n"
+            ),
+        ],
+        "formula": [*_FORMULAS],
+        "also": [b"`x (mm)`/`t (s)`*n", b"sqrt(a)*`x (mm)`**2", b"max(a,n)+exp(-a)", b"abs(a - n)"],
+        "truth": [b"2*x1**3 + 5*x3 + 10", b"x1 - cos(x2)/x1", b"exp(-x1**2)*x2", b"x1*(4 - x2/(1 + x1))"],
+        "export": [*_FORMULAS],
+        "unit": [b"kg*m/s**2", b"length (mm)", "W/m²".encode(), b"m s-1", b"degC", b"J/(mol*K)", b"m**(1/2)"],
+        "units-toml": [b'length = "mm"\ntime = "h"\n"n" = "1"\n', b'"a b" = "kg*m/s**2"\nlength = "km"\n'],
+        "units-json": [b'{"length": "mm", "time": "h", "n": "1"}', b'{"length": "\\u00b5m", "y": "J"}'],
+        "options": [
+            b"layers:u[sin,square] b[add,sub]",
+            b"screener:t0,lasso[engine=glmnet,folds=5]",
+            b"unary:sin, exp",
+            b"operators:physics",
+            b"cut:t0,xi",
+            b"keep:u:50,b:200",
+            b"max-ram:1.5GB",
+            b"time-limit:1.5m",
+            b"inputs:a, `b,c`",
+            b"top:all",
+            b"top:20",
+            b"recall:20,100",
+            b"noise-ratio:0,0.01",
+            b"intervals:0.9",
+            b"name:x1=B2\nx2=C2",
+        ],
+        "bundle": [
+            bundle_as_json([parse("x**2"), parse("sin(`a b`)/3")]).encode(),
+            bundle_as_json(Formula("y", 1.0, (0.1,), (parse("x*z"),)), record={"seed": 3}).encode(),
+            (
+                b'{"format": 1, "symscreen": "0", "kind": "features", "inputs": ["x"], '
+                b'"define": {"f": {"formula": "x*x", "cost": 1}}, "costs": {"sin": 2}, "features": ["f(x)"]}'
+            ),
+        ],
+        "ranking-json": [json.dumps({"record": _RECORD, "ranking": _RANKING.to_dict("records")}).encode()],
+        "ranking-parquet": [_parquet(ranking)],
+        "ranking-csv": [as_csv + b"\n\n" + json.dumps(_RECORD).encode()],
+        "checkpoint-state": _states(),
+        "checkpoint-run": [json.dumps({"format": 1, **IDENTITY}).encode()],
+    }
+
+
+SEEDS = _seeds()
+
+WORDS: tuple[bytes, ...] = (
+    *(b"**", b"(", b")", b"[", b"]", b"{", b"}", b'"', b"'", b"`", b",", b";", b"\n", b"\r", b"\t", b"\0"),
+    *(b"-", b"1e999", b"9" * 20, b"NaN", b"Infinity", b"null", b"true", b"0x1", b"\xff\xff\xff\x7f"),
+    *(b"\xff" * 8, b"\x80", b"\xef\xbb\xbf", b"sin(", b"pow(", b"max(x,", b"define", b"= ", b"\\u0000"),
+    *(b"\\ud800", b"1_0", b"'''", b'"""', b"# ", b".", b"e", "λ".encode(), "\u202e".encode(), b"\x1b[2J"),
+    *(b"<script>", b"=1+1", b"id", b"[define.f]\n", b'formula = "x*x"\n', b">", b"=", b"a>b=c", b"-1"),
+    *(b"1e-320", b"**(1/2)", b"9**9**9", b"1" * 400, b"9" * 5000, "²".encode(), "·".encode(), b" = ["),
+)
+_KEYS: dict[str, tuple[str, ...]] = {
+    "bundle": (
+        *('"format"', '"symscreen"', '"kind"', '"model"', '"features"', '"inputs"', '"define"', '"costs"'),
+        *('"record"', '"target"', '"intercept"', '"terms"', '"coefficient"', '"expression"', '"tree"'),
+        *('"domains"', '"digest"', '"formula"', '"cost"'),
+    ),
+    "ranking": (
+        *('"record"', '"ranking"', '"format"', '"shown"', '"scored"', '"options"', '"screener"', '"sign"'),
+        *('"top"', '"rounds"', '"data"', '"inputs"', '"gini_mean_difference"', '"grammar"', '"operators"'),
+        *('"costs"', '"define"', '"unary"', '"binary"', '"units"', '"columns"', '"factor"', '"offset"'),
+        *("expression", "rank", "t0", '"all"', '"free"'),
+    ),
+    "grammar": (
+        *("description", "unary", "binary", "constants", "layers", "max_complexity", "[costs]", "[forbid]"),
+        *("[forbid_within]", "[columns]", "[define.", "formula", "cost", "parameters"),
+    ),
+    "unit": (
+        *("kg", "mm", "degC", "degF", "delta_degC", "dB", "Np", "pH", "percent", "ppm", "rad", "bit", "eV"),
+        *("kilo", "per", "squared", "cubed", "to", "µ", "Å", "°", "%", "mile", "pixel", "dot", "count"),
+    ),
+    "options": (
+        *("layers:", "unary:", "operators:", "screener:", "cut:", "keep:", "max-ram:", "time-limit:"),
+        *("inputs:", "top:", "recall:", "noise-ratio:", "intervals:", "name:", "folds=", "rule="),
+        *("engine=", "GB", "min", "all"),
+    ),
+    "checkpoint-state": ("'descr': ", "'<i8'", "'<f8'", "'|O'", "'shape': ", "'fortran_order': ", "(0, 2)"),
+}
+_CALLING = ("formula", "also", "truth", "export", "grammar", "bundle")
+
+
+def words_of(harness: str) -> tuple[bytes, ...]:
+    """Return the words that are worth putting into an input of a reader."""
+    named = [words for name, words in _KEYS.items() if harness.startswith(name)]
+    own = [word for words in named for word in words]
+    own += [f"{name}(" for name in OPERATORS] if harness in _CALLING else []
+    own += [*SCREENERS, *OPERATORS] if harness == "options" else []
+    return (*WORDS, *(word.encode() for word in own))

@@ -1,0 +1,101 @@
+"""A short run of every fuzzer; the long one is benchmarks/fuzz/run.py."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+from fuzzing.harnesses import HARNESSES, ending
+from fuzzing.mutation import mutated
+from fuzzing.seeds import SEEDS
+
+from symscreen.errors import InputError
+from symscreen.report.stored import read_ranking
+
+_SLOW = {"truth": 20, "export": 60, "checkpoint-run": 60}
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_whatever_comes_is_read_or_refused(harness, rng):
+    endings = [ending(harness, mutated(rng, harness)) for _ in range(_SLOW.get(harness, 200))]
+    assert "refused" in endings
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_the_seeds_themselves_are_read(harness):
+    assert "read" in {ending(harness, seed) for seed in SEEDS[harness]}
+
+
+def refused(path):
+    with pytest.raises(InputError) as caught:
+        read_ranking(path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert len(str(caught.value)) < 1000
+    return str(caught.value)
+
+
+def test_found_a_ranking_nested_too_deeply(tmp_path):
+    (tmp_path / "r.json").write_text("[" * 10**6)
+    assert "is no ranking that symscreen wrote" in refused(tmp_path / "r.json")
+
+
+def test_found_a_record_that_is_a_text(tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps({"ranking": [{"rank": 1}], "record": "format"}))
+    assert "its record is no object" in refused(tmp_path / "r.json")
+
+
+def test_found_a_record_with_a_long_value(tmp_path):
+    (tmp_path / "r.json").write_text(
+        json.dumps({"ranking": [{"rank": 1}], "record": {"format": "9" * 10**5}})
+    )
+    assert "has the format" in refused(tmp_path / "r.json")
+
+
+def test_found_a_parquet_ranking_whose_names_are_no_text(tmp_path):
+    seed = SEEDS["ranking-parquet"][0]
+    path = tmp_path / "r.parquet"
+    path.write_bytes(seed.replace(b"(-a)", b"(-\xff)"))
+    assert "is no ranking that symscreen wrote" in refused(path)
+
+
+def test_found_a_ranking_of_a_kind_that_arrow_cannot_read(tmp_path, monkeypatch):
+    def broken(*_):
+        raise pa.ArrowException("Unknown error: Wrapping (-a) failed")
+
+    monkeypatch.setattr("symscreen.report.stored.parquet_table", broken)
+    (tmp_path / "r.parquet").write_bytes(b"PAR1")
+    assert "Wrapping (-a) failed" in refused(tmp_path / "r.parquet")
+
+
+def _array(header):
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+# inputs that once ended otherwise
+FOUND = [
+    ("checkpoint-state", _array(b"{'descr(' "), "EOF in multi-line statement"),
+    ("checkpoint-state", _array(b'{\'descr\': """'), "EOF in multi-line string"),
+    ("checkpoint-state", _array(b"{'descr': ',', 'fortran_order': False, 'shape': (0,)}"), "invalid syntax"),
+    (
+        "checkpoint-state",
+        _array(b"{'descr': '<i8', 'fortran_order': False, 'shape': (1000000000000000,)}"),
+        "damaged",
+    ),
+    ("units-toml", b"a." * 499_000 + b'a = "m"', "more than 200 dots"),
+    ("units-json", json.dumps({"length": "m" * 500_000}).encode(), "at most 80 are read"),
+    ("units-json", json.dumps({"length": [0] * 100_000}).encode(), "a text such as"),
+    ("options", b"top:" + b"9" * 5000, "give a whole number"),
+    ("options", b"recall:" + b"9" * 5000, "give whole numbers"),
+    ("options", b"keep:u:" + b"9" * 5000, "write 200, or u:50,b:200"),
+    ("options", b"max-ram:" + b"9" * 400 + b"GB", "give an amount such as"),
+    ("options", b"inputs:" + b"`a" * 9999, "cannot split"),
+]
+
+
+@pytest.mark.parametrize(("harness", "data", "words"), FOUND, ids=range(len(FOUND)))
+def test_found(harness, data, words):
+    with pytest.raises(InputError) as caught:
+        HARNESSES[harness](data)
+    assert words in str(caught.value)
+    assert ending(harness, data) == "refused"

@@ -1,0 +1,42 @@
+"""What docs/fit.md shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from symscreen.cli import verbs
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "fit.md").read_text()
+
+
+def _blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_example_prints_what_the_page_tells(tmp_path):
+    (example,) = _blocks("python")
+    (tmp_path / "example.py").write_text(example)
+    command = [sys.executable, "-W", "error", "example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    told = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
+    told.append(example.splitlines()[-1].partition("  # ")[2])
+    assert done.stdout.splitlines() == told
+
+
+def test_several_targets_are_fitted_as_the_page_says(rng, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    x = rng.uniform(0.5, 2.0, (3, 40))
+    alloys = pd.DataFrame(x.T, columns=["radius", "charge", "mass"])
+    alloys["gap"], alloys["energy"] = x[0] * x[1] + rng.normal(0, 0.01, 40), 9 - 4 * x[0] * x[1]
+    alloys.to_csv("alloys.csv", index=False)
+    (line,) = [line for block in _blocks("sh") for line in block.splitlines() if "alloys.csv" in line]
+    assert verbs._run([*line.split()[1:], "--unary", "square", "--binary", "mul"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [text.split(" = ")[0] for text in lines[:2]] == ["energy", "gap"]
+    assert np.all(["charge*radius" in text for text in lines[:2]])
