@@ -11,7 +11,7 @@ from symscreen.errors import printable
 from symscreen.models.as_given import as_given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symscreen.export import Formula
     from symscreen.grammar import Operator
 
-__all__ = ["FitResult"]
+__all__ = ["FitResult", "html_of"]
 
 _DIGITS = 6
 
@@ -67,19 +67,13 @@ class FitResult:
         return in_brief(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        import pandas as pd
-
         from symscreen.export.mathml import mathml_body
         from symscreen.expression import Column
 
         rounded = self.formula.rounded(_DIGITS)
         sides = mathml_body(Column(rounded.target)), mathml_body(rounded.expression, _DIGITS)
-        equation = escape(printable(rounded.equation))
-        notices = "".join(f"<p>{escape(printable(notice))}</p>" for notice in self.notices)
-        terms = self.terms.assign(term=list(map(printable, self.terms["term"])))
-        with pd.option_context("display.max_colwidth", None):  # a formula cut short is none
-            table = terms.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
-        return f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p><p><code>{equation}</code></p>{notices}{table}"
+        typeset = f"<p><math>{'<mo>=</mo>'.join(sides)}</math></p>"
+        return typeset + html_of([rounded.equation], self.notices, self.terms)
 
     def _repr_latex_(self) -> str:
         return self.formula._repr_latex_()  # a notebook asks each for its own
@@ -138,3 +132,30 @@ class FitResult:
         from symscreen.export import exported
 
         return exported(self, target, names=names)
+
+
+def html_of(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:
+    """Write what a notebook shows of a fit.
+
+    Parameters
+    ----------
+    equations : iterable of str
+        One for each target.
+    notices : iterable of str
+        For people.
+    terms : pandas.DataFrame
+        With the column ``term``.
+
+    Returns
+    -------
+    str
+        HTML in which names are text, and no formula is cut short.
+    """
+    import pandas as pd
+
+    lines = "<br>".join(escape(printable(one)) for one in equations)
+    told = "".join(f"<p>{escape(printable(notice))}</p>" for notice in notices)
+    safe = terms.rename(columns=printable).assign(term=list(map(printable, terms["term"])))
+    with pd.option_context("display.max_colwidth", None):
+        table = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
+    return f"<p><code>{lines}</code></p>{told}{table}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen.brief import in_brief
 from symscreen.export import SharedFormula, shared_formula
 from symscreen.models.as_given import as_given
+from symscreen.models.fit_result import html_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,9 +63,7 @@ class SharedFitResult:
         return in_brief(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        equations = "<br>".join(escape(one) for one in self.formula.rounded(6).equations)
-        notices = "".join(f"<p>{escape(notice)}</p>" for notice in self.notices)
-        return f"<p><code>{equations}</code></p>{notices}{self.terms.to_html(index=False)}"
+        return html_of(self.formula.rounded(6).equations, self.notices, self.terms)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -35,22 +35,8 @@ def test_a_level_that_new_rows_lack_is_nowhere_and_a_missing_one_is_missing():
     assert found["x·1[c = q]"].tolist() == pytest.approx([3.0, np.nan], nan_ok=True)
 
 
-def test_of_two_readings_the_one_whose_level_is_there_counts():
-    rows = {"a": ["b = q", "r", "r"], "a = b": ["s", "q", "s"], "x": [1.0, 2.0, 3.0]}
-    assert frame_columns(rows | {"a": ["r", "r", "r"]}, ["a = b = q"])["a = b = q"].tolist() == [0, 1, 0]
-    assert frame_columns(rows | {"a = b": ["s", "s", "s"]}, ["a = b = q"])["a = b = q"].tolist() == [1, 0, 0]
-    for name in ("a = b = q", "x·1[a = b = q]"):  # both have it
-        with pytest.raises(TableError, match="can be read in 2 ways: rename columns"):
-            frame_columns(rows, [name])
-    with pytest.raises(TableError, match="can be read in 2 ways"):  # neither has it
-        frame_columns(rows, ["a = b = t"])
-
-
-def test_levels_that_come_to_one_column_and_infinities_are_refused():
-    rows = {"a": ["b = q", "r"], "a = b": ["q", "s"], "n": [1.0, np.inf], "x": [1.0, 2.0]}
-    for how in ("gate", "onehot"):
-        with pytest.raises(TableError, match="two levels of --categorical come to one column"):
-            with_categories(read_frame(rows), ["a", "a = b"], how, ["x"], [])
+def test_infinities_are_no_levels():
+    rows = {"n": [1.0, np.inf], "x": [1.0, 2.0]}
     with pytest.raises(TableError, match="'n' of --categorical holds an infinity"):
         with_categories(read_frame(rows), ["n"], "onehot", [], [])
 
