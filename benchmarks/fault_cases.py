@@ -1,4 +1,4 @@
-"""Full disks, limits, folders that are read only, damaged files, data that change while they are read.
+"""Full disks, folders that are read only, damaged files, data that change while they are read.
 
 Each case is a function that returns what came; ``survived`` says whether that was a whole result or a refusal
 in one line with nothing left behind.
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["changing", "damaged_results", "damaged_states", "full", "limited", "read_only"]
+__all__ = ["SMALL", "changing", "damaged_results", "damaged_states", "full", "read_only", "run_of"]
 
-_SMALL = ["--layers", "ub", "--top", "2000"]
+SMALL = ["--layers", "ub", "--top", "2000"]
 
 
-def _run(
+def run_of(
     *given: str | Path, limit: Callable[[], None] | None = None, out: int | None = None
 ) -> dict[str, Any]:
     """Run a verb; tell how it ended and whether it did so in one line."""
@@ -84,23 +84,23 @@ def full(folder: Path, data: Path, whole: bytes) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     with Path("/dev/full").open("wb") as device:
         found["standard output is /dev/full"] = _refused(
-            _run("screen", data, *_SMALL, "--quiet", "--out", "-", out=device.fileno())
+            run_of("screen", data, *SMALL, "--quiet", "--out", "-", out=device.fileno())
         )
     out = folder / "cut.csv"
-    told = _run(*screen, "--quiet", "--out", out, limit=partial(_filesize, 50_000))
+    told = run_of(*screen, "--quiet", "--out", out, limit=partial(_filesize, 50_000))
     found["output, RLIMIT_FSIZE 50 kB"] = _refused(told, *folder.glob("*cut.csv*"))
     out = folder / "kept_cut.csv"
     kept = folder / "kept_cut"
-    told = _run(*screen, "--checkpoint", kept, "--out", out, limit=partial(_filesize, 200_000))
+    told = run_of(*screen, "--checkpoint", kept, "--out", out, limit=partial(_filesize, 200_000))
     found["checkpoint, RLIMIT_FSIZE 200 kB"] = _went_on(told, out, whole, kept)
     with _mounted(folder / "small", "size=48k") as there:
         out = folder / "small" / "out.csv"
-        told = _run(*screen, "--quiet", "--out", out) if there else {}
+        told = run_of(*screen, "--quiet", "--out", out) if there else {}
         left = list(out.parent.iterdir())
         found["output, tmpfs of 48 kB"] = _refused(told, *left) if there else _NO_MOUNT
     with _mounted(folder / "small_kept", "size=48k") as there:
         out, kept = folder / "small_kept.csv", folder / "small_kept" / "kept"
-        told = _run(*screen, "--checkpoint", kept, "--out", out) if there else {}
+        told = run_of(*screen, "--checkpoint", kept, "--out", out) if there else {}
         found["checkpoint, tmpfs of 48 kB"] = _went_on(told, out, whole, kept) if there else _NO_MOUNT
     return found
 
@@ -119,15 +119,15 @@ def _went_on(told: dict[str, Any], out: Path, whole: bytes, kept: Path) -> dict[
 
 def read_only(folder: Path, data: Path) -> dict[str, dict[str, Any]]:
     """Write into a folder that cannot be written."""
-    screen = ["screen", data, *_SMALL, "--quiet"]
+    screen = ["screen", data, *SMALL, "--quiet"]
     with _mounted(folder / "read_only", "ro,size=48k") as there:
         if not there:
             return {"output and checkpoint, read-only folder": _NO_MOUNT}
         out = folder / "read_only" / "out.csv"
         kept = folder / "read_only" / "kept"
         return {
-            "output, read-only folder": _refused(_run(*screen, "--out", out), out),
-            "checkpoint, read-only folder": _refused(_run(*screen, "--checkpoint", kept), kept),
+            "output, read-only folder": _refused(run_of(*screen, "--out", out), out),
+            "checkpoint, read-only folder": _refused(run_of(*screen, "--checkpoint", kept), kept),
         }
 
 
@@ -143,8 +143,8 @@ def damaged_states(
     folder: Path, data: Path, rng: np.random.Generator, count: int
 ) -> dict[str, dict[str, Any]]:
     """Cut and alter what a checkpoint holds: a state, at its reader and by the command line, and run.json."""
-    screen = ["screen", data, *_SMALL, "--quiet", "--checkpoint", folder / "harmed"]
-    if _run(*screen)["status"]:
+    screen = ["screen", data, *SMALL, "--quiet", "--checkpoint", folder / "harmed"]
+    if run_of(*screen)["status"]:
         raise RuntimeError("the run to be harmed failed")
     (state,) = (folder / "harmed").glob("*.state")
     about = folder / "harmed" / "run.json"
@@ -155,7 +155,7 @@ def damaged_states(
         read = _tried(lambda how=how: state_of(_harmed(good, rng, how), run), count, ValueError)
         found[f"checkpoint state {how}, {count} ways"] = read
         state.write_bytes(_harmed(good, rng, how))
-        found[f"checkpoint state {how}, command line"] = _refused(_run(*screen))
+        found[f"checkpoint state {how}, command line"] = _refused(run_of(*screen))
         state.write_bytes(good)
 
         def opens(how: str = how) -> None:
@@ -188,33 +188,40 @@ def _tried(trial: Callable[[], object], count: int, expected: type[Exception]) -
 def damaged_results(
     folder: Path, data: Path, rng: np.random.Generator, count: int
 ) -> dict[str, dict[str, Any]]:
-    """Cut and alter a ranking of each kind and read it again: a result or one line, never a traceback."""
+    """Cut and alter a ranking of each kind and read it again: what it was or one line, never a traceback."""
     from click.testing import CliRunner
 
-    from symscreen import cli
+    from symscreen import cli, read_ranking
 
     found: dict[str, dict[str, Any]] = {}
     for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):
         out = folder / name.removesuffix(".json" if name.count(".") > 1 else "")
         if (
             not out.exists()
-            and _run("screen", data, *_SMALL, "--quiet", "--top", "50", "--out", out)["status"]
+            and run_of("screen", data, *SMALL, "--quiet", "--top", "50", "--out", out)["status"]
         ):
             raise RuntimeError("the run to be harmed failed")
-        good = (folder / name).read_bytes()
+        good, was = (folder / name).read_bytes(), read_ranking(out)
         for how in ("truncated", "altered"):
-            ends = {"refused": 0, "taken": 0, "other errors": 0}
+            ends = {"refused": 0, "read as it was": 0, "taken": 0, "other errors": 0}
             for _ in range(count):
                 (folder / name).write_bytes(_harmed(good, rng, how))
                 verb = [["evaluate", str(out), "--truth", "a*b/c"], ["export", str(out), "--to", "numpy"]]
                 told = CliRunner().invoke(cli.command, verb[int(rng.integers(2))])
                 error = told.exception
-                end = "taken" if error is None else "refused" if _is_refusal(error) else "other errors"
+                if error is None:
+                    now = read_ranking(out)
+                    as_it_was = now.record == was.record and now.table.equals(was.table)
+                    end = "read as it was" if as_it_was else "taken"
+                else:
+                    end = "refused" if _is_refusal(error) else "other errors"
                 ends[end] += 1
                 if end == "other errors":
                     ends["the last one"] = repr(error)[:200]
             (folder / name).write_bytes(good)
-            found[f"{name} {how}, {count} ways"] = ends | {"survived": not ends["other errors"]}
+            found[f"{name} {how}, {count} ways"] = ends | {
+                "survived": not ends["other errors"] and not ends["taken"]
+            }
     return found
 
 
@@ -224,19 +231,7 @@ def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, InputError) or (isinstance(error, SystemExit) and error.code == 2)
 
 
-def limited(data: Path) -> dict[str, dict[str, Any]]:
-    """Give less address space than is needed, and --max-ram more than there is."""
-    found: dict[str, dict[str, Any]] = {}
-    for megabytes in (150, 300, 450, 600, 750, 900, 1050, 1200, 1400, 1700):
-        most = megabytes * 2**20
-
-        def limit(most: int = most) -> None:
-            resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-        told = _run("screen", data, *_SMALL, "--quiet", "--max-ram", "8GB", "--jobs", "1", limit=limit)
-        fine = told["one_line"] and told["status"] in {0, 2}
-        found[f"address space {megabytes} MiB, --max-ram 8GB"] = told | {"survived": fine}
-    return found
+_WAYS = ("in place", "in place, then left for 0.3 s", "in place, dates put back", "by renaming")
 
 
 def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
@@ -245,12 +240,15 @@ def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
     for seed in (1, 2):
         write_data(folder / f"table{seed}.csv", seed, rows=3000 * seed)
         tables.append((folder / f"table{seed}.csv").read_bytes())
-    known = {read_table(folder / f"table{seed}.csv").digest for seed in (1, 2)}
+    tables.append(tables[1].replace(b"\n0", b"\n1"))  # of the same size as the second
+    (folder / "table3.csv").write_bytes(tables[2])
+    known = {read_table(folder / f"table{seed}.csv").digest for seed in (1, 2, 3)}
     found: dict[str, dict[str, Any]] = {}
-    for how in ("in place", "by renaming"):
+    for how in _WAYS:
+        pair = tables[1:] if "dates" in how else tables[:2]
         over = threading.Event()
-        writer = threading.Thread(target=_written, args=(folder, tables, how, over))
-        (folder / "changing.csv").write_bytes(tables[0])
+        writer = threading.Thread(target=_written, args=(folder, pair, how, over))
+        (folder / "changing.csv").write_bytes(pair[0])
         writer.start()
         ends = {"one of the two": 0, "refused": 0, "a mixture taken": 0}
         for _ in range(reads):
@@ -269,14 +267,18 @@ def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
 
 
 def _written(folder: Path, tables: list[bytes], how: str, over: threading.Event) -> None:
-    turn = 0
+    """Write one table after the other, 8 KiB at a time, until it is over."""
+    turn, place = 0, folder / "changing.csv"
+    os.utime(place, (10**9, 10**9))
     while not over.is_set():
         turn += 1
-        beside = folder / ("changing.csv" if how == "in place" else ".changing")
-        with beside.open("wb", buffering=0) as file:
+        beside = folder / ".changing" if how == "by renaming" else place
+        with beside.open("r+b" if "dates" in how else "wb", buffering=0) as file:
             for start in range(0, len(tables[turn % 2]), 8192):
                 file.write(tables[turn % 2][start : start + 8192])
+                if "dates" in how:
+                    os.utime(beside, (10**9, 10**9))
                 over.wait(0.0005)
         if how == "by renaming":
-            os.replace(beside, folder / "changing.csv")  # noqa: PTH105
-        over.wait(0.004)
+            os.replace(beside, place)  # noqa: PTH105
+        over.wait(0.3 if "left" in how else 0.004)

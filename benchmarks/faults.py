@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fault_cases import changing, damaged_results, damaged_states, full, limited, read_only
+from fault_cases import changing, damaged_results, damaged_states, full, read_only
 from fault_kills import OPTIONS, STAGES, dask_kill, kills, ranking_of, undisturbed, write_data
+from fault_memory import limited
 from measured import machine, markdown, save
 
 PARTS = ("kills", "full", "read-only", "damaged", "memory", "changing", "dask")
@@ -51,7 +52,7 @@ def measured(folder: Path, parts: list[str], each: int, seed: int) -> dict[str, 
         cases |= damaged_states(folder, data, rng["damaged"], 200)
         cases |= damaged_results(folder, data, rng["damaged"], 100)
     if "memory" in parts:
-        cases |= limited(data)
+        cases |= limited(folder, data)
     if "changing" in parts:
         cases |= changing(folder, 300)
     if "dask" in parts:
@@ -90,11 +91,17 @@ def table(found: dict[str, Any]) -> str:
 
 def _end(one: dict[str, Any]) -> str:
     if "status" not in one:
-        kinds = ("refused", "taken", "other errors", "one of the two", "a mixture taken", "the last one")
-        return ", ".join(f"{kind}: {one[kind]}" for kind in kinds if one.get(kind))
+        kinds = ("refused", "read as it was", "taken", "other errors", "one of the two", "a mixture taken")
+        kinds = (*kinds, "done", "not survived", "the last one")
+        return ", ".join(f"{kind}: {_brief(one[kind])}" for kind in kinds if one.get(kind))
     same = ", the same bytes" if one.get("same_bytes") else ""
     words = one["words"].replace("|", "\\|").splitlines()
     return f"status {one['status']}{same}" + (f": `{words[-1]}`" if words else "")
+
+
+def _brief(told: Any) -> Any:
+    """Write a list of limits as how many there are, from the least to the most."""
+    return f"{len(told)} ({told[0]} to {told[-1]})" if isinstance(told, list) else told
 
 
 def main() -> None:
@@ -109,7 +116,7 @@ def main() -> None:
         # messages name files: what stands in the results names no folder of this machine
         found = measured(Path(folder), given.only.split(","), given.each, given.seed)
         for one in found["cases"].values():
-            for key in ("words", "left", "the last one"):
+            for key in ("words", "left", "the last one", "not survived"):
                 if key in one:
                     one[key] = _without(one[key], folder)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -121,10 +128,10 @@ def main() -> None:
 
 
 def _without(told: Any, folder: str) -> Any:
+    if isinstance(told, dict):
+        return {name: _without(one, folder) for name, one in told.items()}
     return (
-        told.replace(folder + "/", "")
-        if isinstance(told, str)
-        else [one.replace(folder + "/", "") for one in told]
+        [_without(one, folder) for one in told] if isinstance(told, list) else told.replace(f"{folder}/", "")
     )
 
 

@@ -34,6 +34,7 @@ from symscreen.cli_report import check_report_free, report_option, save_report
 from symscreen.cli_targets import target_options
 from symscreen.cli_why import why
 from symscreen.errors import InputError, OptionError, nearest, printable
+from symscreen.limits import check_start
 
 __all__ = ["main"]
 
@@ -54,6 +55,8 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
     try:
+        if not {"-h", "--help", "--version"}.intersection(arguments):
+            check_start()
         command.main(args=arguments or ["--help"], prog_name="symscreen", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as done:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex, get_args
 
 from symscreen.errors import OptionError, nearest
+from symscreen.expansion import resident
 from symscreen.grammar import load_grammar
+from symscreen.limits import least, may_hold, whole_memory
 from symscreen.response import KINDS
 from symscreen.screeners import JointScreener, Screener, leaders_of, require_accepting, screeners_asked
 from symscreen.search import EXACT, Mode, Search
@@ -94,12 +95,11 @@ def parse_bytes(text: str | int) -> int:
 
 
 def read_memory(max_ram: str | int | None) -> int | None:
-    """Return how many bytes may be used: what was given, else four fifths of the machine's, if it tells."""
+    """Return how many bytes may be used: what was given, else four fifths of what is there; within limits."""
     if max_ram is not None:
-        return parse_bytes(max_ram)
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        return int(_SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return None
+        return least(parse_bytes(max_ram), may_hold(resident()))
+    there = least(whole_memory(), may_hold(resident()))
+    return None if there is None else int(_SHARE_OF_MEMORY * there)
 
 
 def list_of_names(names: Names) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symscreen.errors import SpaceError
+from symscreen.limits import amount, may_hold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,28 +74,20 @@ def require(needed: int, max_bytes: int | None, what: str, ways: Sequence[str] =
     if held > max_bytes:
         raise SpaceError(
             f"the interpreter, its libraries and the table take {amount(held)} before any space is grown, "
-            f"{amount(max_bytes)} are allowed: raise --max-ram to at least {_enough(held + needed)}"
+            f"{amount(max_bytes)} are allowed: {_more(held, held + needed)}"
         )
     if held + needed > max_bytes:
         raise SpaceError(
             f"{what} would take this process to {amount(held + needed)}, of which {amount(held)} are held "
-            f"already; {amount(max_bytes)} are allowed: {', '.join(ways)}, or raise --max-ram to at least "
-            f"{_enough(held + needed)}"
+            f"already; {amount(max_bytes)} are allowed: {', '.join(ways)}, or {_more(held, held + needed)}"
         )
 
 
-def amount(size: int) -> str:
-    """Write an amount of memory.
-
-    Examples
-    --------
-    >>> amount(1_540_000_000), amount(25_000_000), amount(800)
-    ('1.5 GB', '25.0 MB', '0.8 kB')
-    """
-    for unit, name in ((1e9, "GB"), (1e6, "MB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size / 1e3:.1f} kB"
+def _more(held: int, total: int) -> str:
+    """Say what to raise: a limit of the system's, too, where that is what leaves less."""
+    most = may_hold(held)
+    beside = "" if most is None or total <= most else "the limit on this process's memory, and "
+    return f"raise {beside}--max-ram to at least {_enough(total)}"
 
 
 def _enough(size: int) -> str:

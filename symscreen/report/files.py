@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.errors import OutputError
 from symscreen.export.written import check_free, write_together, write_whole
+from symscreen.report.digest import content_of_csv, content_of_rows, content_of_table, ranking_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,20 +115,25 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
     """
     check_output(path, force=force)
     path = Path(path)
-    record = json.dumps(result.record, ensure_ascii=False, indent=2) + "\n"
     match path.suffix.lower():
         case ".csv":
+            ranking = ranking_as_csv(result).encode()
+            record = json.dumps(_sealed(result, content_of_csv(ranking)), ensure_ascii=False, indent=2) + "\n"
             # a ranking never stands there without its record: that is renamed first
-            both = {record_beside(path): record.encode(), path: ranking_as_csv(result).encode()}
-            write_together(both)
+            write_together({record_beside(path): record.encode(), path: ranking})
         case ".json":
             rows = [_plain(row) for row in result.table.to_dict("records")]
-            content = {"record": result.record, "ranking": rows}
+            content = {"record": _sealed(result, content_of_rows(rows)), "ranking": rows}
             text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
             write_whole(path, text.encode())
         case _:
             write_whole(path, _parquet(result))
     return _files(path)
+
+
+def _sealed(result: ScreenResult, content: bytes) -> dict[str, Any]:
+    """Return the record with the digest of both."""
+    return result.record | {"digest": ranking_digest(result.record, content)}
 
 
 def _plain(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -187,7 +193,7 @@ def _parquet(result: ScreenResult) -> bytes:
     import pyarrow.parquet as pq
 
     table = pa.Table.from_pandas(result.table, preserve_index=False)
-    record = json.dumps(result.record, ensure_ascii=False).encode()
+    record = json.dumps(_sealed(result, content_of_table(table)), ensure_ascii=False).encode()
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"symscreen": record}), sink)
     return bytes(sink.getvalue())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import TableError, printable
+from symscreen.report.digest import content_of_csv, content_of_rows, content_of_table, ranking_digest
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
 from symscreen.table import bounded_read, most_bytes, parquet_table
@@ -58,18 +59,17 @@ def read_ranking(path: str | Path) -> StoredRanking:
     Raises
     ------
     TableError
-        If the file cannot be read, is no ranking, has lost its record, or does not hold as many rows as the
-        record tells.
+        If the file cannot be read, is no ranking, has lost its record, or is not as it was written.
     """
     path = Path(path)
     try:
         match path.suffix.lower():
             case ".csv":
-                ranking = StoredRanking(_csv(_bytes(path)), _record(_bytes(record_beside(path))))
+                ranking, content = _csv(_bytes(path), _bytes(record_beside(path)))
             case ".parquet":
-                ranking = _parquet(_bytes(path), path)
+                ranking, content = _parquet(_bytes(path), path)
             case ".json":
-                ranking = _json(_bytes(path))
+                ranking, content = _json(_bytes(path))
             case _:
                 raise TableError(f"{path}: a ranking ends in one of {', '.join(ENDINGS)}")
     except OSError as error:
@@ -80,7 +80,7 @@ def read_ranking(path: str | Path) -> StoredRanking:
             raise
         raise TableError(f"{path} is no ranking that symscreen wrote ({_first_line(error)})") from None
     _check(path, ranking)
-    return ranking
+    return _unsealed(path, ranking, content)
 
 
 def _first_line(error: Exception) -> str:
@@ -95,7 +95,11 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _csv(content: bytes) -> pd.DataFrame:
+def _csv(content: bytes, record: bytes) -> tuple[StoredRanking, bytes]:
+    return StoredRanking(_frame(content), _record(record)), content_of_csv(content)
+
+
+def _frame(content: bytes) -> pd.DataFrame:
     """Read what `frame_as_csv` wrote; pandas' own reader may miss the last bit of a float."""
     import pandas as pd
 
@@ -127,7 +131,7 @@ def _object(record: Any) -> dict[str, Any]:
     return record
 
 
-def _parquet(content: bytes, path: Path) -> StoredRanking:
+def _parquet(content: bytes, path: Path) -> tuple[StoredRanking, bytes]:
     import pyarrow as pa
 
     try:
@@ -138,26 +142,27 @@ def _parquet(content: bytes, path: Path) -> StoredRanking:
         table.validate(full=True)  # a damaged offset would crash the process later
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
+    record = _record((table.schema.metadata or {})[b"symscreen"])
     # what pandas notes in a file steers how it is read: it is not needed, and anybody may have written it
-    return StoredRanking(
-        table.to_pandas(ignore_metadata=True), _record((table.schema.metadata or {})[b"symscreen"])
-    )
+    return StoredRanking(table.to_pandas(ignore_metadata=True), record), content_of_table(table)
 
 
-def _json(content: bytes) -> StoredRanking:
+def _json(content: bytes) -> tuple[StoredRanking, bytes]:
     import pandas as pd
 
     whole = _record(content)
-    return StoredRanking(pd.DataFrame(whole["ranking"]), _object(whole["record"]))
+    ranking = StoredRanking(pd.DataFrame(whole["ranking"]), _object(whole["record"]))
+    return ranking, content_of_rows(whole["ranking"])
 
 
 def _check(path: Path, ranking: StoredRanking) -> None:
     """Refuse a record that lacks what readers need, and a table that is another's."""
     record, table = ranking.record, ranking.table
-    if record.get("format") != RECORD_FORMAT:
+    found = record.get("format")
+    if not _whole(found) or found not in range(1, RECORD_FORMAT + 1):
         raise TableError(
-            f"{path}: its record has the format {printable(reprlib.repr(record.get('format')))}, and this "
-            f"symscreen reads {RECORD_FORMAT}; screen again"
+            f"{path}: its record has the format {printable(reprlib.repr(found))}, and this symscreen reads 1 "
+            f"to {RECORD_FORMAT}; screen again"
         )
     for place, (fits, meaning) in _RECORD.items():
         value: Any = record
@@ -177,6 +182,22 @@ def _check(path: Path, ranking: StoredRanking) -> None:
             f"{path} has {len(table)} rows, but its record tells of {record['shown']}: it was changed, or "
             "the record is another's; screen again"
         )
+
+
+def _unsealed(path: Path, ranking: StoredRanking, content: bytes) -> StoredRanking:
+    """Compare the digest, and leave it out of the record: it is the file's."""
+    record = dict(ranking.record)
+    if record["format"] == 1:
+        return ranking
+    digest = record.pop("digest", "")
+    # null cannot come of a bit that changed: it is the word of somebody who changed the file
+    if digest is not None and digest != ranking_digest(record, content):
+        where = {".csv": record_beside(path), ".json": path}.get(path.suffix.lower())
+        way = "" if where is None else f', or if you changed it on purpose, write "digest": null in {where}'
+        raise TableError(
+            f"{path} with its record is not as it was written: the digest differs; screen again{way}"
+        )
+    return StoredRanking(ranking.table, record)
 
 
 def _whole(value: object) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORD_FORMAT", "count_record", "grammar_record", "run_record"]
 
-RECORD_FORMAT = 1
+RECORD_FORMAT = 2  # of 1, which is still read, a file's record has no digest
 
 
 def count_record(count: LayerCount) -> dict[str, Any]:

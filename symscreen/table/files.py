@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import sys
 from typing import TYPE_CHECKING
 
 from symscreen.errors import TableError, printable
 from symscreen.table.delimited import read_delimited
+from symscreen.table.steady import steady_bytes
 from symscreen.table.unpacked import (
     bounded_read,
     check_texts,
@@ -77,14 +77,11 @@ def read_file(path: Path) -> pa.Table:
             )
         if path.is_char_device():
             raise TableError(f"{where} is a device, which may never end: name a file")
-        with path.open("rb") as file:
-            before = os.fstat(file.fileno())
-            data = bounded_read(file, before.st_size)
-            after = os.fstat(file.fileno())
+        data = steady_bytes(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise TableError(f"{where} cannot be read ({reason}): check the file and its permissions") from error
-    if (before.st_mtime_ns, before.st_size) != (after.st_mtime_ns, after.st_size):
+    if data is None:
         raise TableError(f"{where} was written while it was read: wait until it is whole, or read a copy")
     return _parsed(data, where, expected)
 
@@ -119,7 +116,7 @@ def _recognised(data: bytes) -> str:
 def _parsed(data: bytes, where: str, expected: str) -> pa.Table:
     if len(data) > most_bytes():
         raise TableError(
-            f"{where} is larger than {most_bytes() / 1e9:.1f} GB, a quarter of this machine's memory: write "
+            f"{where} is larger than {most_bytes() / 1e9:.1f} GB, a quarter of the memory there is: write "
             "the columns and rows that are needed into another file"
         )
     found = _recognised(data)

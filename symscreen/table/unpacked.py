@@ -6,11 +6,11 @@ compressed buffer says only inside how long it will be.
 
 from __future__ import annotations
 
-import os
 import struct
 from typing import TYPE_CHECKING, BinaryIO
 
 from symscreen.errors import TableError
+from symscreen.limits import whole_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,11 +25,9 @@ _PIECE = 1 << 20
 
 
 def most_bytes() -> int:
-    """Return how many bytes of a table are read: a quarter of this machine's memory, as it is held thrice."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-    except (ValueError, OSError, AttributeError):  # a system that does not tell
-        return 1 << 32
+    """Return how many bytes of a table are read: a quarter of the memory there is, as it is held thrice."""
+    memory = whole_memory()
+    return 1 << 32 if memory is None else memory // 4
 
 
 def bounded_read(file: BinaryIO, size: int) -> bytes:
@@ -53,9 +51,10 @@ def bounded_read(file: BinaryIO, size: int) -> bytes:
     b'a,b'
     """
     # a read of so many bytes would claim them all at once, however short the file is
-    parts = [file.read(min(size, most_bytes()) + 1)]
+    most = most_bytes()
+    parts = [file.read(min(size, most) + 1)]
     held = len(parts[0])
-    while held <= most_bytes() and (part := file.read(_PIECE)):
+    while held <= most and (part := file.read(_PIECE)):
         parts.append(part)
         held += len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
@@ -76,7 +75,7 @@ def check_unpacked(size: int, packed: int, where: str) -> None:
     Raises
     ------
     TableError
-        If it is beyond 256 MiB and 200 times the file, or beyond a quarter of this machine's memory.
+        If it is beyond 256 MiB and 200 times the file, or beyond a quarter of the memory there is.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -112,9 +113,16 @@ def test_a_damaged_record_is_refused_in_one_line(written, place, value):
     assert "\n" not in str(error.value)
 
 
+def by_hand(path, record=None):
+    """Say in the record, as somebody would who changed a ranking on purpose, that no digest counts."""
+    beside = path.with_name(path.name + ".json")
+    beside.write_text(json.dumps((record or json.loads(beside.read_text())) | {"digest": None}))
+
+
 def test_a_lost_column_and_a_gap_are_refused(written):
     from symscreen.evaluation import evaluate
 
+    by_hand(written)
     whole = pd.read_csv(written)
     whole.drop(columns="t0").to_csv(written, index=False)
     with pytest.raises(TableError, match="no column 't0'"):
@@ -134,3 +142,51 @@ def test_a_formula_that_is_no_text_is_refused(written):
     written.with_name("r.json").write_text(json.dumps({"record": whole, "ranking": rows}))
     with pytest.raises(TableError, match="a formula is missing"):
         read_ranking(written.with_name("r.json"))
+
+
+def same(ranking, other):
+    return ranking.record == other.record and ranking.table.equals(other.table)
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.csv.json", "r.json", "r.parquet"])
+def test_whatever_bit_changes_the_file_is_refused_or_read_as_it_was(frame, tmp_path, rng, name):
+    path = tmp_path / name.replace(".csv.json", ".csv")
+    write_ranking(symscreen.screen(frame, layers="b", binary="add", screener="t0,lasso", top=5), path)
+    was, good = read_ranking(path), (tmp_path / name).read_bytes()
+    for place in rng.choice(len(good), 150, replace=False):
+        harmed = bytearray(good)
+        harmed[place] ^= 1 << int(rng.integers(8))
+        (tmp_path / name).write_bytes(harmed)
+        with suppress(TableError):
+            assert same(read_ranking(path), was), place
+
+
+def test_a_figure_that_was_changed_is_told_and_may_stand_on_purpose(written):
+    text = written.read_text()
+    figure = text.splitlines()[1].split(",")[5]
+    written.write_text(text.replace(figure, "0.125", 1))
+    with pytest.raises(
+        TableError, match=r'is not as it was written.* write "digest": null in .*r\.csv\.json'
+    ):
+        read_ranking(written)
+    by_hand(written)
+    assert read_ranking(written).table["t0"][0] == 0.125
+
+
+def test_ends_of_lines_and_the_layout_of_json_are_free(written):
+    was = read_ranking(written)
+    written.write_bytes(written.read_bytes().replace(b"\n", b"\r\n"))
+    beside = written.with_name("r.csv.json")
+    beside.write_text(json.dumps(json.loads(beside.read_text()), sort_keys=True))
+    assert same(read_ranking(written), was)
+
+
+def test_a_ranking_of_before_there_were_digests_is_read(written):
+    beside = written.with_name("r.csv.json")
+    record = json.loads(beside.read_text())
+    del record["digest"]
+    beside.write_text(json.dumps(record))
+    with pytest.raises(TableError, match="is not as it was written"):
+        read_ranking(written)
+    beside.write_text(json.dumps(record | {"format": 1}))
+    assert read_ranking(written).record["format"] == 1

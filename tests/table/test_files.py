@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import InputError, TableError
-from symscreen.table import files, read_table
+from symscreen.table import read_table, steady
 
 REPEATABLE = settings(deadline=None, derandomize=True)
 
@@ -236,7 +236,7 @@ def test_no_permission(tmp_path, refused, monkeypatch):
 def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch, change):
     path = tmp_path / "t.csv"
     path.write_text(CSV)
-    own = files.bounded_read
+    own = steady.bounded_read
 
     def read(file, size):
         content = own(file, size)
@@ -245,7 +245,7 @@ def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch,
             os.utime(path, ns=(1, 1))
         return content
 
-    monkeypatch.setattr(files, "bounded_read", read)
+    monkeypatch.setattr(steady, "bounded_read", read)
     message = refused(path, folder=tmp_path)
     assert message == "t.csv was written while it was read: wait until it is whole, or read a copy"
 
