@@ -58,5 +58,8 @@ def _rest(file: os.stat_result, now: float) -> float:
 def _unchanged(before: os.stat_result, after: os.stat_result) -> bool:
     """Compare sizes and dates; who puts the date of writing back still changes that of the entry."""
     # a name that is taken away, as renaming over it does, changes the entry and not the bytes
-    entry = before.st_ctime_ns == after.st_ctime_ns or before.st_nlink != after.st_nlink
-    return entry and (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+    taken = before.st_nlink != after.st_nlink or not after.st_nlink
+    return (taken or before.st_ctime_ns == after.st_ctime_ns) and (before.st_mtime_ns, before.st_size) == (
+        after.st_mtime_ns,
+        after.st_size,
+    )
