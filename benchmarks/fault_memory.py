@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LIMITS", "limited"]
 
-LIMITS = range(150, 3001, 50)  # MiB, for the first command; every third for the others
+LIMITS = range(150, 3001, 50)  # MiB, for the first command; every sixth for the others
 _WIDE = ["--layers", "ubb", "--operators", "physics", "--top", "100", "--max-ram", "8GB"]
 _COMMANDS = {
     "screen, --max-ram 8GB": ["screen", *SMALL, "--max-ram", "8GB", "--jobs", "1"],
@@ -54,7 +54,7 @@ def limited(folder: Path, data: Path, limits: range = LIMITS) -> dict[str, dict[
                 raise RuntimeError("the run without a limit failed")
             whole = _taken(out)
             ends: dict[str, Any] = {"done": [], "refused": [], "not survived": {}}
-            tried = limits if command == next(iter(_COMMANDS)) else limits[::3]
+            tried = limits if command == next(iter(_COMMANDS)) else limits[::6]
             for most in tried:
                 told = run_of(*verb, limit=partial(_set, kind, most * 2**20))
                 there = _taken(out)

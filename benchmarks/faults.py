@@ -11,54 +11,52 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import resource
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fault_cases import changing, damaged_results, damaged_states, full, read_only
 from fault_kills import OPTIONS, STAGES, dask_kill, kills, ranking_of, undisturbed, write_data
 from fault_memory import limited
-from measured import machine, markdown, save
+from measured import RESULTS, machine, markdown, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PARTS = ("kills", "full", "read-only", "damaged", "memory", "changing", "dask")
 
 
-def measured(folder: Path, parts: list[str], each: int, seed: int) -> dict[str, Any]:
-    """Do all faults asked for."""
+def measured(folder: Path, part: str, each: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Do the faults of one part; return kills, or cases by their names."""
     data = folder / "data.csv"
     write_data(data, 0)
+    alone: dict[str, Callable[[], dict[str, Any]]] = {
+        "changing": lambda: changing(folder, 300),
+        "memory": lambda: limited(folder, data),
+        "read-only": lambda: read_only(folder, data),
+        "damaged": lambda: damaged_states(folder, data, rng, 200) | damaged_results(folder, data, rng, 100),
+    }
+    if part in alone:
+        return alone[part]()
     times = undisturbed(folder / "undisturbed", data)
     whole = ranking_of(folder / "undisturbed")
-    found: dict[str, Any] = {
-        "options": OPTIONS,
-        "seed": seed,
-        "stage_s": {stage: round(times[place + 1] - times[place], 4) for place, stage in enumerate(STAGES)},
-        "kills": [],
-        "cases": {},
-    }
-    cases: dict[str, Any] = found["cases"]
-    rng = {part: np.random.default_rng([seed, place]) for place, part in enumerate(PARTS)}
-    if "kills" in parts:
-        for one in kills(folder, data, each=each, times=times, rng=rng["kills"]):
-            found["kills"].append(one)
-            print(one, flush=True)
-    if "full" in parts:
-        cases |= full(folder, data, whole[0])
-    if "read-only" in parts:
-        cases |= read_only(folder, data)
-    if "damaged" in parts:
-        cases |= damaged_states(folder, data, rng["damaged"], 200)
-        cases |= damaged_results(folder, data, rng["damaged"], 100)
-    if "memory" in parts:
-        cases |= limited(folder, data)
-    if "changing" in parts:
-        cases |= changing(folder, 300)
-    if "dask" in parts:
+    if part == "full":
+        return full(folder, data, whole[0])
+    if part == "dask":
         there = importlib.util.find_spec("distributed") is not None
         name = "a Dask worker killed while chunks are scored"
-        cases[name] = dask_kill(folder / "dask", data, whole) if there else {"skipped": "no Dask"}
+        return {name: dask_kill(folder / "dask", data, whole) if there else {"skipped": "no Dask"}}
+    found: dict[str, Any] = {
+        "options": OPTIONS,
+        "stage_s": {stage: round(times[place + 1] - times[place], 4) for place, stage in enumerate(STAGES)},
+        "kills": [],
+    }
+    for one in kills(folder, data, each=each, times=times, rng=rng):
+        found["kills"].append(one)
+        print(one, flush=True)
     return found
 
 
@@ -66,7 +64,7 @@ def table(found: dict[str, Any]) -> str:
     """Return the tables: kills by stage, then each case."""
     rows: list[list[object]] = []
     for stage in STAGES:
-        there = [one for one in found["kills"] if one["stage"] == stage]
+        there = [one for one in found["parts"].get("kills", {"kills": []})["kills"] if one["stage"] == stage]
         resumed = [f"{one['resumed_chunks']}/{one['chunks']}" for one in there if "chunks" in one]
         rows.append(
             [
@@ -84,7 +82,9 @@ def table(found: dict[str, Any]) -> str:
     above = markdown([*head, "temporary output left", "chunks resumed"], rows)
     cases = [
         [name, one.get("skipped") or ("yes" if one["survived"] else "**no**"), _end(one)]
-        for name, one in found["cases"].items()
+        for part in PARTS
+        if part != "kills"
+        for name, one in found["parts"].get(part, {}).items()
     ]
     return above + "\n\n" + markdown(["fault", "survived", "how it ended"], cases)
 
@@ -109,30 +109,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--each", type=int, default=5, help="kills in each of the four stages")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas; nothing is saved then")
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, by commas; others stay as they were")
     given = parser.parse_args()
-    about = machine()
-    with tempfile.TemporaryDirectory(prefix="faults") as folder:
-        # messages name files: what stands in the results names no folder of this machine
-        found = measured(Path(folder), given.only.split(","), given.each, given.seed)
-        for one in found["cases"].values():
-            for key in ("words", "left", "the last one", "not survived"):
-                if key in one:
-                    one[key] = _without(one[key], folder)
+    for part in given.only.split(","):
+        about, before = machine(), _cpu()
+        rng = np.random.default_rng([given.seed, PARTS.index(part)])
+        with tempfile.TemporaryDirectory(prefix="faults") as folder:
+            told = measured(Path(folder), part, given.each, rng)
+            # messages name files: what stands in the results names no folder of this machine
+            told = _without(told, folder)
+        stored = RESULTS / "faults.json"
+        found = json.loads(stored.read_bytes()) if stored.exists() else {}
+        found = {"seed": given.seed, "parts": {}, "cpu_s": {}} | (found if "parts" in found else {})
+        found["parts"][part], found["cpu_s"][part] = told, round(_cpu() - before, 1)
+        save("faults", found | {"machine": about}, table(found))
+
+
+def _cpu() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    found |= {"machine": about, "cpu_s": round(sum(one.ru_utime + one.ru_stime for one in used), 1)}
-    if given.only == ",".join(PARTS):
-        save("faults", found, table(found))
-    else:
-        print(table(found), found["cpu_s"], sep="\n\n")
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _without(told: Any, folder: str) -> Any:
     if isinstance(told, dict):
         return {name: _without(one, folder) for name, one in told.items()}
-    return (
-        [_without(one, folder) for one in told] if isinstance(told, list) else told.replace(f"{folder}/", "")
-    )
+    if isinstance(told, list):
+        return [_without(one, folder) for one in told]
+    return told.replace(f"{folder}/", "") if isinstance(told, str) else told
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     assert words[:3] == ["symscreen", "screen", str(data)]
     assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
-    assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
+    assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
 
 def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
@@ -50,7 +50,7 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
     words = shlex.split(command_of(result.record, str(data)))
     assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
-    assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
+    assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
 
 def test_what_is_not_usual_is_written():
