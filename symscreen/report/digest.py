@@ -81,7 +81,7 @@ def content_of_table(table: pa.Table) -> bytes:
 def _column(column: pa.ChunkedArray) -> bytes:
     values = column.to_numpy()  # what is missing in a column of numbers is NaN
     if values.dtype.kind in "biuf":
-        return values.astype("<f8").tobytes()
+        return bytes(values.astype("<f8").tobytes())
     return _json([None if value is None else str(value) for value in column.to_pylist()])
 
 
