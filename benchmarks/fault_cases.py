@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from fault_kills import OPTIONS, write_data
 
-from symscreen.checkpoint import opened, state_of
 from symscreen.errors import OutputError, TableError
+from symscreen.pipeline.checkpoint import opened, state_of
 from symscreen.table import read_table
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ def damaged_results(
     """Cut and alter a ranking of each kind and read it again: what it was or one line, never a traceback."""
     from click.testing import CliRunner
 
-    from symscreen import cli, read_ranking
+    from symscreen import read_ranking
+    from symscreen.cli import verbs
 
     found: dict[str, dict[str, Any]] = {}
     for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):
@@ -207,7 +208,7 @@ def damaged_results(
             for _ in range(count):
                 (folder / name).write_bytes(_harmed(good, rng, how))
                 verb = [["evaluate", str(out), "--truth", "a*b/c"], ["export", str(out), "--to", "numpy"]]
-                told = CliRunner().invoke(cli.command, verb[int(rng.integers(2))])
+                told = CliRunner().invoke(verbs.command, verb[int(rng.integers(2))])
                 error = told.exception
                 if error is None:
                     now = read_ranking(out)

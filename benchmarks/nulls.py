@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4, 1e-5)
-ROWS = (12, 20, 40, 100, 200, 1000)
+ROWS = (12, 20, 50, 100, 200, 1000)
 P_VALUES = 1_000_000
 RESPONSES = 5
 BLOCK = 2000

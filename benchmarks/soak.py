@@ -26,12 +26,12 @@ import numpy as np
 from fault_kills import write_data
 from measured import machine, markdown, number, save
 
-from symscreen import cli
+from symscreen.cli import verbs
 
 _WHAT = ("resident_mib", "threads", "open_files", "children")
 
 
-def verbs(folder: Path) -> list[tuple[str, list[str], int]]:
+def commands(folder: Path) -> list[tuple[str, list[str], int]]:
     """Return the runs of a round: what each is, its command, its exit status."""
     data, ranking, bundle = folder / "data.csv", folder / "ranking.csv", folder / "bundle.json"
     screen = ["screen", data, "--quiet", "--layers"]
@@ -72,7 +72,7 @@ def prepare(folder: Path) -> None:
 def here(given: list[str]) -> int:
     """Run a command line in this process, its output thrown away."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        return cli._run(given)  # noqa: SLF001  # what `symscreen` is, less the exit
+        return verbs._run(given)  # noqa: SLF001  # what `symscreen` is, less the exit
 
 
 def apart(given: list[str]) -> int:
@@ -107,7 +107,7 @@ def soak(folder: Path, minutes: float) -> dict[str, Any]:
     began = time.monotonic()
     rounds = 0
     while time.monotonic() - began < 60 * minutes:
-        given_now = verbs(folder)
+        given_now = commands(folder)
         turns = [(here, one) for one in given_now] + [(apart, given_now[rounds % len(given_now)])]
         for way, (kind, given, expected) in turns:
             if (status := way(given)) != expected:

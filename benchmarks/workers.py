@@ -1,7 +1,8 @@
 """One worker against two, through Dask: time, traffic, and what of it grows with the workers.
 
 Run it as ``python benchmarks/workers.py [--repeats R]`` on a machine of two free cores, with Dask installed.
-Runs of one and of two workers alternate, and the fastest of each counts: others may use the machine.
+Runs of one and of two workers alternate. The scheduler and the program that asks need a processor, too: with
+two workers on two cores they share.
 """
 
 from __future__ import annotations
@@ -14,36 +15,42 @@ import time
 from typing import Any
 
 import numpy as np
-from measured import machine, save, spread
+from measured import machine, markdown, save, spread
 
 import symscreen
 from symscreen.result import stream
 
-ROWS = 1000
-OPTIONS = {"layers": "ubb", "unary": ["sin", "log", "sqrt"], "binary": ["add", "mul", "div"]}
+BINARY = ["add", "mul", "div"]
+UNARY = {1000: ["sin", "log", "sqrt"], 5000: ["sin", "log"]}  # by the number of rows
 
 
-def data() -> tuple[np.ndarray, np.ndarray]:
+def data(rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Make six inputs, and a response that three of them make."""
     rng = np.random.default_rng(0)
-    x = rng.uniform(0.5, 2.0, (ROWS, 6))
-    return x, x[:, 0] * x[:, 1] + np.sin(x[:, 2]) + rng.normal(0, 0.1, ROWS)
+    x = rng.uniform(0.5, 2.0, (rows, 6))
+    return x, x[:, 0] * x[:, 1] + np.sin(x[:, 2]) + rng.normal(0, 0.1, rows)
 
 
-def run(workers: int) -> dict[str, Any]:
+def options(rows: int) -> dict[str, Any]:
+    """Return what is screened: fewer formulas where each takes longer."""
+    return {"layers": "ubb", "unary": UNARY[rows], "binary": BINARY}
+
+
+def run(rows: int, workers: int) -> dict[str, Any]:
     """Screen once; the rate is that of the last two thirds: by then every worker has loaded its kernels."""
     told: list[tuple[float, symscreen.Standing]] = []
     began, spent = time.perf_counter(), _of_children()
     result = symscreen.screen(
-        *data(),
+        *data(rows),
         backend="dask",
         jobs=workers,
         on_progress=lambda standing: told.append((time.perf_counter(), standing)),
-        **OPTIONS,
+        **options(rows),
     )
     first, early = next(one for one in told if 3 * one[1].done >= one[1].total)
     last, late = told[-1]
     return {
+        "rows": rows,
         "workers": workers,
         "wall": last - began,
         "features": late.scored,
@@ -61,7 +68,7 @@ def _of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def traffic() -> dict[str, int]:
+def traffic(rows: int) -> dict[str, int]:
     """Measure what travels: what scores, once to each worker; a task's plan; a merged table back."""
     sizes: dict[str, int] = {}
     own = stream.parts_of
@@ -75,7 +82,7 @@ def traffic() -> dict[str, int]:
             yield count, part
 
     stream.parts_of = weighed
-    symscreen.screen(*data(), jobs=2, **OPTIONS)
+    symscreen.screen(*data(rows), jobs=2, **options(rows))
     stream.parts_of = own
     return sizes
 
@@ -85,22 +92,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     repeats = parser.parse_args().repeats
-    runs = [run(workers) for _ in range(repeats) for workers in (1, 2)]
-    best = {w: max(one["features_a_second"] for one in runs if one["workers"] == w) for w in (1, 2)}
-    found = {
-        "machine": machine(),
-        "runs": runs,
-        "features_a_second": best,
-        "two_against_one": best[2] / best[1],
-        "bytes": traffic(),
-    }
-    table = "\n".join(
-        f"| {w} | {spread([one['wall'] for one in runs if one['workers'] == w])} | {best[w]:,.0f} |"
-        for w in (1, 2)
+    found: dict[str, Any] = {"machine": machine(), "runs": [], "two_against_one": {}, "bytes": {}}
+    lines = []
+    for rows in UNARY:
+        runs = [run(rows, workers) for _ in range(repeats) for workers in (1, 2)]
+        one, two = (np.array([own["features_a_second"] for own in runs[at::2]]) for at in (0, 1))
+        ratios = {
+            "rate": (two / one).tolist(),
+            "whole": [a["wall"] / b["wall"] for a, b in zip(runs[::2], runs[1::2], strict=True)],
+        }
+        found["runs"] += runs
+        found["two_against_one"][rows] = ratios | {"best": float(two.max() / one.max())}
+        found["bytes"][rows] = traffic(rows)
+        cells = [f"{rows:,}", f"{runs[0]['features']:,}", f"{one.max():,.0f}", f"{two.max():,.0f}"]
+        cells += [f"{two.max() / one.max():.2f}", spread(ratios["rate"]), spread(ratios["whole"])]
+        lines.append(cells)
+    head = (
+        "rows",
+        "features",
+        "a second, one worker",
+        "two",
+        "two against one, the best runs",
+        "pair by pair",
+        "whole runs, pair by pair",
     )
-    head = "| workers | whole run, s | features a second, the best run |\n|---|---|---|\n"
-    ratio = f"\n\nTwo against one: {found['two_against_one']:.2f}.\n"
-    save("workers", found, head + table + ratio)
+    save("workers", found, markdown(head, lines))
     print(json.dumps(found, indent=2))
 
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from symscreen.export.bundle import load_bundle, save_bundle
     from symscreen.grammar.load import load_grammar
     from symscreen.models.fit_result import FitResult
-    from symscreen.pipeline import screen
-    from symscreen.pipeline_classes import classes
-    from symscreen.pipeline_fit import fit
-    from symscreen.pipeline_plan import plan
-    from symscreen.pipeline_power import power
+    from symscreen.pipeline.classes import classes
+    from symscreen.pipeline.fit import fit
+    from symscreen.pipeline.plan import plan
+    from symscreen.pipeline.power import power
+    from symscreen.pipeline.screening import screen
+    from symscreen.pipeline.stored import load_result
     from symscreen.report.page import write_report
     from symscreen.report.stored import read_ranking
     from symscreen.result.course import Standing
@@ -47,6 +48,7 @@ __all__ = [
     "fit",
     "load_bundle",
     "load_grammar",
+    "load_result",
     "plan",
     "power",
     "read_ranking",
@@ -72,15 +74,16 @@ _HOMES = {
     "apply_bundle": "symscreen.export.applied",
     "Why": "symscreen.whereabouts",
     "check_screener": "symscreen.screeners.checks",
-    "classes": "symscreen.pipeline_classes",
-    "fit": "symscreen.pipeline_fit",
+    "classes": "symscreen.pipeline.classes",
+    "fit": "symscreen.pipeline.fit",
     "load_bundle": "symscreen.export.bundle",
     "load_grammar": "symscreen.grammar.load",
-    "plan": "symscreen.pipeline_plan",
-    "power": "symscreen.pipeline_power",
+    "load_result": "symscreen.pipeline.stored",
+    "plan": "symscreen.pipeline.plan",
+    "power": "symscreen.pipeline.power",
     "read_ranking": "symscreen.report.stored",
     "save_bundle": "symscreen.export.bundle",
-    "screen": "symscreen.pipeline",
+    "screen": "symscreen.pipeline.screening",
     "t0": "symscreen.statistics.columns",
     "t0_interval": "symscreen.statistics.columns",
     "why": "symscreen.whereabouts",

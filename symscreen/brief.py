@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symscreen.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -53,7 +55,8 @@ def in_brief(head: str, notices: Iterable[str], tables: dict[str, pd.DataFrame])
         lines.append(table.head(_ROWS).to_string(index=False, line_width=_WIDTH, max_colwidth=_LONGEST))
         if len(table) > _ROWS:
             lines.append(f"… {len(table) - _ROWS:,} more in .{name}")
-    return "\n".join(lines)
+    # names of columns may hold anything, and a prompt is a terminal
+    return "\n".join(printable(line) for text in lines for line in text.split("\n"))
 
 
 def shortened(text: str, most: int) -> str:

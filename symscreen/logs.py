@@ -47,4 +47,4 @@ class JsonLines(logging.Formatter):
         named = getattr(record, "stage", None)
         what = {"message": record.getMessage()} if named is None else {"stage": named}
         head = {"time": round(record.created, 6), "level": record.levelname.lower()}
-        return json.dumps(head | what | getattr(record, "figures", {}), ensure_ascii=False)
+        return json.dumps(head | what | getattr(record, "figures", {}))

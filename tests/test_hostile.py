@@ -13,7 +13,7 @@ import pytest
 from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES
 
 import symscreen
-from symscreen import cli
+from symscreen.cli import verbs
 from symscreen.report import ranking_as_csv
 from symscreen.report.files import inert
 
@@ -28,7 +28,7 @@ def run(capfd, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*arguments):
-        status = cli._run([str(argument) for argument in arguments])
+        status = verbs._run([str(argument) for argument in arguments])
         out, err = capfd.readouterr()
         assert not list((tmp_path / "here").iterdir())
         assert "Traceback" not in err

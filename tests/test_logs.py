@@ -4,7 +4,7 @@ import json
 import logging
 
 import symscreen
-from symscreen import cli
+from symscreen.cli import verbs
 from symscreen.logs import LOGGER, JsonLines
 
 
@@ -28,12 +28,12 @@ def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_pat
     frame.to_csv(tmp_path / "data.csv", index=False)
     before = list(LOGGER.handlers)
     command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--log-json"]
-    assert cli._run([*command, str(tmp_path / "log")]) == 0
+    assert verbs._run([*command, str(tmp_path / "log")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [lines[0]["stage"], lines[-1]["stage"]] == ["prepared", "finished"]
     assert all({"time", "level"} <= line.keys() for line in lines)
     assert LOGGER.handlers == before
-    assert cli._run([*command, str(tmp_path / "no" / "log")]) == 2
+    assert verbs._run([*command, str(tmp_path / "no" / "log")]) == 2
 
 
 def test_a_hostile_name_stays_one_line_of_json():
@@ -46,14 +46,14 @@ def test_a_hostile_name_stays_one_line_of_json():
 
 def test_an_interrupt_tells_the_best_so_far(frame, tmp_path, capsys, monkeypatch):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    own = cli.attended
+    own = verbs.attended
 
     def interrupted(*, quiet):
         return _Interrupting(own(quiet=quiet))
 
-    monkeypatch.setattr(cli, "attended", interrupted)
+    monkeypatch.setattr(verbs, "attended", interrupted)
     options = ["--layers", "ub", "--jobs", "1", "--chunk-size", "100"]
-    assert cli._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
+    assert verbs._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
     complaint = capsys.readouterr().err.splitlines()
     assert "best so far, of " in complaint[0]
     assert "t0 0." in complaint[0]

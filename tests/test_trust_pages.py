@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen import cli
+from symscreen.cli import verbs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -26,7 +26,7 @@ def test_each_command_runs_and_fits_a_terminal(page, frame, tmp_path, monkeypatc
     lines = [line for block in _blocks(page, "sh") for line in block.splitlines()]
     assert len(lines) >= 4
     for line in lines:
-        assert cli._run(shlex.split(line)[1:]) == 0, line
+        assert verbs._run(shlex.split(line)[1:]) == 0, line
         out = capsys.readouterr().out
         assert out
         assert max(map(len, out.splitlines())) <= 80
@@ -49,7 +49,7 @@ def test_the_python_example_prints_what_it_should(page, expected, tmp_path):
 
 
 def test_every_relation_is_explained():
-    from symscreen.membership import RELATIONS
+    from symscreen.pipeline.membership import RELATIONS
 
     text = (DOCS / "classes.md").read_text()
     assert all(f"`{name}`" in text for name in RELATIONS if name != "shown")

@@ -168,7 +168,7 @@ class Dask:
             from distributed import Client, LocalCluster
         except ImportError:
             raise OptionError(
-                "the backend dask needs Dask, which is not installed: pip install symscreen[dask]"
+                "the backend dask needs Dask, which is not installed: pip install 'symscreen[dask]'"
             ) from None
         if self.scheduler is None:
             self._held["cluster"] = LocalCluster(

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further, require_distinct
-from symscreen.pipeline_fit import fit
+from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
     from typing import Self

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import (
-    named_columns,
-    names_in_formulas,
-    refuse_further,
-    require_distinct,
-    require_names,
-)
+from symscreen.estimators.inputs import refuse_further, require_distinct, require_names
+from symscreen.estimators.responses import response_columns
+from symscreen.estimators.tables import input_columns, levels_of, names_of, warn_of_unseen
 from symscreen.expression import columns_of, renamed, to_text
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
+from symscreen.table import Derived, derived_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
 
     Names = str | Sequence[str]
+    StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 
 __all__ = ["SymbolicScreener"]
@@ -41,6 +39,18 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     Parameters
     ----------
+    target_kind : {"numeric", "classes", "several"}, optional
+        What `y` is, where that is not to be seen: ``"classes"`` for classes that are numbers. Words are
+        classes, and several columns several targets, without it.
+    event : str, optional
+        Which column of `y` tells whether the event was met; the other one holds the times. A structured array
+        of booleans and numbers, as scikit-survival has it, needs no name.
+    across : {"mean", "worst"}
+        As of `symscreen.screen`, where `y` has several columns.
+    ranking, stages : str or sequence of str, optional
+        `y` is a ranking or a chain of stages, of columns of these names.
+    stage_weight, categorical, categorical_as
+        As of `symscreen.screen`.
     layers, operators, unary, binary, pool, screener, prescreen, rule, engine, sign, max_complexity, units
         As of `symscreen.screen`.
     target_units, also
@@ -63,6 +73,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         The same as trees; the text of each is its feature's name.
     result_ : ScreenResult
         Everything that the screen found.
+    levels_ : dict of str to tuple of str
+        The levels of each column of `categorical`.
     n_features_in_ : int
         How many columns were seen.
     feature_names_in_ : array of str
@@ -86,6 +98,14 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     def __init__(
         self,
         *,
+        target_kind: Literal["numeric", "classes", "several"] | None = None,
+        event: str | None = None,
+        across: str = "mean",
+        ranking: str | Sequence[str] | None = None,
+        stages: Names | None = None,
+        stage_weight: StageWeight = "all",
+        categorical: Names = (),
+        categorical_as: str = "gate",
         layers: str | None = None,
         operators: str | Path = "basic",
         unary: Names | None = None,
@@ -120,6 +140,14 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         chunk_size: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
+        self.target_kind = target_kind
+        self.event = event
+        self.across = across
+        self.ranking = ranking
+        self.stages = stages
+        self.stage_weight = stage_weight
+        self.categorical = categorical
+        self.categorical_as = categorical_as
         self.layers = layers
         self.operators = operators
         self.unary = unary
@@ -157,6 +185,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.categorical = tags.input_tags.string = bool(self._categorical)
         return tags
 
     def fit(
@@ -172,9 +202,10 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs; finite. Every column is one.
-        y : array of shape (n,)
-            The response.
+            The inputs; finite, but for categories. Every column is one.
+        y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
+            The response: numbers; classes, that is words, or numbers with ``target_kind="classes"``; k
+            targets; whether an event was met and when; or what `ranking` or `stages` says.
         groups : array-like of shape (n,), optional
             Labels of rows that stay together where `stability` halves rows. In a pipeline with metadata
             routing: ``set_fit_request(groups=True)``.
@@ -193,15 +224,21 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         """
         refuse_further(type(self).__name__, refused, ("groups",))
         require_distinct(X)
-        values, response = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2, dtype="float64")
-        names = self._names()
-        columns: dict[str, Any] = dict(named_columns(values, names))
+        if y is None:
+            validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
+        columns = input_columns(self, X, self._categorical, reset=True)
+        check_consistent_length(X, y)
+        self.levels_ = levels_of(columns, self._categorical)
+        names = list(columns)
+        asked = {name: getattr(self, name) for name in ("event", "ranking", "stages")}
+        response, read = response_columns(y, names, **asked)
+        columns |= response
         label = None
         if groups is not None:
-            label = "groups" + "_" * max(map(len, names))  # a name that no column has
+            label = "groups" + "_" * max(map(len, columns))  # a name that no column has
             columns[label] = groups
-        options = self.get_params(deep=False)
-        self.result_: ScreenResult = screen(columns, response, inputs=names, groups=label, **options)
+        options = self.get_params(deep=False) | read
+        self.result_: ScreenResult = screen(columns, inputs=names, groups=label, **options)
         self.ranking_: pd.DataFrame = self.result_.table
         self.expressions_: tuple[Expression, ...] = self.result_.expressions
         return self
@@ -217,19 +254,22 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         float64 array, shape (m, k)
-            One column a formula, best first; NaN in rows outside its domain. A data frame where
-            `set_output` asks for one.
+            One column a formula, best first; NaN in rows outside its domain, or without a category. A data
+            frame where `set_output` asks for one.
 
         Warns
         -----
         UserWarning
-            If a formula is undefined in some of the rows, with the counts.
+            If a formula is undefined in some of the rows, with the counts; and if rows have levels of a
+            category that `fit` did not see: what stands for each level known, a gate or an indicator, is 0
+            there.
         """
         check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype="float64")
+        columns = input_columns(self, X, self._categorical, reset=False)
         if not self.expressions_:
-            return np.empty((len(values), 0))
-        features = self.result_.transform(named_columns(values, self._names()))
+            return np.empty((len(next(iter(columns.values()))), 0))
+        warn_of_unseen(columns, self.levels_, self._used())
+        features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -250,7 +290,10 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             If the names are too many, too few, or others than `fit` saw.
         """
         check_is_fitted(self)
-        names = dict(zip(self._names(), self._names(input_features), strict=True))
+        names = dict(zip(names_of(self), self._names(input_features), strict=True))
+        for name, made in self._derived().items():
+            x = None if made.x is None else names[made.x]
+            names[name] = Derived(x, names[made.column], made.level).name
         return np.array([to_text(renamed(one, names)) for one in self.expressions_], dtype=object)
 
     def get_support(self, *, indices: bool = False) -> NDArray[np.bool_] | NDArray[np.intp]:
@@ -266,15 +309,34 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         bool array, shape (d,), or int array
         """
         check_is_fitted(self)
-        used = frozenset[str]().union(*map(columns_of, self.expressions_))
-        mask = np.array([name in used for name in self._names()], dtype=np.bool_)
+        used = self._used()
+        mask = np.array([name in used for name in names_of(self)], dtype=np.bool_)
         return np.flatnonzero(mask) if indices else mask
 
-    def _names(self, given: ArrayLike | None = None) -> list[str]:
+    @property
+    def _categorical(self) -> list[str]:
+        given = self.categorical
+        return [given] if isinstance(given, str) else [str(name) for name in given or ()]
+
+    def _used(self) -> set[str]:
+        """Return the columns of the input that the features are made of."""
+        used = set[str]().union(*map(columns_of, self.expressions_))
+        derived = self._derived()
+        return (used - set(derived)).union(
+            *({made.column, made.x or made.column} for made in derived.values())
+        )
+
+    def _derived(self) -> dict[str, Derived]:
+        """Return what those that categories came to are computed from."""
+        names = names_of(self)
+        used = set[str]().union(*map(columns_of, self.expressions_)) - set(names)
+        found = {name: derived_from(name, names) for name in sorted(used)}
+        return {name: made for name, made in found.items() if made is not None}
+
+    def _names(self, given: ArrayLike | None) -> list[str]:
         """Return the columns' names in formulas, those given if they may be."""
-        seen, count = getattr(self, "feature_names_in_", None), self.n_features_in_
         if given is None:
-            return names_in_formulas(seen, count)
+            return names_of(self)
         asked = list(map(str, np.asarray(given, dtype=object).tolist()))
-        require_names(asked, seen, count)
+        require_names(asked, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return asked

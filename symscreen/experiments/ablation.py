@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from symscreen.evaluation import losses_of_ranking, read_truth
 from symscreen.evaluation.criteria import correct
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
 
 if TYPE_CHECKING:
     import numpy as np

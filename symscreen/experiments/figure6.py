@@ -13,7 +13,7 @@ from symscreen import datasets
 from symscreen.evaluation import aip, choose, mean_and_error
 from symscreen.experiments.ablation import ORDERS, SCREENERS, screening
 from symscreen.experiments.base import Experiment, Outcome, Settings
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
 from symscreen.report.curves import plain_style
 from symscreen.response import Response
 from symscreen.screeners import JointScreener, Shown, screeners_asked

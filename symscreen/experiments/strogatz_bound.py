@@ -13,9 +13,9 @@ from symscreen.evaluation import like_one_of, read_truth
 from symscreen.experiments.strogatz_recovery import GRAMMAR, recovered
 from symscreen.expression import evaluate
 from symscreen.grammar import load_grammar
-from symscreen.growth import Growth, grown
 from symscreen.models import estimates_of
 from symscreen.options import read_schedule
+from symscreen.pipeline.growth import Growth, grown
 from symscreen.table import read_table
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from symscreen import datasets
 from symscreen.experiments.strogatz_equality import compared
 from symscreen.expression import evaluate, parse
-from symscreen.pipeline_fit import fit
+from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from symscreen.evaluation import (
 from symscreen.experiments.strogatz_recovery import GRAMMAR
 from symscreen.expression import to_text
 from symscreen.grammar import load_grammar
-from symscreen.growth import Growth, grown
 from symscreen.models import columns_of
+from symscreen.pipeline.growth import Growth, grown
 from symscreen.result import Request, chunk_size_for, screened
 from symscreen.screeners import PEARSON, T0, XI, screeners_asked
 from symscreen.screeners.correlation import SPEARMAN

@@ -30,7 +30,7 @@ from symscreen.expansion import expand
 from symscreen.experiments.base import Experiment, Outcome, Settings
 from symscreen.expression import evaluate, key, parse, to_text
 from symscreen.grammar import load_grammar
-from symscreen.pipeline import screen
+from symscreen.pipeline.screening import screen
 from symscreen.response import Response
 from symscreen.result.classes import signatures_of
 from symscreen.screeners import SCREENERS

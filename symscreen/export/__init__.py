@@ -5,6 +5,7 @@ from symscreen.export.bundle import bundle_as_json, load_bundle, read_bundle, sa
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
+from symscreen.export.gates import Gate, gates_of_record
 from symscreen.export.handoff import HandOff, for_gplearn, for_pysr, kept_as_columns
 from symscreen.export.latex import to_latex
 from symscreen.export.mathml import to_mathml
@@ -17,6 +18,7 @@ from symscreen.export.written import check_free, write_whole
 __all__ = [
     "TARGETS",
     "Formula",
+    "Gate",
     "HandOff",
     "Target",
     "apply_bundle",
@@ -25,6 +27,7 @@ __all__ = [
     "exported",
     "for_gplearn",
     "for_pysr",
+    "gates_of_record",
     "kept_as_columns",
     "load_bundle",
     "operators_of_record",

@@ -218,9 +218,9 @@ def _formula(expression: Expression) -> dict[str, Any]:
 def _json(content: Mapping[str, Any]) -> str:
     try:
         text = _laid_out(content, escaped=False)
-        # a name may hold half of a surrogate pair, which UTF-8 cannot write
-        whole = text.encode(errors="ignore").decode() == text
-        return text if whole else _laid_out(content, escaped=True)
+        # a name may hold half of a surrogate pair, which UTF-8 cannot write, or what steers a terminal
+        plain = all(mark.isprintable() or mark == "\n" for mark in text)
+        return text if plain else _laid_out(content, escaped=True)
     except (TypeError, ValueError, RecursionError) as error:
         raise OutputError(
             f"this cannot be saved: its record holds more than plain values ({error})"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
+from symscreen.export.gates import NO_GATES, kinds_of
 from symscreen.export.source import Language, task_of, whole
 from symscreen.expression import columns_of
 from symscreen.grammar import OPERATORS
@@ -13,6 +14,7 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from symscreen.export.gates import Gate
     from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
 
@@ -37,6 +39,7 @@ def to_excel(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     """Write formulas for Excel, LibreOffice and their like.
 
@@ -49,6 +52,8 @@ def to_excel(
         B2, … in the order of their names. To be filled downwards, the rows are to be relative.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
+    gates : mapping of str to Gate
+        Which columns came of categories: they are computed there from their own columns.
 
     Returns
     -------
@@ -72,15 +77,22 @@ def to_excel(
     ...
     symscreen.errors.OutputError: "=cmd|' /C calc'!A0" is no cell for 'x1'; write it as B2 or $B2
     """
-    task = task_of(formulas, operators)
-    own = {
+    task = task_of(formulas, operators, gates)
+    cells_of = {
         name: _cell(name, (names or {}).get(name, f"{_letters(place)}2"))
-        for place, name in enumerate(task.inputs, start=1)
+        for place, name in enumerate(task.columns, start=1)
+    }
+    own = {
+        name: _gated(task.gates[name], cells_of) if name in task.gates else cells_of[name]
+        for name in task.inputs
     }
     lines = []
     for expression in task.expressions:
         text = whole(expression, _EXCEL, own)
-        cells = [own[name] for name in task.inputs if name in columns_of(expression)]
+        named = sorted(columns_of(expression))
+        cells = [
+            cells_of[name] for name, kind in sorted(kinds_of(named, task.gates).items()) if kind is float
+        ]
         if len(cells) > _MOST_COUNTED:
             raise OutputError(f"the formula has {len(cells)} inputs; in Excel at most {_MOST_COUNTED}")
         if cells:  # an empty cell would count as 0, and a text as what it reads as
@@ -89,6 +101,27 @@ def to_excel(
             raise OutputError(f"the formula comes to {len(text) + 1:,} letters; Excel reads {_EXCEL.most:,}")
         lines.append(f"={text}")
     return "\n".join(lines)
+
+
+def _gated(gate: Gate, cells: Mapping[str, str]) -> str:
+    cell = cells[gate.column]
+    if isinstance(gate.level, str):
+        test = f'IF(TRIM({cell})="",NA(),IF(EXACT({cell},{_literal(gate.level)}),1,0))'
+    else:
+        test = f"IF({cell}={_number(float(gate.level))},1,0)"
+    return test if gate.passes is None else f"({cells[gate.passes]}*{test})"
+
+
+def _literal(text: str) -> str:
+    """Write a text in pieces, for quotes hold 255 letters; what is no ASCII by its number."""
+    if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+        raise OutputError(f"the level {text!r} cannot be written in Excel")
+    parts = re.findall(r"[ -~]{1,100}|.", text, re.DOTALL)
+    quoted = (
+        '"' + part.replace('"', '""') + '"' if " " <= part[0] <= "~" else f"UNICHAR({ord(part)})"
+        for part in parts
+    )
+    return "&".join(quoted) or '""'
 
 
 def _letters(place: int) -> str:

@@ -15,6 +15,7 @@ from symscreen.errors import OutputError
 from symscreen.export.computed import computed
 from symscreen.export.expanded import inside_out, shown
 from symscreen.export.source import identifiers, operators_in, task_of
+from symscreen.export.targets import held_by
 from symscreen.expression import Apply, Column, Constant
 from symscreen.grammar import OPERATORS
 
@@ -24,29 +25,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from symscreen.export.source import Formulas, Task
+    from symscreen.export.targets import Fitted
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
+    from symscreen.result import ScreenResult
+
+    Held = ScreenResult | Fitted | Formulas
 
 __all__ = ["HandOff", "for_gplearn", "for_pysr", "kept_as_columns"]
 
-# PySR refuses names that mean something to sympy or Julia
-_TAKEN = (
-    *keyword.kwlist,
-    *OPERATORS,
-    "beta",
-    "gamma",
-    "zeta",
-    "ff",
-    "e",
-    "i",
-    "im",
-    "pi",
-    "s",
-    "n",
-    "o",
-    "q",
-    "c",
+# PySR refuses a name that its operators or sympy have; Julia, which reads the guesses, has words of its own
+_WORDS = (
+    "e i im o q c n s plus mult greater less greater_equal less_equal cond logical_or logical_and relu round "
+    "ceil mod fma muladd clamp log10 log2 log1p atanh_clip pow_abs sqrt_abs log_abs log10_abs log2_abs "
+    "log1p_abs acosh_abs abstract baremodule begin catch const do elseif end export false function global "
+    "isa let local macro missing module mutable nothing outer primitive public quote struct true type using "
+    "where"
 )
+_TAKEN = (*keyword.kwlist, *OPERATORS, *_WORDS.split())
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^"}
 _PYSR_CALLS = {"absdiff": "abs({0} - {1})", "id": "{0}"}
 _PYSR_NEEDS = {"absdiff": ("abs", "-")}
@@ -71,12 +67,15 @@ class HandOff:
         What each column is called in the texts: a frame for the other search is to have these names.
     unary, binary : tuple of str
         The operators that it must know to read the texts, under its own names.
+    size : int
+        Of the longest formula: columns, numbers and operators. PySR warns of guesses above its ``maxsize``.
     """
 
     texts: tuple[str, ...]
     variables: dict[str, str]
     unary: tuple[str, ...]
     binary: tuple[str, ...]
+    size: int
 
     def frame(self, rows: Any) -> pd.DataFrame:
         """Pick the formulas' inputs from data and give them the names that stand in the texts.
@@ -103,21 +102,22 @@ class HandOff:
         return pd.DataFrame({own: columns[name] for name, own in self.variables.items()})
 
 
-def for_pysr(formulas: Formulas, *, operators: Mapping[str, Operator] = OPERATORS) -> HandOff:
-    """Write formulas as guesses for PySR.
+def for_pysr(thing: Held, *, operators: Mapping[str, Operator] = OPERATORS) -> HandOff:
+    """Write formulas as guesses for PySR (its parameter ``guesses``).
 
     Parameters
     ----------
-    formulas : Expression, Formula or sequence of Expression
-        One feature, a model, or several features.
+    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
+        All features of a ranking, a model, one feature or several. Of a result with units: for columns in
+        the units that they came in.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
+        The grammar's operators, where a definition calls others; results bring their own.
 
     Returns
     -------
     HandOff
         ``PySRRegressor(guesses=list(texts), unary_operators=list(unary), binary_operators=list(binary))``,
-        fitted on ``frame(data)``.
+        fitted on ``frame(data)``, with a ``maxsize`` of at least ``size``.
 
     Raises
     ------
@@ -133,16 +133,19 @@ def for_pysr(formulas: Formulas, *, operators: Mapping[str, Operator] = OPERATOR
     >>> made.variables
     {'flow rate': 'flow_rate', 'x1': 'x1'}
     """
+    import sympy
+
+    formulas, operators, _ = held_by(thing, operators)
     task = task_of(formulas, operators)
-    names = identifiers(task.inputs, _TAKEN)
+    names = identifiers(task.inputs, (*_TAKEN, *dir(sympy)))
     texts = tuple(_text(one, names, _pysr_call) for one in task.expressions)
     used = operators_in(task.expressions)
     needed = {mark for name in used for mark in _PYSR_NEEDS.get(name, (_INFIX.get(name, name),))}
     two = {*_INFIX.values(), "min", "max"}
-    return HandOff(texts, names, tuple(sorted(needed - two)), tuple(sorted(needed & two)))
+    return HandOff(texts, names, tuple(sorted(needed - two)), tuple(sorted(needed & two)), _size(task))
 
 
-def for_gplearn(formulas: Formulas, *, operators: Mapping[str, Operator] = OPERATORS) -> HandOff:
+def for_gplearn(thing: Held, *, operators: Mapping[str, Operator] = OPERATORS) -> HandOff:
     """Write formulas as gplearn's programs.
 
     gplearn takes no guesses; the texts are for its users to compare with, or to build programs of. Its
@@ -150,7 +153,7 @@ def for_gplearn(formulas: Formulas, *, operators: Mapping[str, Operator] = OPERA
 
     Parameters
     ----------
-    formulas, operators
+    thing, operators
         As for `for_pysr`.
 
     Returns
@@ -169,27 +172,28 @@ def for_gplearn(formulas: Formulas, *, operators: Mapping[str, Operator] = OPERA
     >>> for_gplearn([parse("x1 - cos(x2)/x1"), parse("x1**2")]).texts
     ('sub(x1, div(cos(x2), x1))', 'mul(x1, x1)')
     """
+    formulas, operators, _ = held_by(thing, operators)
     task = task_of(formulas, operators)
     names = identifiers(task.inputs, _TAKEN)
     texts = tuple(_text(one, names, _gplearn_call) for one in task.expressions)
     used = {word for text in texts for word in _GPLEARN if f"{word}(" in text}
     binary = {"add", "sub", "mul", "div", "min", "max"}
-    return HandOff(texts, names, tuple(sorted(used - binary)), tuple(sorted(used & binary)))
+    return HandOff(texts, names, tuple(sorted(used - binary)), tuple(sorted(used & binary)), _size(task))
 
 
 def kept_as_columns(
-    formulas: Formulas, rows: Any, *, operators: Mapping[str, Operator] = OPERATORS
+    thing: Held, rows: Any, *, operators: Mapping[str, Operator] = OPERATORS
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Compute formulas as inputs for another search, under names that any takes.
 
     Parameters
     ----------
-    formulas : Expression, Formula or sequence of Expression
-        One feature, a model, or several features.
+    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
+        As for `for_pysr`.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
         The data, as for `symscreen.screen`.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
+        As for `for_pysr`.
 
     Returns
     -------
@@ -214,7 +218,8 @@ def kept_as_columns(
     """
     import pandas as pd
 
-    task: Task = task_of(formulas, operators)
+    formulas, operators, _ = held_by(thing, operators)
+    task = task_of(formulas, operators)
     values = computed(task.expressions, rows)
     whole = ~np.isnan(values).any(axis=1)
     if not whole.any():
@@ -222,6 +227,10 @@ def kept_as_columns(
     places = np.flatnonzero(whole).tolist()
     meaning = {f"f{place + 1}": task.labels[place] for place in places}
     return pd.DataFrame({f"f{place + 1}": values[place] for place in places}), meaning
+
+
+def _size(task: Task) -> int:
+    return max(sum(1 for _ in inside_out(one)) for one in task.expressions)
 
 
 def _text(expression: Expression, names: Mapping[str, str], call: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING
 
+from symscreen.export.gates import NO_GATES, levels_used
 from symscreen.export.source import Language, comment, identifiers, operators_in, task_of, whole
 from symscreen.expression import columns_of
 from symscreen.grammar import OPERATORS
@@ -12,13 +13,17 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from symscreen.export.gates import Gate
     from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
 
 __all__ = ["to_numpy"]
 
 _NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", finite_inputs=True)
-_TAKEN = ("np", "erf", "math", "power", "columns", "float", "finite_or_nan", *keyword.kwlist)
+_TAKEN = (
+    *("np", "erf", "math", "power", "columns", "float", "finite_or_nan", "is_level", "is_number"),
+    *keyword.kwlist,
+)
 _FINITE = """\
 def finite_or_nan(values):
     values = np.asarray(values, dtype=float)
@@ -32,6 +37,16 @@ def power(a, b):
     "erf": """\
 erf = np.vectorize(math.erf, otypes=[float])
 """,
+    "words": """\
+def is_level(values, level):
+    told = [float(one == level) if isinstance(one, str) and one.strip() else np.nan for one in values]
+    return np.array(told)
+""",
+    "numbers": """\
+def is_number(values, level):
+    values = finite_or_nan(values)
+    return np.where(np.isnan(values), np.nan, values == level)
+""",
 }
 
 
@@ -40,6 +55,7 @@ def to_numpy(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     """Write formulas as a Python module with numpy.
 
@@ -51,6 +67,8 @@ def to_numpy(
         What columns are called in the new data, where that is something else.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
+    gates : mapping of str to Gate
+        Which columns came of categories: they are computed there from their own columns.
 
     Returns
     -------
@@ -76,17 +94,17 @@ def to_numpy(
             return finite_or_nan(x1 - np.cos(flow_rate))
     <BLANKLINE>
     """
-    task = task_of(formulas, operators)
-    called = {name: name for name in task.inputs} | dict(names or {})
+    task = task_of(formulas, operators, gates)
+    called = {name: name for name in task.columns} | dict(names or {})
     own = identifiers(task.inputs, (*_TAKEN, *task.functions))
-    used = operators_in(task.expressions)
+    used = operators_in(task.expressions) | levels_used(task.gates)
     head = "import math\n\nimport numpy as np\n" if "erf" in used else "import numpy as np\n"
     parts = [head, _FINITE, *(text for name, text in _NEEDED.items() if name in used)]
     for function, label, expression in zip(task.functions, task.labels, task.expressions, strict=True):
         columns = [name for name in task.inputs if name in columns_of(expression)]
         # never among the first two lines, where a comment may name the file's encoding
         lines = [f"# {comment(label)}", f"def {function}(columns):"]
-        lines += [f"    {own[name]} = finite_or_nan(columns[{called[name]!a}])" for name in columns]
+        lines += [f"    {own[name]} = {_input(name, task.gates, called)}" for name in columns]
         lines += [
             '    with np.errstate(all="ignore"):',
             f"        return {whole(expression, _NUMPY, own)}",
@@ -94,3 +112,12 @@ def to_numpy(
         ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _input(name: str, gates: Mapping[str, Gate], called: Mapping[str, str]) -> str:
+    gate = gates.get(name)
+    if gate is None:
+        return f"finite_or_nan(columns[{called[name]!a}])"
+    test = "is_level" if isinstance(gate.level, str) else "is_number"
+    own = f"{test}(columns[{called[gate.column]!a}], {gate.level!a})"
+    return own if gate.passes is None else f"finite_or_nan(columns[{called[gate.passes]!a}])*{own}"

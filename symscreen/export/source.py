@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from symscreen.errors import OutputError
 from symscreen.export.expanded import computed_constants, in_shipped_operators, inside_out, shown
 from symscreen.export.formula import Formula
+from symscreen.export.gates import NO_GATES, kinds_of
 from symscreen.export.parts import check_numbers, inputs_of
 from symscreen.export.spellings import ANY, ATOM, SIGN, SPELLINGS
 from symscreen.expression import Apply, Column, Constant, to_text
@@ -17,13 +18,14 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from symscreen.export.gates import Gate
     from symscreen.export.spellings import Spelling
     from symscreen.expression import Expression
     from symscreen.grammar import Operator
 
     Formulas = Expression | Formula | Sequence[Expression]
 
-__all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "task_of", "whole"]
+__all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "parameters_of", "task_of", "whole"]
 
 _MOST_LETTERS = 1_000_000
 _SMALL = 1e300  # so many of them add up to a finite number
@@ -74,16 +76,25 @@ class Task:
     expressions : tuple of Expression
         In shipped operators only, constants computed.
     inputs : tuple of str
-        The columns that they need, in the order of their names.
+        What they name, in the order of the names.
+    gates : dict of str to Gate
+        Which inputs came of categories.
+    columns : dict of str to type
+        The columns of the data that the inputs are or come of, in the order of their names: `str` for one of
+        categories that are words, else `float`.
     """
 
     functions: tuple[str, ...]
     labels: tuple[str, ...]
     expressions: tuple[Expression, ...]
     inputs: tuple[str, ...]
+    gates: dict[str, Gate]
+    columns: dict[str, type]
 
 
-def task_of(formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS) -> Task:
+def task_of(
+    formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS, gates: Mapping[str, Gate] = NO_GATES
+) -> Task:
     """Make ready what is to be written.
 
     Parameters
@@ -92,6 +103,8 @@ def task_of(formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS) -
         One feature, a model, or several features.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
+    gates : mapping of str to Gate
+        Which columns came of categories.
 
     Returns
     -------
@@ -110,14 +123,14 @@ def task_of(formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS) -
     ('feature_1', 'feature_2')
     """
     if isinstance(formulas, Formula):
-        return _task(("model",), (formulas.target,), (formulas.expression,), operators)
+        return _task(("model",), (formulas.target,), (formulas.expression,), operators, gates)
     if isinstance(formulas, (Column, Constant, Apply)):
-        return _task(("feature",), (to_text(formulas),), (formulas,), operators)
+        return _task(("feature",), (to_text(formulas),), (formulas,), operators, gates)
     given = tuple(formulas)
     if not given:
         raise OutputError("there are no formulas to write")
     functions = tuple(f"feature_{place + 1}" for place in range(len(given)))
-    return _task(functions, tuple(map(to_text, given)), given, operators)
+    return _task(functions, tuple(map(to_text, given)), given, operators, gates)
 
 
 def _task(
@@ -125,10 +138,13 @@ def _task(
     labels: tuple[str, ...],
     given: tuple[Expression, ...],
     operators: Mapping[str, Operator],
+    gates: Mapping[str, Gate],
 ) -> Task:
     check_numbers(given)
     plain = tuple(map(computed_constants, in_shipped_operators(given, operators)))
-    return Task(functions, labels, plain, inputs_of(plain))
+    inputs = inputs_of(plain)
+    used = {name: gates[name] for name in inputs if name in gates}
+    return Task(functions, labels, plain, inputs, used, dict(sorted(kinds_of(inputs, used).items())))
 
 
 def whole(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
@@ -274,6 +290,33 @@ def identifiers(names: Sequence[str], taken: Iterable[str], *, most: int = 60) -
         used.add(own.lower())
         given[name] = own
     return given
+
+
+def parameters_of(
+    task: Task, called: Sequence[str], taken: Iterable[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Give identifiers to the parameters of a function, and to what its body computes of categories.
+
+    Parameters
+    ----------
+    task : Task
+        What is written.
+    called : sequence of str
+        What its columns are called, in their order.
+    taken : iterable of str
+        What means something else.
+
+    Returns
+    -------
+    columns : dict of str to str
+        The parameters: the identifier of each column of the data.
+    inputs : dict of str to str
+        The identifier of each input of the formulas: its parameter, or a variable of the body.
+    """
+    derived = {name: f"\0{name}" for name in task.gates}  # apart from columns of that name
+    made = identifiers([*called, *derived.values()], taken)
+    columns = {name: made[other] for name, other in zip(task.columns, called, strict=True)}
+    return columns, {name: made[derived[name]] if name in derived else columns[name] for name in task.inputs}
 
 
 def comment(text: str) -> str:

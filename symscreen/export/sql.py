@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
+from symscreen.export.gates import NO_GATES
 from symscreen.export.source import Language, task_of, whole
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.export.source import Formulas
+    from symscreen.export.gates import Gate
+    from symscreen.export.source import Formulas, Task
     from symscreen.grammar import Operator
 
 __all__ = ["to_duckdb", "to_sql", "to_sqlite"]
@@ -51,6 +53,7 @@ def to_sql(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     """Write formulas as standard SQL (ISO 9075, with the functions of 2016).
 
@@ -62,6 +65,8 @@ def to_sql(
         What columns are called in the database, where that is something else.
     operators : mapping of str to Operator
         The grammar's operators; needed where a definition calls others.
+    gates : mapping of str to Gate
+        Which columns came of categories: they are computed there from their own columns.
 
     Returns
     -------
@@ -82,7 +87,7 @@ def to_sql(
     CASE WHEN COS(CAST("flow rate" AS DOUBLE PRECISION)) BETWEEN -1.797e308 AND 1.797e308
     THEN COS(CAST("flow rate" AS DOUBLE PRECISION)) END
     """
-    return _sql(formulas, names, operators, _STANDARD)
+    return _sql(task_of(formulas, operators, gates), names or {}, _STANDARD)
 
 
 def to_sqlite(
@@ -90,6 +95,7 @@ def to_sqlite(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     """Write formulas for SQLite, 3.35 or newer, built with its mathematical functions.
 
@@ -102,7 +108,7 @@ def to_sqlite(
     >>> print(to_sqlite(parse("sin(a) - cos(b)"), names={"b": "B `side`"}))
     SIN(CAST(`a` AS REAL)) - COS(CAST(`B ``side``` AS REAL))
     """
-    return _sql(formulas, names, operators, _SQLITE)
+    return _sql(task_of(formulas, operators, gates), names or {}, _SQLITE)
 
 
 def to_duckdb(
@@ -110,6 +116,7 @@ def to_duckdb(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     r"""Write formulas for DuckDB.
 
@@ -121,23 +128,46 @@ def to_duckdb(
     >>> print(to_duckdb([parse("sin(`a b`)")]).partition(' AS "')[0])
     CASE WHEN isfinite(SIN(CAST("a b" AS DOUBLE))) THEN SIN(CAST("a b" AS DOUBLE)) END
     """
-    return _sql(formulas, names, operators, _DUCKDB)
+    return _sql(task_of(formulas, operators, gates), names or {}, _DUCKDB)
 
 
-def _sql(
-    formulas: Formulas, names: Mapping[str, str] | None, operators: Mapping[str, Operator], language: Language
-) -> str:
-    task = task_of(formulas, operators)
-    called = {name: (names or {}).get(name, name) for name in task.inputs}
+def _sql(task: Task, names: Mapping[str, str], language: Language) -> str:
+    called = {name: names.get(name, name) for name in task.columns}
     _check_apart(list(called.values()), language)
     kind = _DOUBLES[language]
-    own = {name: f"CAST({_quoted(other, language)} AS {kind})" for name, other in called.items()}
+    plain = {name: _quoted(other, language) for name, other in called.items()}
+    numbers = {name: f"CAST({text} AS {kind})" for name, text in plain.items()}
+    own = {
+        name: _gated(task.gates[name], plain, numbers, language) if name in task.gates else numbers[name]
+        for name in task.inputs
+    }
     texts = [whole(expression, language, own) for expression in task.expressions]
     if task.functions[0] in {"feature", "model"}:
         return texts[0]
     return ",\n".join(
         f"{text} AS {_quoted(label, language)}" for text, label in zip(texts, task.labels, strict=True)
     )
+
+
+def _gated(gate: Gate, plain: Mapping[str, str], numbers: Mapping[str, str], language: Language) -> str:
+    """Write ``1[c = level]``, times a column where one passes; a blank text is missing."""
+    if isinstance(gate.level, str):
+        column = plain[gate.column]
+        same = f"{column} = {_literal(gate.level, language)}"
+        same += " COLLATE BINARY" if language is _SQLITE else ""
+        missing, there = f"WHEN TRIM({column}) = '' THEN NULL ", f"{column} IS NOT NULL"
+    else:
+        column, missing = numbers[gate.column], ""
+        same = f"{column} = {_number(float(gate.level))}"
+        there = f"isfinite({column})" if language is _DUCKDB else f"{column} IS NOT NULL"
+    test = f"(CASE {missing}WHEN {same} THEN 1e0 WHEN {there} THEN 0e0 END)"
+    return test if gate.passes is None else f"({numbers[gate.passes]}*{test})"
+
+
+def _literal(text: str, language: Language) -> str:
+    if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+        raise OutputError(f"the level {text!r} cannot be written in {language.title}")
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _check_apart(names: Sequence[str], language: Language) -> None:

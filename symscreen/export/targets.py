@@ -10,20 +10,24 @@ from symscreen.export.c_source import to_c
 from symscreen.export.definitions import operators_from
 from symscreen.export.excel import to_excel
 from symscreen.export.formula import Formula
+from symscreen.export.gates import NO_GATES, gates_of_record, needed_columns
 from symscreen.export.latex import to_latex
 from symscreen.export.matlab import to_matlab
 from symscreen.export.numpy_source import to_numpy
+from symscreen.export.parts import inputs_of
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.grammar import OPERATORS
+from symscreen.units import in_given_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from symscreen.export.gates import Gate
     from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
     from symscreen.result import ScreenResult
 
-__all__ = ["TARGETS", "Target", "exported", "operators_of_record"]
+__all__ = ["TARGETS", "Target", "exported", "held_by", "operators_of_record"]
 
 
 class _Writer(Protocol):
@@ -33,6 +37,7 @@ class _Writer(Protocol):
         *,
         names: Mapping[str, str] | None = None,
         operators: Mapping[str, Operator] = OPERATORS,
+        gates: Mapping[str, Gate] = NO_GATES,
     ) -> str: ...
 
 
@@ -72,8 +77,9 @@ def _latex(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
-    del operators  # a name that is defined stands as it is, upright
+    del operators, gates  # a name that is defined stands as it is, upright
     if names:
         raise OutputError("LaTeX shows the columns' own names; give no others")
     if isinstance(formulas, Formula):
@@ -86,12 +92,13 @@ def _sympy(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     import sympy
 
     from symscreen.expression import to_sympy
 
-    del operators  # an operator knows its own sympy form
+    del operators, gates  # an operator knows its own sympy form
     if names:
         raise OutputError("sympy's symbols are called as the columns are; give no other names")
     if isinstance(formulas, Formula):
@@ -123,6 +130,7 @@ def exported(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
 ) -> str:
     """Write whatever holds formulas in another language.
 
@@ -136,6 +144,8 @@ def exported(
         What columns are called there, or their cells.
     operators : mapping of str to Operator
         The grammar's operators, where a definition calls others; results bring their own.
+    gates : mapping of str to Gate
+        Which columns came of categories, as `gates_of_record` tells; results bring their own.
 
     Returns
     -------
@@ -157,28 +167,49 @@ def exported(
     """
     if target not in TARGETS:
         raise OptionError(f"there is no target {target!r}{nearest(target, TARGETS)}")
-    formulas: Any = thing
+    formulas, operators, gates = held_by(thing, operators, gates)
+    _check_names(names, formulas, gates)
+    return TARGETS[target].write(formulas, names=names, operators=operators, gates=gates)
+
+
+def held_by(
+    thing: ScreenResult | Fitted | Formulas,
+    operators: Mapping[str, Operator] = OPERATORS,
+    gates: Mapping[str, Gate] = NO_GATES,
+) -> tuple[Formulas, Mapping[str, Operator], Mapping[str, Gate]]:
+    """Take the formulas out of whatever holds some, written for columns as the data have them.
+
+    Parameters
+    ----------
+    thing, operators, gates
+        As of `exported`.
+
+    Returns
+    -------
+    formulas : Expression, Formula or sequence of Expression
+        Of a result with units: for columns in the units that they came in.
+    operators : mapping of str to Operator
+    gates : mapping of str to Gate
+    """
+    held: Any = thing
     # known by what they hold: importing their classes would load all that makes them
     if (expressions := getattr(thing, "expressions", None)) is not None:
-        formulas, operators = expressions, operators_of_record(getattr(thing, "record", {}))
-    elif (formula := getattr(thing, "formula", None)) is not None:
-        formulas, operators = formula, {**OPERATORS, **getattr(thing, "operators", {})}
-    _check_names(names, formulas)
-    return TARGETS[target].write(formulas, names=names, operators=operators)
+        record = getattr(thing, "record", {})
+        expressions = in_given_units(expressions, record.get("units"))
+        return expressions, operators_of_record(record), gates_of_record(record)
+    if (formula := getattr(thing, "formula", None)) is not None:
+        record = getattr(thing, "record", {})
+        return formula, {**OPERATORS, **getattr(thing, "operators", {})}, gates_of_record(record)
+    return held, operators, gates
 
 
-def _check_names(names: Mapping[str, str] | None, formulas: Formulas) -> None:
-    needed = _inputs(formulas)
+def _check_names(names: Mapping[str, str] | None, formulas: Formulas, gates: Mapping[str, Gate]) -> None:
+    expressions: Any = formulas.terms if isinstance(formulas, Formula) else formulas
+    given = expressions if isinstance(expressions, (tuple, list)) else (expressions,)
+    needed = needed_columns(inputs_of(given), gates)
     for name in names or {}:
         if name not in needed:
             raise OptionError(f"no formula needs a column {name!r}{nearest(name, needed)}")
-
-
-def _inputs(formulas: Formulas) -> tuple[str, ...]:
-    from symscreen.export.parts import inputs_of
-
-    expressions: Any = formulas.terms if isinstance(formulas, Formula) else formulas
-    return inputs_of(expressions if isinstance(expressions, (tuple, list)) else (expressions,))
 
 
 def operators_of_record(record: Mapping[str, Any]) -> dict[str, Operator]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen.brief import in_brief
+from symscreen.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,9 +63,16 @@ class FitResult:
         return in_brief(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        equation = self.formula.rounded(6).equation
-        notices = "".join(f"<p>{escape(notice)}</p>" for notice in self.notices)
-        return f"<p><code>{escape(equation)}</code></p>{notices}{self.terms.to_html(index=False)}"
+        import pandas as pd
+
+        equation = escape(printable(self.formula.rounded(6).equation))
+        notices = "".join(f"<p>{escape(printable(notice))}</p>" for notice in self.notices)
+        terms = self.terms.assign(term=list(map(printable, self.terms["term"])))
+        with pd.option_context("display.max_colwidth", None):  # a formula cut short is none
+            return f"<p><code>{equation}</code></p>{notices}{terms.to_html(index=False)}"
+
+    def _repr_latex_(self) -> str:
+        return self.formula._repr_latex_()  # a notebook asks each for its own
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
         """Predict the response on new rows.

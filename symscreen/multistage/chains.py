@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError, TableError, nearest, printable
-from symscreen.stage_chains import first_break, place_of_stage, stage_names
+from symscreen.response.stage_chains import first_break, place_of_stage, stage_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.stage_chains import observed_pairs, pair_weights, place_of_stage, stage_pairs
+from symscreen.response.stage_chains import observed_pairs, pair_weights, place_of_stage, stage_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
-from symscreen.errors import OutputError
+from symscreen.errors import OptionError, OutputError
 from symscreen.export.written import check_free, write_whole
-from symscreen.report.curves import png_of
+from symscreen.report.curves import plain_style, png_of
 from symscreen.report.files import frame_as_csv
 from symscreen.report.terminal import add_row, table_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from symscreen.experiments.base import Experiment, Outcome
 
-__all__ = ["check_folder", "show_experiments", "show_outcome", "write_outcome"]
+__all__ = ["check_folder", "lacks_pictures", "show_experiments", "show_outcome", "write_outcome"]
 
 _DIGITS = 4
 _WIDTH = 80
@@ -106,8 +106,22 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
     check_free(folder)
 
 
+def lacks_pictures() -> str | None:
+    """Say, before any work is done, why no pictures can be written; None where they can.
+
+    Returns
+    -------
+    str or None
+    """
+    try:
+        plain_style()
+    except OptionError as error:
+        return f"tables only: {error}"
+    return None
+
+
 def write_outcome(experiment: Experiment, outcome: Outcome, folder: Path) -> list[Path]:
-    """Write every table as CSV, every picture as PNG, and the remarks as text.
+    """Write every table as CSV, every picture as PNG where matplotlib is there, and the remarks as text.
 
     Parameters
     ----------
@@ -133,7 +147,8 @@ def write_outcome(experiment: Experiment, outcome: Outcome, folder: Path) -> lis
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made ({error.strerror})") from None
     contents = {f"{name}.csv": frame_as_csv(frame).encode() for name, frame in outcome.tables.items()}
-    contents |= {f"{name}.png": png_of(draw()) for name, draw in outcome.pictures.items()}
+    if lacks_pictures() is None:
+        contents |= {f"{name}.png": png_of(draw()) for name, draw in outcome.pictures.items()}
     contents["remarks.txt"] = "".join(f"{remark}\n" for remark in outcome.remarks).encode()
     written = []
     for name, content in contents.items():

@@ -7,24 +7,27 @@ import io
 import json
 import math
 import reprlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import TableError, printable
+from symscreen.errors import InputError, TableError, printable
 from symscreen.report.digest import content_of_csv, content_of_rows, content_of_table, ranking_digest
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
 from symscreen.table import bounded_read, most_bytes, parquet_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     import pandas as pd
 
-__all__ = ["StoredRanking", "read_ranking"]
+    Parts = dict[str, tuple[Callable[[object], bool], str]]
 
-_TEXTS = ("expression", "direction")
+__all__ = ["StoredRanking", "check_reported", "read_ranking", "read_undamaged"]
+
+_TEXTS = ("expression", "direction", "unit")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,29 @@ def read_ranking(path: str | Path) -> StoredRanking:
         raise TableError(f"{path} is no ranking that symscreen wrote ({_first_line(error)})") from None
     _check(path, ranking)
     return _unsealed(path, ranking, content)
+
+
+@contextmanager
+def read_undamaged(path: str | Path) -> Iterator[None]:
+    """Say that a record is damaged where reading it fails: not all of it is looked at beforehand.
+
+    Parameters
+    ----------
+    path : str or Path
+        The ranking's file, for the message.
+
+    Raises
+    ------
+    TableError
+        Instead of what Python says of keys and types.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        words = f"{type(error).__name__}: {_first_line(error)}"
+        raise TableError(f"{path}: its record is damaged ({words}); screen again") from None
 
 
 def _first_line(error: Exception) -> str:
@@ -164,14 +190,7 @@ def _check(path: Path, ranking: StoredRanking) -> None:
             f"{path}: its record has the format {printable(reprlib.repr(found))}, and this symscreen reads 1 "
             f"to {RECORD_FORMAT}; screen again"
         )
-    for place, (fits, meaning) in _RECORD.items():
-        value: Any = record
-        for step in place.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if not fits(value):
-            raise TableError(
-                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
-            )
+    _check_parts(path, record, _RECORD)
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise TableError(f"{path} is damaged: it has no column {name!r}")
@@ -182,6 +201,28 @@ def _check(path: Path, ranking: StoredRanking) -> None:
             f"{path} has {len(table)} rows, but its record tells of {record['shown']}: it was changed, or "
             "the record is another's; screen again"
         )
+
+
+def check_reported(path: str | Path, record: Mapping[str, Any]) -> None:
+    """Refuse a record that lacks what a report or a result needs beside what every reader does.
+
+    Raises
+    ------
+    TableError
+        With the part and what it holds.
+    """
+    _check_parts(path, record, _REPORTED)
+
+
+def _check_parts(path: str | Path, record: Mapping[str, Any], parts: Parts) -> None:
+    for place, (fits, meaning) in parts.items():
+        value: Any = record
+        for step in place.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        if not fits(value):
+            raise TableError(
+                f"{path}: its record is damaged: {place} is {printable(reprlib.repr(value))}, not {meaning}"
+            )
 
 
 def _unsealed(path: Path, ranking: StoredRanking, content: bytes) -> StoredRanking:
@@ -212,7 +253,27 @@ def _positive(value: object) -> bool:
     return isinstance(value, float) and 0.0 < value < math.inf
 
 
-_RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _layers(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_layer, value))
+
+
+def _layer(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    pruned = value.get("pruned")
+    return (
+        all(_whole(value.get(name)) for name in ("layer", "generated", "features"))
+        and _text(value.get("kind"))
+        and isinstance(pruned, dict)
+        and all(map(_whole, pruned.values()))
+    )
+
+
+_RECORD: Parts = {
     "shown": (_whole, "a number of features"),
     "scored": (_whole, "a number of features"),
     "options.screener": (_words, "a list of names"),
@@ -221,4 +282,10 @@ _RECORD: dict[str, tuple[Callable[[object], bool], str]] = {
     "options.rounds": (_whole, "a number of rounds"),
     "data.inputs": (_words, "a list of names"),
     "data.gini_mean_difference": (_positive, "a positive number"),
+}
+_REPORTED: Parts = {
+    "data.target": (_text, "a name"),
+    "data.rows": (_whole, "a number of rows"),
+    "data.digest": (_text, "a text"),
+    "layers": (_layers, "a list of layers with their counts"),
 }

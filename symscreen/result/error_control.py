@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.any_response import numeric
 from symscreen.errors import OptionError, nearest
 from symscreen.options import at_least_1
 from symscreen.response import KINDS
+from symscreen.response.kinds import numeric
 from symscreen.result.watch import Watch, seen_of_kept
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.max_t import shuffles_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.watch import Seen
     from symscreen.screeners import AnyScreener, Sign
     from symscreen.search import Mode

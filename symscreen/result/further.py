@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.label_ranking import quote_label
+from symscreen.response.several import SeveralResponse, alone
+from symscreen.response.survival import SurvivalResponse
 from symscreen.screeners import Screener
-from symscreen.several_response import SeveralResponse, alone
 from symscreen.statistics.survival_t0 import harrell_c
-from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.kept import Kept
     from symscreen.screeners import JointScreener
     from symscreen.statistics.order import Ordered

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.any_response import labels_of
+from symscreen.response.kinds import labels_of
 from symscreen.result.classes import Classes, classes_behind
 from symscreen.result.kept import best_classes, united
 from symscreen.result.stream import with_margin
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.classes import ClassKind
     from symscreen.result.kept import Kept
     from symscreen.screeners import JointScreener, Screener, Verdict

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.expansion import Space
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.kept import Kept
     from symscreen.result.screened import Request, Screened
     from symscreen.statistics.order import Ordered

@@ -13,9 +13,9 @@ from symscreen.statistics.order import order_features
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Space
+    from symscreen.response.kinds import AnyResponse
     from symscreen.screeners import Screener, Sign
 
 __all__ = ["places_in"]

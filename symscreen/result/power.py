@@ -27,7 +27,7 @@ class Power:
         The member of the feature's class that the space holds, the closest to it; empty where cuts make the
         space depend on the response.
     relation : str
-        How that member is related to the feature: see `symscreen.membership.RELATIONS`.
+        How that member is related to the feature: see `symscreen.pipeline.membership.RELATIONS`.
     top : int
         K.
     features : int or None

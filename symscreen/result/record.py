@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.classes_response import ClassesResponse
 from symscreen.expansion import REASONS, Fate
 from symscreen.grammar import OPERATORS
-from symscreen.ranking_response import RankingResponse
-from symscreen.several_response import SeveralResponse
-from symscreen.stages_response import StagesResponse
+from symscreen.response.classes import ClassesResponse
+from symscreen.response.rankings import RankingResponse
+from symscreen.response.several import SeveralResponse
+from symscreen.response.stages import StagesResponse
+from symscreen.response.survival import SurvivalResponse
 from symscreen.statistics.t0 import gini_mean_difference
-from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.any_response import AnyResponse
     from symscreen.expansion import LayerCount, Space
     from symscreen.grammar import Grammar
+    from symscreen.response.kinds import AnyResponse
     from symscreen.table import Table
 
 __all__ = ["RECORD_FORMAT", "count_record", "grammar_record", "run_record"]

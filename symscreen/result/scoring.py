@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.classes_response import ClassesResponse
-from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
+from symscreen.response.classes import ClassesResponse
+from symscreen.response.rankings import RankingResponse
+from symscreen.response.several import SeveralResponse
+from symscreen.response.survival import SurvivalResponse
 from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
-from symscreen.several_response import SeveralResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 from symscreen.statistics.binary_t0 import agreed_direction
 from symscreen.statistics.correlation import correlations, pearson_of
 from symscreen.statistics.order import Ordered, order_features, together
 from symscreen.statistics.room import Rooms
 from symscreen.statistics.several_t0 import ranking_metrics
-from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.expansion import Fate, Space
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.classes import ClassKind
     from symscreen.result.watch import Watch
     from symscreen.screeners import Screener, Sign

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.brief import in_brief
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, printable
 from symscreen.expression import columns_of, evaluate, to_text
 from symscreen.result.comparison import agreement
 from symscreen.result.ruling import ruling_of
@@ -116,8 +116,9 @@ class ScreenResult:
         if self.views is not None:
             return self.views.html(self)
         head = f"<p>{len(self)} shown of {self.scored} features scored</p>"
-        notices = "".join(f"<p>{escape(notice)}</p>" for notice in self.notices)
-        return head + notices + str(self.table.to_html(index=False))
+        notices = "".join(f"<p>{escape(printable(notice))}</p>" for notice in self.notices)
+        table = self.table.assign(expression=list(map(printable, self.table["expression"])))
+        return head + notices + str(table.to_html(index=False))
 
     def transform(self, rows: Any) -> pd.DataFrame:
         """Compute the features of the ranking on new rows.
@@ -235,6 +236,9 @@ def ranking(
     first = rounds[0][1]
     best = _HEAD if record["options"]["top"] == "all" else min(len(first.kept), record["options"]["top"])
     together = None if first.comparison is None else agreement(first.comparison, best)
+    if together is not None and len(together):
+        rows = together.astype(object).where(together.notna(), None).to_dict("records")
+        record["agreement"] = [{str(name): value for name, value in row.items()} for row in rows]
     rulings = {name: ruling_of(rounds[0][0], ruling) for name, ruling in first.judged.items()}
     return ScreenResult(
         table, tuple(expressions), record["scored"], scale, record, notices, together, rulings

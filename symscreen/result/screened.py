@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.any_response import numeric
 from symscreen.errors import OptionError
+from symscreen.response.kinds import numeric
 from symscreen.result.classes import Classes, classes_of_every
 from symscreen.result.comparison import Comparison, compared
 from symscreen.result.course import UNATTENDED, Course
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.backends import Backend
     from symscreen.expansion import Fate, Space
     from symscreen.response import Kind
+    from symscreen.response.kinds import AnyResponse
     from symscreen.result.classes import ClassKind
     from symscreen.result.error_control import ErrorControl
     from symscreen.result.joint import Judged, Showing

@@ -92,6 +92,7 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, course: Course =
                     if keeper is not None:
                         keeper.offer(stream, merged.now, last=False)
                     if course.until is not None and monotonic() > course.until:
+                        stage("time ran out", done=merged.done, total=space.total, features=merged.scored)
                         return merged.now()
             stage("scored", done=merged.done, total=space.total, features=merged.scored)
         return merged.now()

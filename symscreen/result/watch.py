@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
+    from symscreen.response.kinds import AnyResponse
     from symscreen.screeners import Screener, Sign
     from symscreen.statistics.max_t import Shuffles
     from symscreen.statistics.nulls import Null

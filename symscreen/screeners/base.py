@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind, Response
+    from symscreen.response.kinds import AnyResponse
     from symscreen.statistics.nulls import Null
     from symscreen.statistics.order import Ordered
 

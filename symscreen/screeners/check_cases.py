@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.classes_response import ClassesResponse
 from symscreen.label_ranking import Rankings
-from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
-from symscreen.several_response import SeveralResponse, several_of
-from symscreen.stages_response import StagesResponse
-from symscreen.survival_response import SurvivalResponse
+from symscreen.response.classes import ClassesResponse
+from symscreen.response.rankings import RankingResponse
+from symscreen.response.several import SeveralResponse, several_of
+from symscreen.response.stages import StagesResponse
+from symscreen.response.survival import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind
+    from symscreen.response.kinds import AnyResponse
 
     Values = NDArray[np.float64]
 

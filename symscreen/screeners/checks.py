@@ -19,7 +19,7 @@ from symscreen.statistics.t0 import gini_mean_difference
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
+    from symscreen.response.kinds import AnyResponse
     from symscreen.screeners.base import Sign
     from symscreen.screeners.check_cases import Case
     from symscreen.screeners.joint import Path

@@ -14,7 +14,7 @@ from symscreen.statistics.crit import grow, importances
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.ranking_response import RankingResponse
+    from symscreen.response.rankings import RankingResponse
     from symscreen.screeners.joint import Shown
 
 __all__ = ["CRIT"]

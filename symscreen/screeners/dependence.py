@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.classes_response import ClassesResponse
+from symscreen.response.classes import ClassesResponse
 from symscreen.screeners.base import Screener
 from symscreen.statistics.classes_xi import classes_xi
 from symscreen.statistics.xi import xi_of

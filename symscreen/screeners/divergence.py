@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.response import Response
+from symscreen.response.survival import SurvivalResponse
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.binary_t0 import binary_metric
 from symscreen.statistics.survival_t0 import survival_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
 from symscreen.statistics.t0_null import t0_null
-from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse, PairsResponse
+    from symscreen.response.kinds import AnyResponse, PairsResponse
     from symscreen.screeners.base import Sign
     from symscreen.statistics.order import Ordered
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from symscreen.ranking_response import RankingResponse
+from symscreen.response.rankings import RankingResponse
 from symscreen.screeners.boruta import confirmed, shadow_hits
 from symscreen.screeners.joint import JointScreener, Option, Verdict
 from symscreen.screeners.rank_view import rank_view

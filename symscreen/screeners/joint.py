@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symscreen.any_response import numeric
 from symscreen.errors import OptionError, nearest
+from symscreen.response.kinds import numeric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
     from symscreen.response import Kind, Response
+    from symscreen.response.kinds import AnyResponse
 
 __all__ = ["JointScreener", "Option", "Path", "Shown", "Verdict"]
 

@@ -12,7 +12,7 @@ from symscreen.statistics.crit import Sample
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.ranking_response import RankingResponse
+    from symscreen.response.rankings import RankingResponse
 
     Values = NDArray[np.float64]
 

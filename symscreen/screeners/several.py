@@ -18,8 +18,8 @@ from symscreen.statistics.several_t0 import ranking_metrics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.response.several import SeveralResponse
     from symscreen.screeners.base import Screener, Sign
-    from symscreen.several_response import SeveralResponse
     from symscreen.statistics.order import Ordered
 
     Scores = NDArray[np.float64]
@@ -48,7 +48,7 @@ def across_targets(screener: Screener, across: Across) -> Screener:
     Examples
     --------
     >>> from symscreen.screeners.divergence import T0
-    >>> from symscreen.several_response import several_of
+    >>> from symscreen.response.several import several_of
     >>> from symscreen.statistics.order import order_features
     >>> y = several_of({"a": np.array([1.0, 2.0, 3.0]), "b": np.array([3.0, 1.0, 2.0])})
     >>> block = order_features(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, 2.0]]))

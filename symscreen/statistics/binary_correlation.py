@@ -12,7 +12,7 @@ from symscreen.statistics.correlation import correlations
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.binary_responses import BinaryResponses
+    from symscreen.response.binary import BinaryResponses
 
 __all__ = ["binary_correlations"]
 
@@ -35,7 +35,7 @@ def binary_correlations(values: NDArray[np.float64], responses: BinaryResponses)
 
     Examples
     --------
-    >>> from symscreen.binary_responses import binary_responses
+    >>> from symscreen.response.binary import binary_responses
     >>> y = binary_responses(np.array([[-1, -1, 1, 1]], dtype=np.int8))
     >>> binary_correlations(np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]]), y).tolist()
     [1.0, 0.0]

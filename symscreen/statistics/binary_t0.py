@@ -36,7 +36,7 @@ from symscreen.statistics.runs import rank
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.binary_responses import BinaryResponses
+    from symscreen.response.binary import BinaryResponses
     from symscreen.statistics.order import Ordered
 
     Counts = NDArray[np.int32] | NDArray[np.int64]

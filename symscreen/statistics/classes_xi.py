@@ -20,7 +20,7 @@ from symscreen.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.classes_response import ClassesResponse
+    from symscreen.response.classes import ClassesResponse
     from symscreen.statistics.order import Ordered
 
     Flags = NDArray[np.bool_]

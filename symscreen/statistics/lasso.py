@@ -204,7 +204,7 @@ def _by_glmnet(features: Values, target: Values, lambdas: Values) -> tuple[Value
         from glmnet import ElasticNet
     except ImportError:
         raise OptionError(
-            "the LASSO's engine 'glmnet' is not installed: pip install symscreen[glmnet], or use sklearn"
+            "the LASSO's engine 'glmnet' is not installed: pip install 'symscreen[glmnet]', or use sklearn"
         ) from None
     model = ElasticNet(
         n_splits=0,

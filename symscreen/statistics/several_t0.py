@@ -16,7 +16,7 @@ from symscreen.statistics.lanes import dot_in_lanes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.several_response import SeveralResponse
+    from symscreen.response.several import SeveralResponse
     from symscreen.statistics.order import Ordered
 
     Ranks = NDArray[np.int32]

@@ -23,8 +23,8 @@ from symscreen.compiled import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.response.survival import SurvivalResponse
     from symscreen.statistics.order import Ordered
-    from symscreen.survival_response import SurvivalResponse
 
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.int32]

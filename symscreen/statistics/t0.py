@@ -21,16 +21,16 @@ import numpy as np
 
 from symscreen.compiled import kernel
 from symscreen.response import Response
-from symscreen.several_response import SeveralResponse
+from symscreen.response.several import SeveralResponse
+from symscreen.response.survival import SurvivalResponse
 from symscreen.statistics.binary_t0 import mean_gini_difference
 from symscreen.statistics.lanes import dot_in_lanes
 from symscreen.statistics.runs import rank
-from symscreen.survival_response import SurvivalResponse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.any_response import AnyResponse
+    from symscreen.response.kinds import AnyResponse
     from symscreen.statistics.order import Ordered
 
     Flags = NDArray[np.bool_]

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from symscreen.table.categories import check_categorical, with_categories
+from symscreen.table.categories import (
+    Derived,
+    check_categorical,
+    derived_from,
+    levels_by_column,
+    levels_in,
+    with_categories,
+)
 from symscreen.table.choose import choose_inputs, target_named
 from symscreen.table.files import parquet_table
 from symscreen.table.groups import frame_with, row_groups
@@ -14,15 +21,19 @@ from symscreen.table.targets import kind_of_target, target_names
 from symscreen.table.unpacked import bounded_read, most_bytes
 
 __all__ = [
+    "Derived",
     "Frame",
     "Table",
     "bounded_read",
     "check_categorical",
     "choose_inputs",
+    "derived_from",
     "frame_columns",
     "frame_with",
     "is_ranking",
     "kind_of_target",
+    "levels_by_column",
+    "levels_in",
     "most_bytes",
     "parquet_table",
     "read_frame",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.classes_response import ClassesResponse
-from symscreen.several_response import several_of
-from symscreen.survival_response import SurvivalResponse
+from symscreen.response.classes import ClassesResponse
+from symscreen.response.several import several_of
+from symscreen.response.survival import SurvivalResponse
 from symscreen.table.record import canonical_order, in_order
 
 if TYPE_CHECKING:

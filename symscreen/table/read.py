@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking.notation import first_repeated
-from symscreen.stage_chains import pair_weights, stage_names
+from symscreen.response.stage_chains import pair_weights, stage_names
 from symscreen.table.arrange import arranged_classes, arranged_several, arranged_survival
 from symscreen.table.categories import derived_column
 from symscreen.table.choose import choose_inputs, choose_target, require, target_named
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.response import Kind
-    from symscreen.stages_response import StagesResponse
+    from symscreen.response.stages import StagesResponse
     from symscreen.table.column import Column
     from symscreen.table.record import Table
     from symscreen.table.source import Frame
@@ -92,7 +92,7 @@ def read_table(
         The response is a chain of stages: columns of 1 (reached), 0 (not reached) or nothing (not observed),
         the first stage first. Rows that are at no stage from which a later one was observed are left out.
     stage_weight : {"all", "next", "last"}, mapping or array-like
-        What each pair of stages weighs, as `symscreen.stage_chains.pair_weights` reads it.
+        What each pair of stages weighs, as `symscreen.response.stage_chains.pair_weights` reads it.
     event : str, optional
         The response is a time until an event, and this column tells whether it was met then (1), or the row
         was seen no longer (0).

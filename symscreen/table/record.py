@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.any_response import AnyResponse, numeric
-from symscreen.classes_response import ClassesResponse
 from symscreen.label_ranking import Rankings
 from symscreen.label_ranking.row_order import rows_by_content
-from symscreen.ranking_response import RankingResponse
 from symscreen.response import Response
-from symscreen.several_response import SeveralResponse
-from symscreen.stages_response import StagesResponse
-from symscreen.survival_response import SurvivalResponse
+from symscreen.response.classes import ClassesResponse
+from symscreen.response.kinds import AnyResponse, numeric
+from symscreen.response.rankings import RankingResponse
+from symscreen.response.several import SeveralResponse
+from symscreen.response.stages import StagesResponse
+from symscreen.response.survival import SurvivalResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from symscreen.errors import TableError
-from symscreen.stage_chains import first_break, observed_pairs
+from symscreen.response.stage_chains import first_break, observed_pairs
 from symscreen.table.choose import require
 from symscreen.table.wording import count, quoted
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.stages_response import StagesResponse
+    from symscreen.response.stages import StagesResponse
     from symscreen.table.source import Frame
 
 __all__ = ["Staged", "idle_pairs", "stages_in"]

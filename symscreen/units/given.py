@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expression import Expression
-    from symscreen.table import Table
+    from symscreen.table import Derived, Table
 
     Given = str | os.PathLike[str] | Mapping[str, str] | None
 
@@ -34,9 +35,12 @@ __all__ = ["given_units", "in_base_units", "in_given_units"]
 
 _MAX_BYTES = 1_000_000
 _SHOWN = 8
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def given_units(table: Table, units: Given, target_units: str | None) -> tuple[Table, Units | None]:
+def given_units(
+    table: Table, units: Given, target_units: str | None, derived: Mapping[str, Derived] = _NONE
+) -> tuple[Table, Units | None]:
     """Read the units of a table's columns, and bring the columns into base units.
 
     Parameters
@@ -48,6 +52,9 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
         a mapping adds to these, and goes before them. None and ``"ignore"`` for no units.
     target_units : str or None
         What a result is asked to be measured in, up to a factor.
+    derived : mapping of str to Derived
+        Inputs that categories came to: a gate has the unit of what it lets pass, an indicator is a pure
+        number.
 
     Returns
     -------
@@ -59,7 +66,8 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
     Raises
     ------
     OptionError
-        If a unit cannot be read, no column has one, or `units` is none of these.
+        If a unit cannot be read, no column has one, or `units` is none of these; or if a gate would let a
+        column pass whose unit does not begin at 0, such as degC.
     TableError
         If values overflow in base units.
     """
@@ -70,14 +78,16 @@ def given_units(table: Table, units: Given, target_units: str | None) -> tuple[T
         return table, None
     target = None if target_units is None else column_unit(target_units)
     names = (*table.names, table.response.name)
-    columns, doubtful = _by_column(names, told)
+    columns, doubtful = _by_column([name for name in names if name not in derived], told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(
             f"no column has a unit{doubtful}: write length (mm) in the header, or give a file of units to "
             '--units, with lines such as length = "mm"'
         )
+    columns |= _of_gates(derived, columns)
     read = Units(columns, target)
-    notices = [*table.notices, *_notices(table, read, doubtful, [name for name in told if name not in names])]
+    own = [name for name in table.names if name not in derived]
+    notices = [*table.notices, *_notices(own, read, doubtful, [name for name in told if name not in names])]
     return replace(table, columns=_converted_table(table, read), notices=tuple(notices)), read
 
 
@@ -230,8 +240,24 @@ def _by_column(names: Iterable[str], told: Mapping[str, str]) -> tuple[dict[str,
     return found, f"; pint knows no unit in {_listed(doubtful)}" if doubtful else ""
 
 
-def _notices(table: Table, read: Units, doubtful: str, idle: list[str]) -> list[str]:
-    names = [name for name in table.names if name in read.columns]
+def _of_gates(derived: Mapping[str, Derived], columns: Mapping[str, ColumnUnit]) -> dict[str, ColumnUnit]:
+    """Give gates the units of what they let pass."""
+    found = {}
+    for name, made in derived.items():
+        if made.x is None or made.x not in columns:
+            continue
+        unit = columns[made.x]
+        if unit.offset:
+            raise OptionError(
+                f"{made.x!r} is in {unit.given}, whose 0 is not nothing, and a gate of {made.column!r} is 0 "
+                f"where it is closed: give {made.x!r} in {unit.base}, or use --categorical-as onehot"
+            )
+        found[name] = unit
+    return found
+
+
+def _notices(inputs: Sequence[str], read: Units, doubtful: str, idle: list[str]) -> list[str]:
+    names = [name for name in inputs if name in read.columns]
     changed = [
         f"{name!r} from {unit.given} to {unit.base}"
         for name in names
@@ -239,11 +265,11 @@ def _notices(table: Table, read: Units, doubtful: str, idle: list[str]) -> list[
     ]
     kept = [f"{name!r} in {unit.base}" for name in names if not (unit := read.columns[name]).converts]
     lines = [f"units: formulas are computed in base units: {_listed([*changed, *kept], quoted=False)}"]
-    without = [name for name in table.names if name not in read.columns]
+    without = [name for name in inputs if name not in read.columns]
     if without:
         lines.append(f"no unit given, taken as pure numbers: {_listed(without)}{doubtful}")
     if idle:
-        near = nearest(idle[0], table.names)
+        near = nearest(idle[0], inputs)
         lines.append(f"units of {_listed(idle)} are not used: no such input{near}")
     return lines
 

@@ -15,7 +15,7 @@ from symscreen.whereabouts.match import by_key
 from symscreen.whereabouts.parts import constant_on, outside_of, parts_of
 from symscreen.whereabouts.reach import missing_for, reached
 from symscreen.whereabouts.rules import barring_rule
-from symscreen.whereabouts.standing import standing_of
+from symscreen.whereabouts.standing import classes_that_fit, standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,6 +133,7 @@ def _cut(part: Expression, lost: Lost, grown: Grown, formula: str) -> Why:
     request = replace(job.request, screeners=job.cutters)
     columns = tuple(one for one in job.cutters if isinstance(one, Screener)) or request.leaders
     kind = lost.space.counts[-1].kind
+    most = classes_that_fit(lost.space, request, len(columns), job.max_bytes)
     standings = [
         standing_of(
             lost.space,
@@ -141,6 +142,7 @@ def _cut(part: Expression, lost: Lost, grown: Grown, formula: str) -> Why:
             request=request,
             keep=Keep(place, "affine", mirrored=True, limit=None),
             screeners=columns,
+            most=most,
         )
         for place in range(len(columns))
     ]
@@ -150,7 +152,11 @@ def _cut(part: Expression, lost: Lost, grown: Grown, formula: str) -> Why:
         formula=formula,
         part=to_text(part),
         layer=lost.layer,
-        places={one.name: each.rank for one, each in zip(columns, standings, strict=True)},
+        places={
+            # where more stand before it than may be held, it is behind those at least
+            one.name: each.ahead + 1 if each.rank is None else each.rank
+            for one, each in zip(columns, standings, strict=True)
+        },
         scores=dict(zip((one.name for one in columns), standings[0].scores, strict=True)),
         selected={one.name: False for one in request.joint},
         bar=None if job.keeps is None else job.keeps[kind],

@@ -45,7 +45,10 @@ class Why:
     match : {"same", "algebra", "values"} or None
         How `found_as` was found.
     rank : int or None
-        Its class's rank in the screen, from 1; where ``top="all"``, its own.
+        Its class's rank in the screen, from 1; where ``top="all"``, its own. None, too, where more classes
+        stand before it than memory holds: `ahead` and `places` then tell what is known.
+    ahead : int or None
+        How many classes are known to stand before it, where its rank is not known.
     features : int or None
         How many features were scored.
     stands_for : str
@@ -59,7 +62,9 @@ class Why:
     selected : mapping of str to bool
         What each joint screener that was shown it says.
     places : mapping of str to int
-        Its place among all features by the screeners that choose, race or cut, where those decided.
+        Its place among all features by the screeners that choose, race or cut, where those decided, or where
+        its rank is not known; a place in a cut is a rank, or where that is not known one more than is known
+        to stand before it.
     bar : int or None
         How many stay or are shown, where that was decided: what `places` is held against.
     missing_operators, missing_inputs, missing_constants : tuple
@@ -94,6 +99,7 @@ class Why:
     found_as: str = ""
     match: Match | None = None
     rank: int | None = None
+    ahead: int | None = None
     features: int | None = None
     stands_for: str = ""
     class_size: int | None = None

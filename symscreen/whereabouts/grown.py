@@ -10,7 +10,7 @@ import numpy as np
 from symscreen.expansion.nodes import expression_of
 from symscreen.expansion.prune import equal_to_rounding, projection
 from symscreen.expression import evaluate, key
-from symscreen.rounds import space_of
+from symscreen.pipeline.rounds import space_of
 from symscreen.whereabouts.match import by_key, by_values, simplest_in
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symscreen.expansion import Cut, Space
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
-    from symscreen.rounds import Job
+    from symscreen.pipeline.rounds import Job
     from symscreen.table import Table
 
 __all__ = ["Grown", "Lost", "grown_with_cuts"]

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.any_response import numeric
 from symscreen.expansion import Fate
 from symscreen.expression import to_text
+from symscreen.response.kinds import numeric
 from symscreen.result import places_in, screened, wanted_of
 from symscreen.result.scoring import Keep
 from symscreen.screeners import Screener
 from symscreen.search import EXACT, searched
 from symscreen.statistics.order import order_features
-from symscreen.whereabouts.standing import standing_of
+from symscreen.whereabouts.standing import classes_that_fit, standing_of
 
 if TYPE_CHECKING:
     from symscreen.expansion import Space
@@ -60,7 +60,10 @@ def _among_all(number: int, space: Space, grown: Grown, request: Request) -> dic
     first = request.columns[0]
     keep = Keep(0, first.blind_to, mirrored=request.sign == "free", limit=None)
     response = grown.table.response
-    found = standing_of(space, number, response, request=request, keep=keep, screeners=request.columns)
+    most = classes_that_fit(space, request, len(request.columns), grown.job.max_bytes)
+    found = standing_of(
+        space, number, response, request=request, keep=keep, screeners=request.columns, most=most
+    )
     facts: dict[str, Any] = {
         "answer": "ranked",
         "rank": found.place if request.limit is None else found.rank,
@@ -71,6 +74,8 @@ def _among_all(number: int, space: Space, grown: Grown, request: Request) -> dic
         "direction": found.direction,
         "scores": dict(zip((one.name for one in request.columns), found.scores, strict=True)),
     }
+    if found.rank is None:
+        facts |= {"ahead": found.ahead, "places": _places(number, space, grown, request)}
     if request.joint:
         _add_verdicts(facts, number, space, screened(space, response, request), request)
     return facts

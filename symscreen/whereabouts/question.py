@@ -9,8 +9,9 @@ import numpy as np
 
 from symscreen.errors import FormulaError, SymscreenError, printable
 from symscreen.expression import columns_of, evaluate, key, parse, to_text
-from symscreen.preparation import prepared
-from symscreen.screen_options import options_of
+from symscreen.options import list_of_names
+from symscreen.pipeline.preparation import prepared
+from symscreen.pipeline.screen_options import options_of
 from symscreen.table.source import read_frame
 from symscreen.whereabouts.absence import absence_of, barred, without_unit
 from symscreen.whereabouts.answer import Why
@@ -21,11 +22,13 @@ from symscreen.whereabouts.presence import presence_of
 from symscreen.whereabouts.wording import worded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen.expression import Expression
-    from symscreen.preparation import Prepared
-    from symscreen.screen_options import ScreenOptions
+    from symscreen.pipeline.preparation import Prepared
+    from symscreen.pipeline.screen_options import ScreenOptions
     from symscreen.whereabouts.answer import Match
     from symscreen.whereabouts.grown import Grown
 
@@ -48,13 +51,16 @@ def why(
         The formula, in the one notation.
     **options
         Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
-        before near-duplicates, or what does not pass a false discovery rate, are left out.
+        before near-duplicates, or what does not pass a false discovery rate, are left out. It is that of the
+        whole space: `time_limit` and `checkpoint` play no part.
 
     Returns
     -------
     Why
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
-        the data. A rank is that of a screen that shows every class; it takes about the time of a screen.
+        the data. A rank is that of a screen that shows every class; it takes about the time of a screen. The
+        classes before it are held meanwhile; where `max_ram` holds fewer, `rank` is None, and `ahead` and
+        `places` tell what is known.
 
     Raises
     ------
@@ -93,12 +99,21 @@ def _read(
     except FormulaError as error:
         asked = parse(text, operators)
         lacking = columns_of(asked) - set(names)
-        if ready.table.response.name in lacking:
-            name = printable(repr(ready.table.response.name))
-            raise FormulaError(f"{name} is the response: a formula is made of inputs") from None
+        of_response = lacking & {ready.table.response.name, *_named_responses(given)}
+        if of_response:
+            name = printable(repr(min(of_response)))
+            part = "" if min(of_response) == ready.table.response.name else "part of "
+            raise FormulaError(f"{name} is {part}the response: a formula is made of inputs") from None
         if not lacking <= _others_in(source, given):
             raise error from None
         return asked, tuple(sorted(lacking))
+
+
+def _named_responses(given: ScreenOptions) -> Iterator[str]:
+    """Return the columns that options name as the response, or might."""
+    for names in (given.target, given.event, given.ranking, given.stages):
+        if names is not None:
+            yield from map(str, list_of_names(names))
 
 
 def _others_in(source: Any, given: ScreenOptions) -> set[str]:

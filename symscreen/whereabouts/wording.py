@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from symscreen.expression import Column, to_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from symscreen.preparation import Prepared
+    from symscreen.pipeline.preparation import Prepared
     from symscreen.whereabouts.answer import Answer, Why
 
     Lines = list[str]
@@ -38,7 +40,7 @@ def worded(found: Why, ready: Prepared) -> str:
 
 
 def _ranked(found: Why, ready: Prepared) -> Lines:
-    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}"
+    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}" if found.rank else _behind(found)
     if found.match == "values":
         lines = [f"{found.formula} has the values of {found.found_as} on these data: {where}."]
     elif found.match == "algebra":
@@ -46,6 +48,8 @@ def _ranked(found: Why, ready: Prepared) -> Lines:
     else:
         lines = [f"{found.formula} is there: {where}."]
     way = {1: "; it rises with the response", -1: "; it falls with the response"}.get(found.direction, "")
+    if found.rank is None:
+        lines.append(f"{_stood(found)} More --max-ram would tell its rank.")
     lines.append(f"scores: {_scores(found.scores)}{way}.")
     lines += _verdicts(found)
     leader = ready.job.request.screeners[0].name
@@ -55,6 +59,10 @@ def _ranked(found: Why, ready: Prepared) -> Lines:
     if found.bar is not None and found.rank is not None and found.rank > found.bar:
         lines.append(f"the list shows the best {found.bar:,}: --top {found.rank} would reach it.")
     return lines
+
+
+def _behind(found: Why) -> str:
+    return f"behind {_count(found.ahead, 'class', 'classes')}, and more than --max-ram holds"
 
 
 def _not_shown(found: Why, ready: Prepared) -> Lines:
@@ -87,11 +95,19 @@ def _not_generated(found: Why, ready: Prepared) -> Lines:
         return [f"{found.formula} is not generated: {needs}."]
     lines = [f"{found.formula} is not generated: {', and '.join(lacks)}."]
     if found.missing_inputs:
-        lines.append("name it with --inputs, or do not --exclude it; text is no input.")
+        lines.append(_as_input(found.missing_inputs[0], ready))
     elif found.layers:
         written = "".join(layer.kind for layer in ready.job.layers)
         lines.append(f"with that, --layers {found.layers} reaches it; this screen has {written}.")
     return lines
+
+
+def _as_input(name: str, ready: Prepared) -> str:
+    """Say how a column that the data have becomes an input."""
+    levels = [each for each in ready.table.names if f"1[{name} = " in each or each.startswith(f"{name} = ")]
+    if levels:
+        return f"its levels are inputs: {to_text(Column(levels[0]))}."
+    return "name it with --inputs, or do not --exclude it; words are levels: --categorical."
 
 
 def _undefined(found: Why, ready: Prepared) -> Lines:
@@ -165,8 +181,8 @@ def _named(thing: str, names: Iterable[str], one: str, several: str) -> str:
     return f"the {thing}s {', '.join(listed[:-1])} and {listed[-1]} {several}"
 
 
-def _count(number: int | None, thing: str) -> str:
-    return f"{number or 0:,} {thing}{'' if number == 1 else 's'}"
+def _count(number: int | None, thing: str, several: str = "") -> str:
+    return f"{number or 0:,} {thing if number == 1 else several or thing + 's'}"
 
 
 def _no_unit(found: Why, ready: Prepared) -> Lines:

@@ -24,22 +24,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import symscreen
 from symscreen.errors import InputError, OptionError, TableError
 from symscreen.expression import parse
-from symscreen.screen_options import ScreenOptions
+from symscreen.pipeline.screen_options import ScreenOptions
 
 SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "jobs": 1}
-# What names columns of a file, or rows that are missing, is scikit-learn's business; it knows no rankings.
+# What names columns of a file, or rows that are missing, is scikit-learn's business.
 NOT_FOR_ESTIMATORS = {
-    *(
-        "target",
-        "ranking",
-        "stages",
-        "stage_weight",
-        "inputs",
-        "exclude",
-        "missing",
-        "groups",
-    ),  # name columns
-    *("event", "target_kind", "across", "categorical", "categorical_as"),
+    *("target", "inputs", "exclude", "missing", "groups"),
     *(
         "backend",
         "scheduler",

@@ -40,6 +40,68 @@ def test_variables_mean_nothing_else_there():
         assert name not in {*OPERATORS, "e"}
 
 
+def test_no_variable_is_a_name_that_pysr_or_julia_refuses():
+    import sympy
+
+    names = [
+        "S",
+        "N",
+        "E",
+        "I",
+        "O",
+        "Q",
+        "beta",
+        "gamma",
+        "zeta",
+        "test",
+        "rate",
+        "end",
+        "begin",
+        "function",
+        "true",
+        "relu",
+        "mult",
+        "cond",
+        "im",
+        "using",
+        "x1",
+        "λ",
+    ]
+    names.append("flow rate")
+    made = for_pysr(parse(" + ".join(f"`{name}`" for name in names)))
+    given = made.variables
+    assert len({own.lower() for own in given.values()}) == len(names)
+    for own in given.values():
+        # what PySR asks of names, and that no name of sympy's is one
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", own)
+        assert own not in vars(sympy)
+        assert own not in {"end", "begin", "function", "true", "using", "relu", "mult", "cond"}
+    assert (given["rate"], given["x1"], given["flow rate"]) == ("rate", "x1", "flow_rate")
+
+
+def test_the_size_is_that_of_the_longest_guess():
+    assert for_pysr([parse("x1"), parse("x1 - cos(x2)/2")]).size == 6
+    assert for_gplearn([parse("x1*x2")]).size == 3
+
+
+def test_a_result_with_units_is_handed_on_for_the_columns_as_they_came(rng):
+    import symscreen
+
+    pytest.importorskip("pint", reason="units need pint")
+    data = {"a (mm)": rng.uniform(1, 2, 30), "b [m]": rng.uniform(1, 2, 30)}
+    y = data["a (mm)"] / 1000 + data["b [m]"]
+    result = symscreen.screen(data, y, units="strict", layers="b", binary="add", top=1)
+    values = result.transform(data).to_numpy()[:, 0]
+    made = for_pysr(result)
+    frame = made.frame(data)
+    back = parse(made.texts[0], names=set(frame.columns))
+    found = evaluate(back, {name: frame[name].to_numpy() for name in frame})
+    np.testing.assert_allclose(found, values, rtol=1e-15)
+    columns, meaning = kept_as_columns(result, data)
+    np.testing.assert_allclose(columns["f1"], values, rtol=1e-15)
+    assert meaning == {"f1": "`a (mm)`/1000 + `b [m]`"}
+
+
 def test_a_program_reads_back_as_the_formula():
     formulas = [parse("x1 - cos(`e`)/x1"), parse("abs(x1 - `e`)*x1**3"), parse("max(-x1, 1/`e`)")]
     made = for_gplearn(formulas)

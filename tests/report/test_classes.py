@@ -4,7 +4,7 @@ import io
 
 import pandas as pd
 
-from symscreen.membership import RELATIONS
+from symscreen.pipeline.membership import RELATIONS
 from symscreen.report.classes import show_classes
 from symscreen.report.terminal import print_table
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pandas as pd
 
 from symscreen.experiments import Experiment, Outcome
-from symscreen.report.outcome import show_outcome
+from symscreen.report.outcome import lacks_pictures, show_outcome, write_outcome
 from symscreen.report.terminal import print_table
 
 
@@ -46,3 +47,12 @@ def test_long_formulas_are_folded_and_lose_nothing():
     letters = "".join(lines)
     assert [letters.count(f"/x{place}") for place in range(10)] == [2] * 10
     assert letters.count("x1**3") == 20
+
+
+def test_without_matplotlib_the_tables_are_written(tmp_path, monkeypatch):
+    outcome = Outcome({"first": pd.DataFrame({"a": [1]})}, pictures={"p": lambda: 1 / 0})
+    experiment = Experiment("toy", "A toy.", "Nobody", lambda _: outcome)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert lacks_pictures() == "tables only: pictures need matplotlib: pip install 'symscreen[plot]'"
+    written = write_outcome(experiment, outcome, tmp_path / "out")
+    assert sorted(path.name for path in written) == ["toy-first.csv", "toy-remarks.txt"]

@@ -26,7 +26,8 @@ import json, re, sys
 from pathlib import Path
 import numpy as np
 import symscreen
-from symscreen import growth, rounds
+from symscreen.pipeline import growth
+from symscreen.pipeline import rounds
 from symscreen.expansion import expand
 from symscreen.result import predicted
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symscreen.label_ranking import Rankings, pair_signs
-from symscreen.ranking_response import RankingResponse
+from symscreen.response.rankings import RankingResponse
 from symscreen.screeners.checks import check_screener
 from symscreen.screeners.crit import CRIT
 from symscreen.screeners.forest import FOREST

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from symscreen.response.several import several_of
 from symscreen.screeners import SCREENERS, Screener, across_targets, check_screener
-from symscreen.several_response import several_of
 from symscreen.statistics.order import order_features
 
 COLUMNS = [one for one in SCREENERS.values() if isinstance(one, Screener)]

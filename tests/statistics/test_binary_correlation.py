@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from symscreen.label_ranking import Rankings, pair_signs
-from symscreen.ranking_response import RankingResponse
+from symscreen.response.rankings import RankingResponse
 from symscreen.statistics.binary_correlation import binary_correlations
 
 

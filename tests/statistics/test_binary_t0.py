@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.binary_responses import binary_responses
 from symscreen.label_ranking import Rankings, pair_signs
-from symscreen.ranking_response import RankingResponse
+from symscreen.response.binary import binary_responses
+from symscreen.response.rankings import RankingResponse
 from symscreen.statistics.binary_t0 import agreed_direction, binary_metric, mean_gini_difference
 from symscreen.statistics.order import order_features
 from symscreen.statistics.t0 import gini_mean_difference

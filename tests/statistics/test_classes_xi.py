@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from symscreen.classes_response import ClassesResponse
 from symscreen.response import Response
+from symscreen.response.classes import ClassesResponse
 from symscreen.statistics.classes_xi import classes_xi
 from symscreen.statistics.order import order_features
 from symscreen.statistics.xi import xi_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.several_response import several_of
+from symscreen.response.several import several_of
 from symscreen.statistics.order import order_features
 from symscreen.statistics.several_t0 import ranking_metrics
 from symscreen.statistics.t0 import ranking_metric

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symscreen.errors import OptionError, TableError
-from symscreen.table import check_categorical, frame_columns, read_frame, with_categories
+from symscreen.table import (
+    check_categorical,
+    derived_from,
+    frame_columns,
+    levels_in,
+    read_frame,
+    with_categories,
+)
 
 ROWS = {"x": [1.0, 2.0, 4.0], "a = b": ["p = q", None, "r·1[s]"], "n": [1, 2, 2], "x·1[n = 9]": [0, 0, 0]}
 
@@ -55,3 +64,46 @@ def test_ways_are_checked():
         check_categorical(["c"], "gates")
     with pytest.raises(OptionError, match="--categorical-as onehot is given without --categorical"):
         check_categorical([], "onehot")
+
+
+ODD = st.text("ab =·1[]", min_size=1, max_size=7)
+
+
+@given(
+    st.lists(ODD, min_size=3, max_size=3, unique=True), st.lists(ODD, min_size=4, max_size=4), st.booleans()
+)
+def test_a_name_that_reads_as_another_columns_is_refused_and_all_others_are_computed(names, cells, onehot):
+    x, *categorical = names
+    rows = {x: [1.0, 2.0, 3.0, 4.0], categorical[0]: cells, categorical[1]: cells[::-1]}
+    how = "onehot" if onehot else "gate"
+    told, made = "", []
+    try:
+        frame, made = with_categories(read_frame(rows), categorical, how, [x], [])
+    except TableError as error:
+        told = str(error)
+    refused = ("reads as that of another column", "already: rename it", "has 1 level", "holds no values")
+    assert any(each in told for each in refused) == (not made)
+    if not made:
+        return
+    found = frame_columns(rows, made)
+    expected = [frame.columns[each].numbers for each in made]
+    np.testing.assert_array_equal(list(found.values()), expected)
+    assert all(derived_from(each, rows).name == each for each in made)
+
+
+def test_a_name_of_two_readings_is_refused():
+    rows = {"x": [1.0, 2.0], "a": ["b = p", "q"], "a = b": ["p", "q"]}
+    with pytest.raises(
+        TableError, match="'p' of 'a = b' comes to the column 'a = b = p', which reads as that"
+    ):
+        with_categories(read_frame(rows), ["a = b"], "onehot", ["x"], [])
+
+
+def test_a_level_of_digits_is_found_where_a_file_has_only_such(tmp_path):
+    (tmp_path / "all.csv").write_text("c,x\n007,1\n7b,2\n12,3\n")
+    (tmp_path / "some.csv").write_text("c,x\n007,1\n12,3\n13,4\n")
+    frame, names = with_categories(read_frame(tmp_path / "all.csv"), ["c"], "onehot", ["x"], [])
+    assert names == ["c = 007", "c = 12", "c = 7b"]
+    found = frame_columns(str(tmp_path / "some.csv"), names)
+    assert [column.tolist() for column in found.values()] == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert levels_in(frame, "c")[0] == ("007", "12", "7b")

@@ -15,8 +15,8 @@ from symscreen.errors import FormulaError, OptionError
 from symscreen.expansion import Fate
 from symscreen.expansion.prune import equal_to_rounding
 from symscreen.expression import Constant, apply, evaluate, key, parse
+from symscreen.pipeline.rounds import Job
 from symscreen.result import Request
-from symscreen.rounds import Job
 from symscreen.screeners import SCREENERS
 from symscreen.table import read_table
 from symscreen.whereabouts import ANSWERS

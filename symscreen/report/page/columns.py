@@ -32,9 +32,8 @@ _MEANINGS = {
     "q_value": "the false discovery rate of this feature and all better ones, over all features scored",
     "p_family": "the share of permuted responses for which the best of the whole space is as good",
     "t0_se": "the standard error of t0",
-    "gamma": "1 − t0/Δ: 1 has the order of the response, −1 the reverse, 0 none",
-    "gamma_low": "where gamma's interval begins, as of a feature chosen beforehand",
-    "gamma_high": "where gamma's interval ends, as of a feature chosen beforehand",
+    "gamma": "1 − t0/Δ: 1 has the order of the response, −1 the reverse, 0 none; its interval as of a "
+    "feature chosen beforehand",
     "stability": "how often it, or one of its class, was among the best on half-samples",
     "stands_for": "how many near-duplicates it stands for",
     "unit": "the unit of its values",
@@ -83,7 +82,7 @@ def headings_of(result: ScreenResult) -> list[Heading]:
     -------
     list of Heading
         In the order of the table. A screener's rank, its interval and whether it selects a feature stand in
-        the cell of its score.
+        the cell of its score, gamma's interval in gamma's.
     """
     beside = {name for pair in _bounds(result).values() for name in pair}
     beside |= {f"{name}{more}" for name in _screeners(result) for more in ("_rank", "_selected")}
@@ -100,7 +99,7 @@ def cells_of(result: ScreenResult, headings: list[Heading], place: int) -> list[
     row, bounds, screeners = result.table.iloc[place], _bounds(result), _screeners(result)
     return [
         _score(row, heading.name, bounds.get(heading.name))
-        if heading.name in screeners
+        if heading.name in screeners or heading.name in bounds
         else _cell(row[heading.name])
         for heading in headings
     ]
@@ -127,7 +126,7 @@ def _screeners(result: ScreenResult) -> list[str]:
 
 
 def _bounds(result: ScreenResult) -> dict[str, tuple[str, str]]:
-    pairs = {name: interval_columns(result, name) for name in _screeners(result)}
+    pairs = {name: interval_columns(result, name) for name in (*_screeners(result), "gamma")}
     return {name: pair for name, pair in pairs.items() if pair is not None}
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["command_of", "shell_word"]
 
 # threads, chunks and checkpoints change no answer; the others stand in other words or are derived
-_UNWRITTEN = {"jobs", "chunk_size", "run", "settings", "cut_settings", "also"}
+_UNWRITTEN = {"jobs", "chunk_size", "run", "settings", "cut_settings", "also", "levels", "plugins"}
 # left out, for a short command; weights of stages that were given as a table cannot be written
 _USUAL: dict[str, tuple[Any, ...]] = {
     "missing": ("refuse",),
@@ -28,7 +28,7 @@ _USUAL: dict[str, tuple[Any, ...]] = {
     "rounds": (1,),
     "prescreen": (PRESCREEN,),
 }
-_NAMES = {"ranking", "stages", "inputs", "exclude"}
+_NAMES = {"target", "ranking", "stages", "inputs", "exclude", "categorical"}
 
 
 def command_of(record: Mapping[str, Any], data: str = "DATA") -> str:
@@ -88,7 +88,7 @@ def _option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
     if name in {"screener", "cut"}:
         settings = options.get({"screener": "settings", "cut": "cut_settings"}[name], {})
         value = ",".join(_with_settings(each, settings.get(each, {})) for each in value)
-    elif name in _NAMES:
+    elif name in _NAMES and isinstance(value, list):
         value = ",".join(map(_name, value))
     elif name == "units":
         value = _units(value)

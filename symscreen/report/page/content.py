@@ -25,6 +25,7 @@ from symscreen.report.pictures.matrices import (
 from symscreen.report.pictures.p_values import draw_p_values, histogram_of
 from symscreen.report.pictures.scores import MOST_SCORES, draw_scores
 from symscreen.report.pictures.svg import inline_svg
+from symscreen.report.response import against
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +100,7 @@ def page_content(result: ScreenResult, data: str = "DATA") -> dict[str, Any]:
         ),
         "headings": headings,
         "entries": _entries(result, headings),
+        "scatters": has_scatters(result),
         "first": record["options"]["screener"][0],
         "scores_shown": min(MOST_SCORES, len(result)),
         "scores_markup": _scores(result),
@@ -120,9 +122,17 @@ def _summary(result: ScreenResult) -> list[str]:
         scored += f" of {search['features']:,} ({search['mode']})"
     names = ", ".join(record["options"]["screener"])
     rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
-    lines = [f"{scored} features of {inputs} scored against {rows} by {names}; {len(result):,} are kept."]
+    what = f"{against(data)}{printable(data['target'])} in {rows}"
+    lines = [f"{scored} features of {inputs} scored against {what} by {names}; {len(result):,} are kept."]
     if len(result) > MOST_FEATURES:
         lines.append(f"The best {MOST_FEATURES} are shown here; a file of the ranking holds all of them.")
+    if result.data is None:
+        lines.append(
+            "The rows were not at hand: the scatters and the redundancy map are left out. "
+            "symscreen report RESULT --data DATA draws them."
+        )
+    elif not has_scatters(result):
+        lines.append("The response is no one column of numbers: there are no scatters against it.")
     control = record.get("error_control", {})
     if control.get("passing") is not None:
         rate = f"a false discovery rate of {control['fdr']:g}"

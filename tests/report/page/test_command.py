@@ -6,11 +6,12 @@ import json
 import shlex
 import subprocess
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import symscreen
-from symscreen import cli
+from symscreen.cli import verbs
 from symscreen.report.page.command import command_of, shell_word
 
 RUNS = [
@@ -37,7 +38,42 @@ def test_the_command_makes_the_same_result(options, frame, tmp_path, capsys):
     result = symscreen.screen(data, **options)
     words = shlex.split(command_of(result.record, str(data)))
     assert words[:3] == ["symscreen", "screen", str(data)]
-    assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
+
+
+RESPONSES = {
+    "gates": {"categorical": ["c, d"], "target": "target"},
+    "onehot": {"categorical": "c, d", "categorical_as": "onehot", "target": "target"},
+    "classes": {"target": "c, d"},
+    "numbers as classes": {"target": "e", "target_kind": "classes"},
+    "targets": {"target": ["target", "x, 3"], "across": "worst"},
+    "survival": {"target": "x, 3", "event": "e"},
+    "stages": {"stages": ["e", "f"], "stage_weight": "next"},
+    "ranking": {"ranking": ["x, 3", "x2"]},
+    "trust": {"target": "target", "groups": "x, 3", "stability": 2, "intervals": 0.9, "permutations": 9},
+    "p-values": {"target": "target", "p_values": True, "fdr": 0.5, "fdr_method": "by"},
+    "units": {"target": "target", "units": "strict", "target_units": "m"},
+}
+
+
+@pytest.mark.parametrize("kind", RESPONSES)
+def test_the_command_makes_the_same_result_for_every_response(kind, frame, rng, tmp_path, capsys):
+    frame = frame.rename(columns={"x3": "x, 3"})
+    frame["c, d"], frame["e"] = rng.choice(["p", "it's"], 60), rng.integers(0, 2, 60)
+    frame["f"] = np.where(frame.e == 1, rng.integers(0, 2, 60), 0)
+    if kind == "units":
+        pytest.importorskip("pint", reason="units need pint")
+        frame = frame.rename(columns={"x1": "x1 (mm)", "x2": "x2 [s]"})
+    data, out = tmp_path / "d.csv", tmp_path / "again.json"
+    frame.to_csv(data, index=False)
+    options = {"layers": "u[neg]", "top": 3} | RESPONSES[kind]
+    given = np.hstack([np.ravel(value) for value in RESPONSES[kind].values()])
+    options["exclude"] = [name for name in ("c, d", "e", "f") if name not in given]
+    result = symscreen.screen(data, **options)
+    words = shlex.split(command_of(result.record, str(data)))
+    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0, words
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
@@ -48,7 +84,7 @@ def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
     frame.to_csv(data, index=False)
     result = symscreen.screen(data, target="-y's", inputs=["a,b", "`c` d"], layers="b", binary="mul")
     words = shlex.split(command_of(result.record, str(data)))
-    assert cli._run([*words[1:], "--out", str(out), "--quiet"]) == 0
+    assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen import cli
+from symscreen.cli import verbs
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
 
@@ -24,7 +24,10 @@ def test_the_python_examples_run_one_after_the_other(tmp_path):
 def test_the_command_runs(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    line = block.strip().replace("--top 200", "--top 2")
-    assert cli._run(shlex.split(line)[1:]) == 0
-    assert (tmp_path / "report.html").stat().st_size > 10_000
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("--top 200", "--top 2").splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        (tmp_path / "report.html").unlink(missing_ok=True)
+        assert verbs._run(shlex.split(line)[1:]) == 0
+    assert (tmp_path / "without-rows.html").stat().st_size > 10_000

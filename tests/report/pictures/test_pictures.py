@@ -67,7 +67,14 @@ def test_the_pictures_draw_on_the_axes_given(result):
 
 def test_the_scores_stand_best_first(result):
     axes = result.plot.scores()
-    assert axes.get_lines()[0].get_xdata().tolist() == result.table["t0"].tolist()
+    rising, falling = axes.get_lines()[:2]
+    drawn = dict(zip(rising.get_ydata(), rising.get_xdata(), strict=True))
+    # those that fall stand where they would if they rose
+    turned = dict(zip(falling.get_ydata(), 2 * result.scale - falling.get_xdata(), strict=True))
+    assert falling.get_markerfacecolor() == "none"
+    assert set(result.table["direction"].iloc[sorted(turned)]) <= {"-"}
+    found = drawn | turned
+    assert [found[place] for place in sorted(found)] == pytest.approx(result.table["t0"].tolist(), rel=1e-12)
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == f"1. {result.table.expression[0]}"
     assert axes.yaxis_inverted()

@@ -1,0 +1,93 @@
+"""The verb that lists the members of classes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from symscreen.cli.output import emit, notify, progress_bar
+from symscreen.errors import OptionError
+
+__all__ = ["classes"]
+
+
+@click.command()
+@click.argument("result")
+@click.option("--data", metavar="DATA", help="The data that were screened; else what is stored is listed.")
+@click.option("--rank", metavar="R", type=int, help="The class of this rank only.")
+@click.option(
+    "--members",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="How many members of each class to list at most.",
+)
+@click.option(
+    "--spellings",
+    metavar="K",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="How many other ways of writing each member to list at most; needs --data.",
+)
+@click.option("--out", metavar="FILE", help="Write the members as .csv; - is standard output.")
+@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@click.option("--max-ram", metavar="SIZE", help="Memory that may be used, such as 2GB.")
+@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
+@click.option("--quiet", is_flag=True, help="No progress and no notices.")
+def classes(
+    result: str,
+    *,
+    data: str | None,
+    rank: int | None,
+    members: int,
+    spellings: int,
+    out: str | None,
+    force: bool,
+    max_ram: str | None,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    """List what stands behind each feature shown: the members of its class.
+
+    \b
+    Examples:
+      symscreen screen data.csv --layers ub --members 10 --out ranking.csv
+      symscreen classes ranking.csv
+      symscreen classes ranking.csv --data data.csv --rank 1 --members 100
+    """
+    from symscreen.export import check_free, write_whole
+    from symscreen.pipeline import classes as pipeline_classes
+    from symscreen.pipeline.membership import RELATIONS
+    from symscreen.report.classes import members_as_csv, show_classes
+    from symscreen.report.stored import read_ranking
+    from symscreen.report.terminal import print_table
+
+    if out is not None and out != "-":
+        check_free(Path(out), force=force)
+    stored = read_ranking(result)
+    if rank is not None and not 1 <= rank <= len(stored.table):
+        raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
+    with progress_bar(quiet=quiet) as progress:
+        found = pipeline_classes.classes(
+            stored,
+            data,
+            members=members,
+            spellings=spellings,
+            jobs=jobs,
+            max_ram=max_ram,
+            progress=progress,
+        )
+    if rank is not None:
+        found = found[found["rank"] == rank].reset_index(drop=True)
+    text = members_as_csv(found)
+    if out == "-":
+        emit(text)
+        return
+    if out is not None:
+        write_whole(Path(out), text.encode())
+        notify((f"written: {out}",), quiet=quiet)
+    print_table(show_classes(found, RELATIONS), sys.stdout)

@@ -1,0 +1,134 @@
+"""What the command line says beside its results: notices, and how far it is."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from symscreen.errors import OutputError, printable
+from symscreen.logs import LOGGER, JsonLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from symscreen.result import Standing
+
+__all__ = ["attended", "emit", "logged", "notify", "progress_bar"]
+
+
+def emit(text: str) -> None:
+    """Write to standard output what programs read, every letter as it is.
+
+    Raises
+    ------
+    OutputError
+        If standard output is a terminal, and the text holds what would steer it.
+    """
+    if sys.stdout.isatty() and not all(mark.isprintable() or mark == "\n" for mark in text):
+        raise OutputError(
+            "the text holds control characters, which would steer this terminal: give --out FILE, or a pipe"
+        )
+    click.echo(text, nl=False, color=True)  # or click would leave out what looks like a colour
+
+
+def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
+    """Print notices on standard error."""
+    if not quiet:
+        for notice in notices:
+            click.echo(f"symscreen: {printable(notice)}", err=True)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
+    """Show features done, rate and time left on a terminal; nothing in a pipe."""
+    if quiet:
+        from symscreen.compiled import ANNOUNCEMENT
+
+        ANNOUNCEMENT.silence()
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[best]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("growing the space", total=None, rate="", best="")
+
+        def update(done: int, total: int, best: str = "") -> None:
+            speed = bar.tasks[0].speed
+            bar.update(
+                task,
+                description="scoring",
+                completed=done,
+                total=total,
+                rate=f"{speed:,.0f}/s" if speed else "",
+                best=best,
+            )
+
+        yield update
+
+
+@contextmanager
+def attended(*, quiet: bool) -> Iterator[Callable[[Standing], None]]:
+    """Show how far a screen is, on a terminal; when it is interrupted, say what was best so far."""
+    last: list[Standing] = []
+    try:
+        with progress_bar(quiet=quiet) as bar:
+
+            def tell(standing: Standing) -> None:
+                last[:] = [standing]
+                if bar is not None:
+                    bar(standing.done, standing.total, best_of(standing))
+
+            yield tell
+    except KeyboardInterrupt:
+        if last:
+            best = best_of(last[0]) or "nothing yet"
+            done = f"{last[0].done:,} of {last[0].total:,} candidates"
+            click.echo(f"symscreen: best so far, of {done}: {best}", err=True)
+        raise
+
+
+def best_of(standing: Standing) -> str:
+    """Write the best formula so far with its score."""
+    if standing.best is None or standing.score is None:
+        return ""
+    return printable(f"{standing.screener} {standing.score:.6g}  {standing.best}")
+
+
+@contextmanager
+def logged(file: str | None) -> Iterator[None]:
+    """Write a JSON line for each stage to a file, or with ``-`` to standard error."""
+    if file is None:
+        yield
+        return
+    try:
+        own = None if file == "-" else Path(file).open("a", encoding="utf-8")  # noqa: SIM115  # closed below
+    except OSError as error:
+        raise OutputError(f"{file}: cannot be written ({error.strerror})") from None
+    handler = logging.StreamHandler(own)
+    handler.setFormatter(JsonLines())
+    level = LOGGER.level
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(level)
+        LOGGER.removeHandler(handler)
+        if own is not None:
+            own.close()

@@ -1,0 +1,351 @@
+"""The command line: parse, call the pipeline, print. Nothing heavy is imported before a verb runs."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from symscreen.cli.classes import classes
+from symscreen.cli.export import bundle_option, export
+from symscreen.cli.known import evaluate, reproduce
+from symscreen.cli.options import (
+    error_options,
+    fit_options,
+    plan_options,
+    ranking_option,
+    read_top,
+    running_options,
+    screener_options,
+    search_options,
+    space_options,
+    stages_options,
+    trust_options,
+    unit_options,
+)
+from symscreen.cli.output import attended, emit, logged, notify
+from symscreen.cli.power import power
+from symscreen.cli.report import check_report_free, report, report_option, save_report
+from symscreen.cli.targets import target_options
+from symscreen.cli.why import why
+from symscreen.errors import InputError, OptionError, nearest, printable
+from symscreen.limits import check_start
+
+__all__ = ["main"]
+
+_ROWS_BESIDE_A_FILE = 20
+
+
+def main() -> None:
+    """Run the command line and exit.
+
+    Exit status 0: done; 2: the user's input is at fault, told in one line; 130: interrupted; 1: a fault of
+    symscreen's own.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a pipe may not know every letter
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each way to end
+    try:
+        if not {"-h", "--help", "--version"}.intersection(arguments):
+            check_start()
+        command.main(args=arguments or ["--help"], prog_name="symscreen", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted", 130)
+    except click.ClickException as error:
+        return _complain(error.format_message(), 2)
+    except InputError as error:
+        return _complain(str(error), 2)
+    except SystemExit:
+        return 0  # how click ends when whoever read our output has gone
+    except BrokenPipeError:
+        # whoever read our output has gone; say nothing, and keep the interpreter from trying again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001  # the last line of defence, which tells whose fault it is
+        if _lacks_memory(error):
+            return _complain("memory ran out; lower --max-ram or --jobs, or let the process have more", 2)
+        if isinstance(error, OSError):
+            return _complain(f"cannot write the output ({error.strerror or error})", 2)
+        traceback.print_exc()
+        return _complain("this is a fault of symscreen's own; please report it with the lines above", 1)
+    return 0
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Say whether memory for data, code or a thread was lacking, here or in what this error came of."""
+    while error is not None:
+        words = str(error)
+        if (
+            isinstance(error, MemoryError)
+            or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+            or (isinstance(error, ImportError | OSError) and "failed to map segment" in words)
+            or (isinstance(error, RuntimeError) and "can't start new thread" in words)
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _complain(message: str, status: int) -> int:
+    click.echo(f"symscreen: {printable(' '.join(message.split()))}", err=True)
+    return status
+
+
+class _Verbs(click.Group):
+    """A group that lists its verbs in their own order and knows what a misspelt one was meant to be."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise OptionError(f"there is no verb {args[0]!r}{nearest(args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="symscreen", prog_name="symscreen", message="%(prog)s %(version)s")
+def command() -> None:
+    """Grow a space of formulas from a table, score every one, keep the few worth modelling.
+
+    \b
+    Example:
+      symscreen screen data.csv --layers ub
+    """
+
+
+@command.command()
+@click.argument("data")
+@ranking_option
+@stages_options
+@target_options
+@space_options
+@unit_options
+@screener_options
+@click.option(
+    "--sign",
+    type=click.Choice(["free", "positive"]),
+    default="free",
+    show_default=True,
+    help="Whether falling with the response is as good as rising.",
+)
+@click.option(
+    "--top",
+    metavar="K",
+    default="20",
+    show_default=True,
+    callback=read_top,
+    help="How many classes to show; all shows every feature, unmerged.",
+)
+@search_options
+@error_options
+@trust_options
+@click.option(
+    "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
+)
+@bundle_option
+@report_option
+@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@running_options
+def screen(
+    data: str,
+    out: str | None,
+    bundle: str | None,
+    report: str | None,
+    log_json: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Expand, score, rank and print.
+
+    \b
+    Examples:
+      symscreen screen data.csv --layers ub
+      symscreen screen data.csv --target yield --operators physics --screener t0,xi --out ranking.csv
+      symscreen screen data.csv --layers ubb --search race --risk 1e-6
+      symscreen screen data.csv --layers ub --top 200 --report report.html
+      symscreen screen data.csv --layers ubb --fdr 0.05 --permutations 200 --intervals
+      symscreen screen data.csv --layers ubb --checkpoint kept --time-limit 1h --out ranking.csv
+      symscreen screen data.csv --ranking preference --screener t0,crit
+      symscreen screen data.csv --stages viewed,liked,followed
+      symscreen screen data.csv --units strict --target-units J
+      symscreen screen data.csv --target time --event died
+      cat data.csv | symscreen screen - --top 5
+    """
+    from symscreen.cli.export import check_bundle, write_bundle
+    from symscreen.pipeline import screening
+    from symscreen.report.files import check_output, half_written, ranking_as_csv, write_ranking
+    from symscreen.report.ranking import show_result
+    from symscreen.report.terminal import print_table
+
+    if out is not None:
+        force = force or (options["checkpoint"] is not None and half_written(out))
+        check_output(out, force=force)
+    check_bundle(bundle, out, force=force)
+    check_report_free(report, out, bundle, force=force)
+    with logged(log_json), attended(quiet=quiet) as tell:
+        result = screening.screen(data, on_progress=tell, **options)
+    notify(result.notices, quiet=quiet)
+    write_bundle(result, bundle, force=force, quiet=quiet)
+    save_report(result, report, data, force=force, quiet=quiet)
+    if out == "-":
+        emit(ranking_as_csv(result))
+        return
+    if out is not None:
+        written = " and ".join(map(str, write_ranking(result, out, force=force)))
+        notify((f"written: {written}",), quiet=quiet)
+    print_table(show_result(result, rows=None if out is None else _ROWS_BESIDE_A_FILE), sys.stdout)
+
+
+@command.command()
+@click.argument("data")
+@ranking_option
+@stages_options
+@target_options
+@space_options
+@unit_options
+@plan_options
+def plan(data: str, *, quiet: bool, **options: Any) -> None:
+    """Count what `screen` would do, layer by layer, and predict memory and time.
+
+    \b
+    Examples:
+      symscreen plan data.csv --layers ubb --operators physics
+      symscreen plan data.csv --layers ubb --search sieve --max-ram 2GB
+    """
+    from symscreen.pipeline import plan as pipeline_plan
+    from symscreen.report.terminal import print_table, show_plan
+
+    planned = pipeline_plan.plan(data, **options)
+    notify(planned.notices, quiet=quiet)
+    print_table(show_plan(planned), sys.stdout)
+
+
+@command.command()
+@click.argument("data")
+@space_options
+@fit_options
+def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
+    """Find a formula: a weighted sum of few features, with intervals, and its rivals.
+
+    \b
+    Examples:
+      symscreen fit data.csv
+      symscreen fit data.csv --layers bub --split 0.5 --out model.json
+      symscreen apply model.json new.csv
+    """
+    from pathlib import Path
+
+    from symscreen.export import check_free
+    from symscreen.pipeline import fit as pipeline_fit
+    from symscreen.report.fitted import equation_of, show_fit
+    from symscreen.report.terminal import print_table
+
+    if out is not None and out != "-":
+        check_free(Path(out), force=force)
+    result = pipeline_fit.fit(data, **options)
+    notify(result.notices, quiet=quiet)
+    if out is not None:
+        result.save(out, force=force)
+        if out == "-":
+            return
+        notify((f"written: {out}",), quiet=quiet)
+    click.echo(equation_of(result))  # whole, however long: it is read by programs, too
+    print_table(show_fit(result), sys.stdout)
+
+
+@command.command()
+@click.argument("bundle")
+@click.argument("data")
+@click.option("--out", metavar="FILE", default="-", show_default=True, help="A .csv; - is standard output.")
+@click.option("--force", is_flag=True, help="Overwrite existing output.")
+def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
+    """Compute a saved formula, or saved features, on new data.
+
+    \b
+    Example:
+      symscreen apply model.json new.csv --out predicted.csv
+    """
+    from pathlib import Path
+
+    from symscreen.export import apply_bundle, check_free, write_whole
+    from symscreen.report.files import frame_as_csv
+
+    if out != "-":
+        check_free(Path(out), force=force)
+    text = frame_as_csv(apply_bundle(bundle, data))
+    if out == "-":
+        emit(text)
+        return
+    write_whole(Path(out), text.encode())
+
+
+command.add_command(classes)
+command.add_command(export)
+command.add_command(evaluate)
+command.add_command(power)
+command.add_command(report)
+command.add_command(reproduce)
+command.add_command(why)
+
+
+@command.command()
+@click.argument("grammar", metavar="[NAME|FILE]", required=False)
+def operators(grammar: str | None) -> None:
+    """List all operators, or check and show a grammar.
+
+    \b
+    Examples:
+      symscreen operators
+      symscreen operators physics
+      symscreen operators my-grammar.toml
+    """
+    from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+    from symscreen.plugins import plugins
+    from symscreen.report.terminal import print_table, show_grammar, show_operators
+
+    if grammar is not None:
+        print_table(show_grammar(load_grammar(grammar)), sys.stdout)
+        return
+    print_table(show_operators(OPERATORS.values()), sys.stdout)
+    click.echo(f"\ngrammars: {', '.join(grammar_names())} (symscreen operators NAME shows one)")
+    for further in plugins("grammar", grammar_names()):
+        click.echo(f"grammar {further.name} of {further.origin}" if not further.clash else further.clash)
+
+
+@command.command()
+def screeners() -> None:
+    """List the screeners: what each assumes, when it fails, its cost and source.
+
+    \b
+    Example:
+      symscreen screeners
+    """
+    from symscreen.report.plugins import further_listed
+    from symscreen.report.terminal import print_table, show_screeners
+    from symscreen.screeners import SCREENERS
+
+    print_table(show_screeners(SCREENERS.values()), sys.stdout)
+    print_table(further_listed(), sys.stdout)

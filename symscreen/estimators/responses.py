@@ -1,0 +1,168 @@
+"""The response that scikit-learn hands to an estimator, of any kind, as columns that options name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_array, column_or_1d
+
+from symscreen.errors import OptionError, TableError, nearest
+from symscreen.options import list_of_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    Names = str | Sequence[str]
+
+__all__ = ["response_columns"]
+
+
+def response_columns(
+    y: Any,
+    taken: Collection[str],
+    *,
+    event: str | None = None,
+    ranking: Names | None = None,
+    stages: Names | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Name the columns of a response, and say by which options a screen reads them.
+
+    Parameters
+    ----------
+    y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
+        Numbers or classes; k targets; a structured array of a field of booleans (whether the event was met)
+        and one of numbers (when), as scikit-survival has it.
+    taken : collection of str
+        The names of inputs, which no column of the response gets.
+    event : str, optional
+        Which field or column of y tells whether the event was met; the other one holds the times.
+    ranking : str or sequence of str, optional
+        y holds texts such as ``a>b=c`` and is called this; or ranks of two or more labels, with these names.
+    stages : str or sequence of str, optional
+        y holds a chain of stages, with these names, the first stage first.
+
+    Returns
+    -------
+    columns : dict of str to array, each of shape (n,)
+    options : dict of str to object
+        ``target``, ``event``, ``ranking`` or ``stages``, as of `symscreen.screen`.
+
+    Raises
+    ------
+    ValueError
+        As of scikit-learn, if y is not finite or has more than two dimensions.
+    OptionError
+        If two kinds of response are asked for.
+    TableError
+        If y does not have the columns named, or one of its names is that of an input.
+
+    Examples
+    --------
+    >>> y = np.array([(True, 3.5), (False, 5.0)], dtype=[("died", bool), ("days", float)])
+    >>> columns, options = response_columns(y, ["x1"])
+    >>> options, columns["days"].tolist()
+    ({'target': 'days', 'event': 'died'}, [3.5, 5.0])
+    """
+    named = {"event": event, "ranking": ranking, "stages": stages}
+    asked = [name for name, value in named.items() if value is not None]
+    if len(asked) > 1:
+        raise OptionError(f"both {asked[0]} and {asked[1]} are given: the response is one of them, not both")
+    fields = _fields(y)
+    if stages is not None:
+        names = list_of_names(stages)
+        return _own(_chosen(y, fields, names, "stages"), taken), {"stages": names}
+    if ranking is not None:
+        names = [ranking] if isinstance(ranking, str) else [str(name) for name in ranking]
+        columns = _own(_chosen(y, fields, names, "ranking"), taken)
+        return columns, {"ranking": ranking if isinstance(ranking, str) else names}
+    if event is not None or getattr(getattr(y, "dtype", None), "names", None):
+        return _survival(fields, event, taken)
+    return _targets(y, fields, taken)
+
+
+def _fields(y: Any) -> dict[str, Any] | None:
+    """Return the columns of a response that names them; None where it does not."""
+    names = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", None)
+    if names is None:
+        return None
+    found = {str(name): np.asarray(y[name]) for name in names}
+    if len(found) < len(names):
+        raise TableError("y has more than one column of a name: rename or remove the others")
+    return found
+
+
+def _chosen(y: Any, fields: Mapping[str, Any] | None, names: Sequence[str], option: str) -> dict[str, Any]:
+    """Return the columns that an option names: those of a frame by name, those of an array in their order."""
+    if fields is not None:
+        absent = [name for name in names if name not in fields]
+        if absent:
+            raise TableError(f"y has no column {absent[0]!r} for {option}{nearest(absent[0], fields)}")
+        idle = [name for name in fields if name not in names]
+        if idle:
+            raise TableError(
+                f"y has a column {idle[0]!r} that {option} does not name: name it or leave it out"
+            )
+        return {name: fields[name] for name in names}
+    cells = y if hasattr(y, "shape") else np.array(y, dtype=object)
+    cells = cells[:, None] if cells.ndim == 1 else cells
+    if cells.ndim != 2 or cells.shape[1] != len(names):
+        raise TableError(f"y has shape {cells.shape}, and {option} names {len(names)} columns of it")
+    return dict(zip(names, np.asarray(cells).T, strict=True))
+
+
+def _own(columns: dict[str, Any], taken: Collection[str]) -> dict[str, Any]:
+    """Refuse names that inputs have."""
+    for name in columns:
+        if name in taken:
+            raise TableError(f"{name!r} is the name of a column of y and of X: rename one or leave it out")
+    return columns
+
+
+def _survival(
+    fields: Mapping[str, Any] | None, event: str | None, taken: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read times until an event."""
+    if fields is None:
+        raise OptionError(
+            f"event {event!r} names a column of y, and y has no names: give a structured array or a data "
+            "frame of two columns, whether the event was met and when"
+        )
+    if event is None:
+        flags = [name for name, own in fields.items() if own.dtype.kind == "b"]
+        event = flags[0] if len(flags) == 1 else None
+    if event is None or len(fields) != 2:
+        raise TableError(
+            f"y has the fields {', '.join(map(repr, fields))}: a time until an event takes two, of booleans "
+            "(whether the event was met) and of numbers (when)"
+        )
+    if event not in fields:
+        raise TableError(f"y has no column {event!r} for event{nearest(event, fields)}")
+    time = next(name for name in fields if name != event)
+    return _own(dict(fields), taken), {"target": time, "event": event}
+
+
+def _targets(
+    y: Any, fields: Mapping[str, Any] | None, taken: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read one target or several."""
+    if hasattr(y, "isna"):  # what pandas has for a value that is missing cannot be compared
+        missing = np.asarray(y.isna())
+        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
+        if rows:
+            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
+    values = check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
+    if values.ndim == 2 and values.shape[1] > 1:
+        if fields is not None:
+            return _own(dict(fields), taken), {"target": list(fields)}
+        names = [_free(f"y{place}", taken) for place in range(1, values.shape[1] + 1)]
+        return dict(zip(names, values.T, strict=True)), {"target": names}
+    given = next(iter(fields)) if fields else getattr(y, "name", None)
+    name = _free("y" if given is None else str(given), taken)
+    return {name: column_or_1d(values, warn=True)}, {"target": name}
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from symscreen.cli import verbs
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = verbs._run([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+SMALL = ("--layers", "ub", "--unary", "neg,cube", "--binary", "sub", "--top", 5)
+
+
+def test_classes_are_listed_from_the_file_or_the_data(run, data, tmp_path):
+    out = tmp_path / "r.json"
+    assert run("screen", data, *SMALL, "--members", 2, "--out", out)[0] == 0
+    status, listed, err = run("classes", out)
+    assert (status, err) == (0, "")
+    assert max(map(len, listed.splitlines())) <= 80
+    assert "affine copy: a*shown + b on these rows." in listed
+    status, again, _ = run("classes", out, "--data", data, "--members", 2)
+    assert (status, again) == (0, listed)
+    status, one, _ = run("classes", out, "--rank", 2, "--out", "-")
+    rows = list(csv.DictReader(io.StringIO(one)))
+    assert {row["rank"] for row in rows} == {"2"}
+    assert not any(row["expression"].startswith("-") for row in rows)
+
+
+def test_members_are_written_and_not_over_others(run, data, tmp_path):
+    out, members = tmp_path / "r.csv", tmp_path / "members.csv"
+    assert run("screen", data, *SMALL, "--members", 9, "--out", out)[0] == 0
+    assert run("classes", out, "--out", members)[0] == 0
+    assert members.read_text().startswith("rank,class_size,member,expression")
+    status, _, err = run("classes", out, "--out", members)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "exists" in err
+
+
+def test_other_ways_of_writing_are_listed_on_demand(run, data, tmp_path):
+    out = tmp_path / "r.json"
+    assert run("screen", data, "--layers", "bb", "--binary", "mul", "--top", 3, "--out", out)[0] == 0
+    listed = run("classes", out, "--data", data, "--spellings", 2)[1]
+    assert "another way of writing it" in listed
+    assert max(map(len, listed.splitlines())) <= 80
+    written = run("classes", out, "--data", data, "--spellings", 2, "--out", "-")[1]
+    assert written.splitlines()[0].endswith(",relation,also_written")
+
+
+def test_mistakes_are_told_in_one_line(run, data, tmp_path):
+    out = tmp_path / "r.csv"
+    assert run("screen", data, *SMALL, "--out", out, "--quiet")[0] == 0
+    status, _, err = run("classes", out)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "give the data that were screened (--data FILE)" in err
+    status, _, err = run("classes", out, "--rank", 6)
+    assert (status, err) == (2, "symscreen: --rank is 6; the ranking has 5 entries\n")
+    assert run("classes", out, "--help")[1].count("symscreen classes") >= 2

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+
+from symscreen.cli import verbs
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = verbs._run([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    return tmp_path / "data.csv"
+
+
+SMALL = ("--layers", "ub", "--unary", "cube", "--binary", "mul", "--repeats", 8)
+
+
+def test_the_table_fits_and_is_written(run, data, tmp_path):
+    out = tmp_path / "power.csv"
+    status, text, err = run(
+        "power", data, "--truth", "x2*x1**3", "--noise-ratio", "0,0.1,50", "--top", 2, *SMALL, "--out", out
+    )
+    assert (status, err) == (0, f"symscreen: written: {out}\n")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "lost at a noise ratio of about" in text
+    assert "certain" in text
+    assert out.read_text().startswith(
+        "noise_ratio,repeats,found,probability,low,high,median_rank,mean_rank\n"
+    )
+    status, _, err = run("power", data, "--truth", "x1", *SMALL, "--out", out)
+    assert (status, "exists" in err) == (2, True)
+    status, text, _ = run("power", data, "--truth", "x1", *SMALL, "--noise-ratio", "0", "--out", "-")
+    assert text.splitlines()[1].startswith("0.0,1,1,1.0")
+
+
+def test_words_for_each_end(run, data):
+    text = run("power", data, "--truth", "x1", "--noise-ratio", "0,1e5", "--top", 1, *SMALL)[1]
+    assert "lost between the noise ratios 0 and 100000" in text
+    assert "not lost" in run("power", data, "--truth", "x1", "--noise-ratio", "0", *SMALL)[1]
+    text = run("power", data, "--truth", "x1", "--noise-ratio", "1e5", "--top", 1, *SMALL)[1]
+    assert "lost at every noise ratio tried" in text
+
+
+def test_mistakes_are_told_in_one_line(run, data):
+    for arguments, word in (
+        (("--truth", "x1 + x2"), "symscreen why DATA"),
+        (("--truth", "x1", "--noise-ratio", "1e308"), "noise_ratio 1e+308 is too large"),
+        (("--truth", "x1", "--noise-ratio", "-1"), "--noise-ratio is '-1'"),
+        (("--truth", "x1", "--ranking", "x1,x2"), "needs a numeric response, and --ranking"),
+        (("--truth", "x1", "--stages", "x1,x2"), "needs a numeric response, and --stages"),
+    ):
+        status, _, err = run("power", data, *arguments, *SMALL)
+        assert (status, err.count("\n"), word in err) == (2, 1, True), err
+    assert "symscreen power" in run("power", "--help")[1]

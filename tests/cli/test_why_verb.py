@@ -1,0 +1,120 @@
+"""`symscreen why` on the command line, and what docs/faq.md shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import symscreen
+from symscreen.cli import verbs
+from symscreen.whereabouts import ANSWERS
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
+SMALL = ["--unary", "sin,square", "--binary", "mul,add,sub"]
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = verbs._run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture
+def data(frame, tmp_path):
+    path = tmp_path / "data.csv"
+    frame["total"] = frame.x1 + frame.x2
+    frame["k"] = 2.5
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("answer", "formula", "options", "begins"),
+    [
+        ("ranked", "x1*(x2 + x3)", ["--layers", "bb"], "x1*(x2 + x3) is there"),
+        ("duplicate", "sin(x1 + x2)", ["--layers", "bu"], "sin(x1 + x2) has the values of sin(total)"),
+        ("not shown", "sin(x3)*sin(x2)",
+         ["--layers", "ub", "--screener", "lasso", "--prescreen", "3"], "sin(x3)*sin(x2) was not shown to"),
+        ("not generated", "sin(x1*x2)", ["--layers", "ub"], "sin(x1*x2) is not generated: it needs"),
+        ("not generated", "tanh(x1)", ["--layers", "u"], "tanh(x1) is not generated: the operator tanh"),
+        ("not generated", "x1*x2", ["--layers", "b", "--exclude", "x2"], "x1*x2 is not generated: the input"),
+        ("undefined", "log(x1 - x2)", ["--layers", "bu", "--unary", "log"], "log(x1 - x2) is undefined in "),
+        ("constant", "k*x1", ["--layers", "b"], "k*x1 is not there: k is constant"),
+        ("forbidden", "sin(x1)**2*sin(sin(x2))", ["--layers", "uub"], "sin(x1)**2*sin(sin(x2)) is forbidden"),
+        ("too complex", "x1*x2*x3", ["--layers", "bb", "--max-complexity", "4"], "x1*x2*x3 has complexity 5"),
+        ("cut", "sin(x3)*x2", ["--layers", "ub", "--keep", "u:2"], "sin(x3)*x2 was lost at layer 1"),
+    ],
+)  # fmt: skip
+def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, formula, options, begins):
+    with_operators = options if "--unary" in options else [*options, *SMALL]
+    status, out, err = run("why", data, formula, "--target", "target", *with_operators, "--quiet")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith(begins)
+    assert answer in ANSWERS
+
+
+def test_a_dropped_formula_is_printed(run, data, monkeypatch):
+    monkeypatch.setattr("symscreen.search.modes._FEWEST", 8)
+    monkeypatch.setattr("symscreen.search.modes._PER_WANTED", 1)
+    options = ["--target", "target", "--layers", "ubb", *SMALL, "--search", "sieve", "--top", 2, "--quiet"]
+    status, out, _ = run("why", data, "sin(x3)*sin(x2) + sin(x3)", *options)
+    assert status == 0
+    assert out.startswith("sin(x3)*sin(x2) + sin(x3) was dropped by the sieve")
+
+
+def test_the_command_line_says_what_python_says(run, data):
+    _, out, err = run("why", data, "x1*x2", "--layers", "b", "--target", "target", "--screener", "t0,xi")
+    found = symscreen.why(data, "x1*x2", layers="b", target="target", screener="t0,xi")
+    assert out.split() == found.text.split()
+    assert all(notice in err for notice in found.notices)
+
+
+def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
+    plain = ("why", data, "x1*x2", "--layers", "b", "--target", "target", "--quiet")
+    expected = run(*plain)
+    assert expected[0] == 0
+    for further in (
+        ["--fdr", "0.05", "--fdr-method", "by", "--p-values", "--permutations", 10**6],
+        ["--distinct", "0.9", "--members", 5, "--intervals"],
+        ["--stability", 5, "--intervals=0.9"],
+    ):
+        assert run(*plain, *further) == expected
+    assert run(*plain, "--stability", 5, "--groups", "x3") == run(*plain, "--exclude", "x3")
+
+
+def test_a_mistake_is_one_line(run, data):
+    status, out, err = run("why", data, "x1*nope", "--layers", "b")
+    assert (status, out) == (2, "")
+    assert err.startswith("symscreen: there is no column 'nope'")
+    assert len(err.splitlines()) == 1
+
+
+def test_the_help_has_examples(run):
+    status, out, _ = run("why", "--help")
+    assert status == 0
+    assert "symscreen why data.csv" in out
+
+
+def test_every_answer_is_on_the_page():
+    for answer in ANSWERS:
+        assert f"| `{answer}` |" in PAGE
+
+
+def test_the_commands_of_the_page_run(run, frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("data.csv", index=False)
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) >= 12
+    for line in lines:
+        status, out, _ = run(*shlex.split(line)[1:])
+        assert status == 0, line
+        assert out, line

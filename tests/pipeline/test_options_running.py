@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+
+import symscreen
+from symscreen.backends import Dask, Threads
+from symscreen.errors import OptionError
+from symscreen.pipeline.options_running import read_backend, read_course, read_seconds
+from symscreen.result import Standing
+
+STANDING = Standing(
+    done=500,
+    total=1000,
+    scored=400,
+    seconds=2.0,
+    rate=250.0,
+    seconds_left=2.0,
+    best="a*b",
+    score=0.25,
+    screener="t0",
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ("60s", 60),
+        ("5m", 300),
+        ("5 min", 300),
+        ("0.5h", 1800),
+        ("1d", 86400),
+        ("7", 7),
+        (2.5, 2.5),
+        (None, None),
+    ],
+)
+def test_times_are_read(given, seconds):
+    assert read_seconds(given) == seconds
+
+
+@pytest.mark.parametrize(
+    "given", ["", "0s", "-3s", "1e3", "inf", "5 weeks", "٣s", True, 0, float("nan"), "9" * 400]
+)
+def test_what_is_no_time_is_refused(given):
+    with pytest.raises(OptionError, match=r"time_limit is .*; give a time above 0 such as 60s"):
+        read_seconds(given)
+
+
+def test_backends_are_read_and_misspelt_ones_refused():
+    assert read_backend("threads", None, 3) == Threads(3)
+    assert read_backend("dask", None, 3) == Dask(3)
+    assert read_backend(None, "tcp://a:1", 2) == Dask(2, "tcp://a:1")
+    with pytest.raises(OptionError, match="did you mean 'dask'"):
+        read_backend("dusk", None, 1)
+    with pytest.raises(OptionError, match="leave one out"):
+        read_backend("threads", "tcp://a:1", 1)
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ({"search": "sieve"}, "--search sieve"),
+        ({"rounds": 2}, "--rounds 2"),
+        ({"members": 3}, "--members"),
+        ({"progress": 3}, "progress is 3; give a function"),
+    ],
+)
+def test_a_time_limit_is_refused_beside_what_needs_the_whole_space(frame, others, why):
+    with pytest.raises(OptionError, match=why):
+        symscreen.screen(frame, time_limit=5, **others)
+
+
+def test_progress_is_a_line_that_grows_over_itself(capsys):
+    course = read_course(progress=True, on_progress=None, limit=None)
+    course.tell(STANDING)
+    course.tell(STANDING)  # too soon after the first
+    assert capsys.readouterr().err == "\r500 of 1,000, 250/s, 2 s left, best t0 0.25: a*b"
+
+
+def test_a_program_is_told_how_far_it_is_and_what_is_best(frame):
+    told = []
+    result = symscreen.screen(frame, layers="ub", top=3, chunk_size=100, jobs=1, on_progress=told.append)
+    assert told[-1].done == told[-1].total
+    assert told[-1].scored == result.scored
+    assert (told[-1].best, told[-1].score) == (result.table.expression[0], result.table.t0[0])
+    assert [one.done for one in told] == sorted(one.done for one in told)
+    assert told[-1].seconds_left == 0
+
+
+def test_the_last_standing_names_the_best_of_all_features_too(frame):
+    told = []
+    result = symscreen.screen(frame, layers="b", top="all", jobs=1, on_progress=told.append)
+    assert told[-1].best == result.table.expression[0]

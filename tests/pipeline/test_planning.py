@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.errors import OptionError, SpaceError
+from symscreen.pipeline import growth
+from symscreen.report.terminal import _round_time
+
+OPTIONS = {"layers": "ub", "unary": "square,log", "binary": "add,mul"}
+
+
+@pytest.fixture
+def wide(rng) -> pd.DataFrame:
+    data = pd.DataFrame(rng.uniform(0.5, 2.0, (300, 12)), columns=[f"x{place}" for place in range(12)])
+    data["y"] = data.x0 * data.x1 + rng.normal(0, 0.1, 300)
+    return data
+
+
+def test_a_plan_counts_as_the_screen_does(wide):
+    plan = symscreen.plan(wide, **OPTIONS)
+    result = symscreen.screen(wide, **OPTIONS)
+    assert plan.features == result.scored
+    assert plan.memory == 8 * 300 * plan.layers[1].features
+    assert plan.peak > plan.memory
+    low, high = plan.seconds
+    assert 0.0 < low == high
+
+
+def test_a_race_may_take_as_long_as_scoring_everything(wide):
+    low, high = symscreen.plan(wide, search="race", **OPTIONS).seconds
+    assert 0.0 < low <= high
+    one, other = symscreen.plan(wide, search="sieve", **OPTIONS).seconds
+    assert one == other
+
+
+def test_options_are_checked_as_in_a_screen(wide):
+    with pytest.raises(OptionError, match="only --search race states a risk"):
+        symscreen.plan(wide, risk=0.1)
+    with pytest.raises(OptionError, match="top is 0"):
+        symscreen.plan(wide, top=0)
+    with pytest.raises(OptionError, match="jobs is 0"):
+        symscreen.plan(wide, jobs=0)
+
+
+@pytest.mark.parametrize("limit", ["_HELD", "_LARGE"])
+def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide, monkeypatch):
+    assert symscreen.plan(wide, search="sieve", **OPTIONS).memory > 0
+    expected = symscreen.screen(wide, search="sieve", **OPTIONS)
+    monkeypatch.setattr(growth, limit, 0)
+    assert symscreen.plan(wide, search="sieve", **OPTIONS).memory == 0
+    assert symscreen.plan(wide, **OPTIONS).memory > 0  # an exact screen needs it
+    kinds = []
+    grown = growth.expand
+    monkeypatch.setattr(growth, "expand", lambda *a, **k: kinds.append(k.get("thin")) or grown(*a, **k))
+    found = symscreen.screen(wide, search="sieve", **OPTIONS)
+    assert True in kinds
+    assert found.table.equals(expected.table)
+    assert found.record["search"] == expected.record["search"]
+
+
+def test_what_cannot_fit_is_refused_with_the_peak_and_ways_out(wide):
+    with pytest.raises(SpaceError, match=r"raise --max-ram to (at least )?\d") as refused:
+        symscreen.screen(wide, layers="ubb", max_ram="60MB")
+    assert re.search(r"\d+(\.\d)? [MG]B", str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.01, "1 s"), (59.4, "59 s"), (61.0, "1 min"), (5000.0, "83 min"), (7200.0, "2 h"), (1e6, "12 days")],
+)
+def test_times_are_told_roughly(seconds, text):
+    assert _round_time(seconds) == text
