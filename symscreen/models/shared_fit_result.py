@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen.brief import in_brief
+from symscreen.errors import printable
 from symscreen.export import SharedFormula, shared_formula
 from symscreen.models.as_given import as_given
 
@@ -63,9 +64,16 @@ class SharedFitResult:
         return in_brief(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        equations = "<br>".join(escape(one) for one in self.formula.rounded(6).equations)
-        notices = "".join(f"<p>{escape(notice)}</p>" for notice in self.notices)
-        return f"<p><code>{equations}</code></p>{notices}{self.terms.to_html(index=False)}"
+        import pandas as pd
+
+        equations = "<br>".join(escape(printable(one)) for one in self.formula.rounded(6).equations)
+        notices = "".join(f"<p>{escape(printable(notice))}</p>" for notice in self.notices)
+        terms = self.terms.assign(term=list(map(printable, self.terms["term"]))).rename(columns=printable)
+        with pd.option_context("display.max_colwidth", None):  # a formula cut short is none
+            return f"<p><code>{equations}</code></p>{notices}{terms.to_html(index=False)}"
+
+    def _repr_latex_(self) -> str:
+        return self.formula._repr_latex_()  # a notebook asks each for its own
 
     @property
     def targets(self) -> tuple[str, ...]:
