@@ -65,6 +65,9 @@ class SharedFitResult:
     def _repr_html_(self) -> str:
         return html_of(self.formula.rounded(6).equations, self.notices, self.terms)
 
+    def _repr_latex_(self) -> str:
+        return self.formula._repr_latex_()  # a notebook asks each for its own
+
     @property
     def targets(self) -> tuple[str, ...]:
         """The targets' names, in the order of the predictions' columns."""

@@ -370,3 +370,16 @@ def test_it_shows_itself(two):
     page = result._repr_html_()
     assert "a&lt;b&gt;" in page
     assert "<b>" not in page.replace("coefficient[", "")
+
+
+def test_names_that_steer_a_terminal_are_shown_as_text(two, tmp_path, capsys):
+    hostile = two.rename(columns={"a": "=a\x1b[2J\n", "x1": "x\x9b1"})
+    result = symscreen.fit(hostile, target=["=a\x1b[2J\n", "b"], **SMALL)
+    marks = {"\x1b", "\x9b"}
+    assert not marks & set(repr(result) + result._repr_html_() + result._repr_latex_())
+    hostile.to_csv(tmp_path / "t.csv", index=False)
+    asked = ["fit", str(tmp_path / "t.csv"), "--target", "`=a\x1b[2J\n`,b", "--operators", "ablation"]
+    assert verbs._run([*asked, "--layers", "u"]) == 0
+    out, err = capsys.readouterr()
+    assert not marks & set(out + err)
+    assert len(out.splitlines()[1].split(" = ")) == 2

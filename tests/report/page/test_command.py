@@ -75,7 +75,7 @@ def test_the_command_makes_the_same_result_for_every_response(kind, frame, rng, 
     words = shlex.split(command_of(result.record, str(data)))
     assert verbs._run([*words[1:], "--out", str(out), "--quiet"]) == 0, words
     capsys.readouterr()
-    assert json.loads(out.read_text(encoding="utf-8"))["record"] == json.loads(json.dumps(result.record))
+    assert symscreen.read_ranking(out).record == json.loads(json.dumps(result.record))
 
 
 def test_columns_of_any_name_are_read_back(frame, tmp_path, capsys):
