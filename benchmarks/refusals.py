@@ -2,6 +2,7 @@
 
     python benchmarks/refusals.py            # all cases
     python benchmarks/refusals.py wide       # those whose name or way holds a word; others stay as they were
+    python benchmarks/refusals.py --rest     # those that an interrupted run has left
 
 Each case is a process of its own, forked from one that has loaded symscreen: it sets its arguments, of any
 length (Linux passes none above 128 KiB), and calls what the command `symscreen` calls. Figures go to
@@ -11,6 +12,7 @@ length (Linux passes none above 128 KiB), and calls what the command `symscreen`
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import resource
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import chdir, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +56,33 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = Path(__file__).with_name("refusal_files.py")
         subprocess.run([sys.executable, files, folder], check=True)
+        _warm(Path(folder))
         idle = _tried(["screen", "absent.csv"], Path(folder))
         every = list(cases())
         for limit, way, arguments in every:
-            if words and not any(word in f"{limit} {way}" for word in words):
+            if words[:1] != ["--rest"] and words and not any(word in f"{limit} {way}" for word in words):
+                continue
+            if words[:1] == ["--rest"] and (limit, way) in known:
                 continue
             known[limit, way] = {"limit": limit, "way": way} | _tried(arguments, Path(folder))
             if known[limit, way]["ended"] == "failed":
                 print(known[limit, way], file=sys.stderr, flush=True)
             found = [known[one[:2]] for one in every if one[:2] in known]
             _write({"machine": machine(), "nothing_at_all": idle, "cases": found})
+
+
+def _warm(folder: Path) -> None:
+    """Refuse something by each verb here, so that what a verb loads is loaded before it is measured."""
+    from symscreen.cli import verbs
+
+    given = [
+        *(["why", "t.csv", "("], ["screen", "t.csv", "--also", "("], ["power", "t.csv", "--truth", "("]),
+        *(["evaluate", "f3.csv", "--truth", "("], ["apply", "f0.json", "t.csv"], ["classes", "f0.csv"]),
+        *(["export", "f0.csv", "--to", "numpy"], ["fit", "t.csv", "--operators", "f0.toml"]),
+    ]
+    with chdir(folder), redirect_stderr(io.StringIO()):
+        for arguments in given:
+            verbs._run(arguments)  # noqa: SLF001  # what `symscreen` calls
 
 
 def _write(whole: dict[str, Any]) -> None:

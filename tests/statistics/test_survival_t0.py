@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.test_survival_response import pairs_by_definition
+from tests.response.test_survival import pairs_by_definition
 
 from symscreen.response.survival import SurvivalResponse
 from symscreen.statistics.order import order_features
