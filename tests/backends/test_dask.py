@@ -106,7 +106,7 @@ def test_a_worker_may_be_killed(cluster, rng):
 
 def test_without_dask_the_line_to_type_is_told(frame, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(OptionError, match=r"pip install symscreen\[dask\]"):
+    with pytest.raises(OptionError, match=r"pip install 'symscreen\[dask\]'"):
         symscreen.screen(frame, backend="dask", **OPTIONS)
 
 

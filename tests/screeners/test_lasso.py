@@ -130,7 +130,7 @@ def test_engines_that_are_not_there_are_told(monkeypatch):
     with pytest.raises(OptionError, match="engine is 'R'"):
         lasso_path([[1.0, 2.0, 4.0]], [1.0, 2.0, 3.0], engine="R")
     monkeypatch.setitem(sys.modules, "glmnet", None)
-    with pytest.raises(OptionError, match=r"pip install symscreen\[glmnet\]"):
+    with pytest.raises(OptionError, match=r"pip install 'symscreen\[glmnet\]'"):
         lasso_path([[1.0, 2.0, 4.0]], [1.0, 2.0, 3.0], engine="glmnet")
 
 

@@ -182,7 +182,7 @@ def test_glmnet_stopped_early_repeats_what_it_reached(rng, monkeypatch):
     ("engine", "message"),
     [
         ("sklern", "engine is 'sklern'; did you mean 'sklearn'"),
-        ("glmnet", r"pip install symscreen\[glmnet\]"),
+        ("glmnet", r"pip install 'symscreen\[glmnet\]'"),
     ],
 )
 def test_an_engine_that_is_not_there_is_told(engine, message, monkeypatch):

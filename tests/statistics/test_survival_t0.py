@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.response.test_survival import pairs_by_definition
 
 from symscreen.response.survival import SurvivalResponse
 from symscreen.statistics.order import order_features
 from symscreen.statistics.survival_t0 import harrell_c, survival_metric
+from tests.response.test_survival import pairs_by_definition
 
 
 def _response(rng, n, times, share=0.6):
