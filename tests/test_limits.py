@@ -99,13 +99,13 @@ def test_too_little_to_start_with_is_refused_in_one_line(system):
 
 
 def test_a_limit_is_a_limit_of_max_ram(monkeypatch):
-    monkeypatch.setattr("symscreen.options.may_hold", lambda held: held + 10**9)
-    monkeypatch.setattr("symscreen.options.resident", lambda: 10**9)
-    monkeypatch.setattr("symscreen.options.whole_memory", lambda: 10**11)
+    monkeypatch.setattr("symscreen.options.values.may_hold", lambda held: held + 10**9)
+    monkeypatch.setattr("symscreen.options.values.resident", lambda: 10**9)
+    monkeypatch.setattr("symscreen.options.values.whole_memory", lambda: 10**11)
     assert read_memory("8GB") == 2 * 10**9
     assert read_memory("1.5GB") == 1_500_000_000
     assert read_memory(None) == 1_600_000_000
-    monkeypatch.setattr("symscreen.options.whole_memory", lambda: None)
+    monkeypatch.setattr("symscreen.options.values.whole_memory", lambda: None)
     assert read_memory(None) == 1_600_000_000
 
 
