@@ -6,8 +6,8 @@ a response whose statistic has jumps; for features with ties it must not be abov
 
 Lines with ties pool four patterns of ties, all of even levels, and the features of the finest, 200 levels,
 are mostly untied at few rows (at 12 rows 72 % of them). ``--study ties`` has a line for each pattern, uneven
-ones too, and counts tied features alone. ± is the error of counting; that of the tables comes on top. ``--study
-xi`` is for ξ and responses with ties.
+ones too, and counts tied features alone. ± is the error of counting; that of the tables comes on top.
+``--study xi`` is for ξ and responses with ties.
 
 Run with ``python benchmarks/nulls.py``, ``… --study ties``, ``… --study xi``.
 """
@@ -96,11 +96,11 @@ def by_pattern(study: str, results: Path) -> None:
     """Count line by line, each pattern of ties for itself, and write it down."""
     found: dict[str, Any] = {"machine": machine(), "levels": PATTERN_LEVELS, "tables": TABLES}
     found["rows"] = xi_lines() if study == "xi" else tie_lines()
-    text = [
-        markdown(*table_of(found["rows"])),
-        f"Rates over nominal, mean of {TABLES} tables (seeds) that read the same features; "
-        + "± one error of counting, in brackets the standard deviation between tables.",
-    ]
+    told = (
+        f"Rates over nominal, mean of {TABLES} tables (seeds) that read the same features; ± one error of "
+        "counting, in brackets the standard deviation between tables."
+    )
+    text = [markdown(*table_of(found["rows"])), told]
     if study == "xi":
         found["exact"] = against_runs()
         rows = [

@@ -1,8 +1,8 @@
 """The exact null distribution of ξ for a response of two values: that of the number of runs.
 
-With n₀ rows of the lower value and n₁ of the upper, |r_{k+1} − r_k| is n₁ between unlike rows and 0 between
-like ones, so that Q = Σ |r_{k+1} − r_k| counts runs: Q = n₁ (R − 1). Over all orders (Wald and Wolfowitz 1940,
-equation 11)::
+With n₀ rows of the lower value and n₁ of the upper, |r_{k+1} − r_k| is n₁ between unlike rows and 0
+between like ones, so that Q = Σ |r_{k+1} − r_k| counts runs: Q = n₁ (R − 1). Over all orders (Wald and
+Wolfowitz 1940, equation 11)::
 
     P(R = 2j)     = 2 C(n₀−1, j−1) C(n₁−1, j−1) / C(n, n₁)
     P(R = 2j + 1) = [C(n₀−1, j) C(n₁−1, j−1) + C(n₀−1, j−1) C(n₁−1, j)] / C(n, n₁)

@@ -50,6 +50,27 @@ def test_small_responses_have_the_p_values_of_all_permutations(kind):
     assert p[np.argmin(metric)] == 1.0
 
 
+TIES = ([0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 1, 2, 2, 2], [0, 0, 1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("ties", TIES)
+def test_of_features_with_ties_no_p_value_is_below_that_of_all_permutations(kind, ties):
+    response = Response(np.array(SMALL[kind]))
+    ordered = order_features(np.array(sorted(set(permutations(ties))), dtype=float))
+    metric = ranking_metric(ordered, response)
+    null = t0_null(response, 0)
+    for sign, score in (("free", np.abs(metric)), ("positive", metric)):
+        below = np.searchsorted(np.sort(score), score - 1e-13 * np.abs(score).max())
+        assert (null(ordered, metric, sign) >= 1.0 - below / len(score) - 1e-12).all()
+
+
+def test_a_half_and_half_feature_tells_nothing_of_a_single_one():
+    response = Response(np.r_[np.zeros(15), 1.0])  # wherever the one lies, |T0 − Δ| is the same
+    ordered = order_features(np.repeat([0.0, 1.0], 8)[None])
+    assert t0_null(response, 0)(ordered, ranking_metric(ordered, response), "free").tolist() == [1.0]
+
+
 def tail_with_an_outlier(n, ones, outlier):
     """|Σ y_i (r_i − (n+1)/2)| and its tail for so many ones, zeros and one outlier, by counting."""
     found, ways_of = [], []
