@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
+    Known = dict[str, tuple[Response, list[Any], float]]
     Maker = Callable[[np.random.Generator, int, int], Values]
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)
 XI_ROWS = (50, 101, 150, 400, 1000, 3000, 10_000)
 TIE_ROWS = (12, 50, 200)
 TABLES = 3
-WORK, MOST = 60_000_000, 250_000  # p-values times rows, and p-values, of a line
+WORK = 60_000_000  # p-values times rows of a line
+MOST: dict[str, int] = {"xi": 250_000, "t0": 100_000}  # p-values of a line
 BLOCK = 8_000_000  # values at a time
 
 
@@ -78,9 +80,9 @@ PATTERNS: dict[str, Maker] = {
 }
 
 
-def _blocks(maker: Maker, rng: np.random.Generator, n: int, *, tied: bool) -> Any:
+def _blocks(maker: Maker, rng: np.random.Generator, n: int, most: int, *, tied: bool) -> Any:
     """Yield sorted blocks of features: those with ties alone, or all of them; none that is constant."""
-    most = min(MOST, WORK // n)
+    most = min(most, WORK // n)
     step = max(1, min(BLOCK // n, most))
     for _ in range(most // step):
         ordered = order_features(maker(rng, step, n))
@@ -89,26 +91,37 @@ def _blocks(maker: Maker, rng: np.random.Generator, n: int, *, tied: bool) -> An
         yield ordered if kept.all() else ordered.take(np.flatnonzero(kept))
 
 
+def _known(screener: str, responses: dict[str, Response]) -> Known:
+    """Prepare tables, and tell the seconds that one takes."""
+    known: Known = {}
+    for kind, response in responses.items():
+        start = time.process_time()
+        nulls = [SCREENERS[screener].null(response, seed) for seed in range(TABLES)]
+        known[kind] = response, nulls, (time.process_time() - start) / TABLES
+    return known
+
+
 def _lines(
-    screener: str, n: int, responses: dict[str, Response], maker: Maker, *, tied: bool, place: int
+    screener: str, n: int, known: Known, maker: Maker, *, tied: bool, place: int
 ) -> list[dict[str, Any]]:
     """Count p-values at most each level: one line a response."""
     rng = np.random.default_rng([n, place])
-    own = SCREENERS[screener]
-    lines: list[dict[str, Any]] = []
-    nulls = {}
-    for kind, response in responses.items():
-        start = time.process_time()
-        nulls[kind] = [own.null(response, seed) for seed in range(TABLES)]
-        took = (time.process_time() - start) / TABLES
-        below = np.zeros((TABLES, len(LEVELS)))
-        lines.append({"response": kind, "n": n, "p_values": 0, "below": below, "set_up_seconds": took})
-    for ordered in _blocks(maker, rng, n, tied=tied):
+    lines: list[dict[str, Any]] = [
+        {
+            "response": kind,
+            "n": n,
+            "p_values": 0,
+            "below": np.zeros((TABLES, len(LEVELS))),
+            "set_up_seconds": took,
+        }
+        for kind, (_, _, took) in known.items()
+    ]
+    for ordered in _blocks(maker, rng, n, MOST[screener], tied=tied):
         for line in lines:
-            response = responses[line["response"]]
-            statistics = own.statistic(ordered, response)
+            response, nulls, _ = known[line["response"]]
+            statistics = SCREENERS[screener].statistic(ordered, response)
             line["p_values"] += len(statistics)
-            for table, null in enumerate(nulls[line["response"]]):
+            for table, null in enumerate(nulls):
                 p = null(ordered, statistics, "free")
                 line["below"][table] += [(p <= level).sum() for level in LEVELS]
     for line in lines:
@@ -121,13 +134,13 @@ def xi_lines() -> list[dict[str, Any]]:
     """Count for ξ: untied features, and features of 20 levels, against each response."""
     lines = []
     for place, n in enumerate(XI_ROWS):
-        responses = {kind: Response(make(n)) for kind, make in XI_RESPONSES.items()}
+        known = _known("xi", {kind: Response(make(n)) for kind, make in XI_RESPONSES.items()})
         for features, maker in (
             ("untied", lambda rng, m, n: rng.random((m, n))),
             ("20 levels, even", PATTERNS["20 levels, even"]),
         ):
             if features == "untied" or n in (150, 1000):
-                found = _lines("xi", n, responses, maker, tied=features != "untied", place=place)
+                found = _lines("xi", n, known, maker, tied=features != "untied", place=place)
                 lines += [{"features": features, **line} for line in found]
     return lines
 
@@ -137,9 +150,10 @@ def tie_lines() -> list[dict[str, Any]]:
     lines = []
     for n in TIE_ROWS:
         rng = np.random.default_rng(n)
-        responses = {kind: Response(np.sort(make(rng, n))) for kind, make in TIE_RESPONSES.items()}
+        made = {kind: Response(np.sort(make(rng, n))) for kind, make in TIE_RESPONSES.items()}
+        known = _known("t0", made)
         for place, (pattern, maker) in enumerate(PATTERNS.items()):
-            found = _lines("t0", n, responses, maker, tied=True, place=place)
+            found = _lines("t0", n, known, maker, tied=True, place=place)
             lines += [{"features": pattern, **line} for line in found]
     return lines
 

@@ -46,8 +46,10 @@ def test_the_ends_are_those_of_the_logarithm_and_of_fishers_z_without_each_row(t
     errors = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
     reach = student_t.ppf(0.5 + level / 2, n - 1) * errors
     found = t0_interval(theta[None], Response(y), level)
-    assert [found.low[0], found.high[0]] == pytest.approx(np.exp(whole[0] + [-reach[0], reach[0]]), rel=1e-8)
-    ends = np.tanh(whole[1] + [-reach[1], reach[1]])
+    assert [found.low[0], found.high[0]] == pytest.approx(
+        np.exp(whole[0] + [-reach[0], reach[0]]).tolist(), rel=1e-8
+    )
+    ends = np.tanh(whole[1] + [-reach[1], reach[1]]).tolist()
     assert [found.gamma_low[0], found.gamma_high[0]] == pytest.approx(ends, rel=1e-8)
 
 

@@ -6,8 +6,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import symscreen.statistics.t0_null as t0_null_module
 from symscreen.response import Response
 from symscreen.screeners.registry import SCREENERS
+from symscreen.statistics import linear_rank
 from symscreen.statistics.order import order_features
 from symscreen.statistics.t0 import ranking_metric
 from symscreen.statistics.t0_null import t0_null, table_of_scores
@@ -193,3 +195,16 @@ def test_the_seed_decides_and_nothing_else():
     first, again, other = (table_of_scores(y, seed).upper for seed in (1, 1, 2))
     assert first.tobytes() == again.tobytes()
     assert first.tobytes() != other.tobytes()
+
+
+@pytest.mark.parametrize("n", [10, 65, 400])
+def test_the_body_is_of_a_million_permutations_however_many_rows_are_heavy(n, monkeypatch):
+    drawn = []
+
+    def draw(law, count, key):
+        drawn.append((len(law.heavy), count))
+        return linear_rank.draw(law, 1000, key)
+
+    monkeypatch.setattr(t0_null_module, "draw", draw)
+    table_of_scores(1.5 ** -np.arange(float(n)), 0)
+    assert drawn == [(min(n, 32), 1_000_000)]
