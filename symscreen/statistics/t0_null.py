@@ -25,7 +25,7 @@ __all__ = ["T0Null", "t0_null", "table_of_scores"]
 _EXACT = 9  # rows up to which all permutations are enumerated
 _DIRECT = 64  # rows up to which whole permutations are drawn
 _WHOLE = 300  # rows up to which whole permutations are walked
-_PERMUTATIONS, _DRAWN = 1_000_000, 32_000_000
+_PERMUTATIONS = 1_000_000
 _MOVES, _FIRST_TILT = 400_000, 0.8
 _PLAIN, _TILTED = 1, 2  # streams of random numbers
 
@@ -93,8 +93,7 @@ def table_of_scores(scores: NDArray[np.float64], seed: int) -> NullTable:
         z = enumerate_all(whole)
         return table_of_sample(z, np.ones(len(z)), least=least)
     law = whole if n <= _DIRECT else linear_rank(scores, light=0.02, most=32)
-    count = _PERMUTATIONS if n <= _DIRECT else min(_PERMUTATIONS, _DRAWN // (len(law.heavy) + 16))
-    plain = draw(law, count, (seed, _PLAIN))
+    plain = draw(law, _PERMUTATIONS, (seed, _PLAIN))
     law = whole if n <= _WHOLE else linear_rank(scores, light=0.005, most=256)
     walk, worth = walker(law, _MOVES, (seed, _TILTED))
     walks = tilted(walk, first=_FIRST_TILT)

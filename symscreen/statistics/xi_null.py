@@ -1,9 +1,15 @@
 """The null distribution of ξ: Q = Σ |r_{k+1} − r_k| over random orders of the rows.
 
-Its mean and variance are exact, with ties in y too. Up to 100 rows its distribution is that of random orders,
-plain and tilted. Beyond, those of 100 rows with the same shares of ties give the cumulant function K, which
-for n rows is that of n/100 independent parts, and the tail follows by the saddlepoint (Lugannani and Rice
-1980). ξ of a feature with ties is a mean over ways to break them: it gets an upper bound.
+Its mean and variance are exact, with ties in y too. Its distribution is
+
+- that of the number of runs, in closed form, where y has two values;
+- that of all orders up to 9 rows;
+- else that of random orders, plain and tilted, up to 100 rows, and to 3000 where y has ties: Q then jumps,
+  and what it jumps over depends on every row;
+- beyond, by the saddlepoint from that of 100 rows, or of 3000, with the same shares of ties. It knows of no
+  jumps: half of one is missing then, and where y has ties z is taken a whole one, the largest, too small.
+
+ξ of a feature with ties is a mean over ways to break them: it gets an upper bound.
 """
 
 from __future__ import annotations
@@ -15,34 +21,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.compiled import kernel
-from symscreen.statistics.chance import below, started, uniform
 from symscreen.statistics.null_table import RESOLUTION, NullTable, table_of_sample
+from symscreen.statistics.run_law import run_law
 from symscreen.statistics.umbrella import joined, tilted
+from symscreen.statistics.xi_parts import table_of_more
+from symscreen.statistics.xi_walk import draw, enumerate_all, walker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from symscreen.response import Response
     from symscreen.screeners.base import Sign
     from symscreen.statistics.order import Ordered
 
-    State = NDArray[np.uint64]
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
 __all__ = ["XiNull", "xi_null"]
 
-_ROWS = 100  # whose orders are drawn
-_DRAWN, _MOVES, _FIRST_TILT = 40_000_000, 300_000, 0.8
-_LOWEST, _FARTHEST, _STEPS = -5.0, 9.0, 16384  # of z, which is counted from its lower end
-_ALIKE = 4  # moves a row until a walk has forgotten where it was
-_EVERY = 25
-_MOSTLY_ONE = 0.9  # a response with so large a share in one value has a Q of few values, and p-values of 1
+_EXACT = 9  # rows up to which all orders are enumerated
+_ROWS, _ROWS_WITH_TIES = 100, 3000  # up to which orders are drawn
+_ORDERS, _DRAWN, _DRAWN_WITH_TIES = 1_000_000, 40_000_000, 300_000_000
+_MOVES, _MOVES_A_ROW, _FIRST_TILT = 300_000, 2000, 0.8
+_LOWEST = -5.0  # of z, which is counted from its lower end
+_MOSTLY_ONE = 0.9  # in so few rows beside one value the parts of many rows are unlike each other
 _PLAIN, _TILTED = 3, 4  # streams of random numbers
-_TILTS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +57,8 @@ class XiNull:
     table : NullTable
         Of z + 5, with z the standardised ξ of untied features.
     mean, deviation : float
-        Of ξ of an untied feature over all orders of the rows; beyond 100 rows the mean is less half a step of
-        Q, for a statistic that jumps.
+        Of ξ of an untied feature over all orders of the rows; where a statistic that jumps is taken for one
+        that does not, the mean is larger by a jump.
     """
 
     table: NullTable
@@ -80,28 +83,27 @@ def xi_null(response: Response, seed: int) -> XiNull:
     response : Response
         n rows.
     seed : int
-        Not negative.
+        Not negative; it plays no part at n ≤ 9, nor where the response has two values.
 
     Returns
     -------
     XiNull
+        With p-values of 1 beyond 3000 rows for a response of three values or more with nine tenths of its
+        rows in one: its distribution is not known well enough.
     """
     n = response.n
-    r = response.at_most
     at_least = response.at_least.astype(np.float64)
     scale = n / (2.0 * float(np.sum(at_least * (n - at_least))))  # ξ = 1 − scale · Q
-    mean, variance = moments(r)
+    mean, variance = moments(response.at_most)
     deviation = math.sqrt(variance) if variance > 0 else 1.0 / scale
-    if n > _ROWS and response.group_sizes.max() > _MOSTLY_ONE * n:
-        table = _no_table()
-    elif n <= _ROWS:
-        table = _table(tuple(r.tolist()), seed)
+    most = _ROWS if response.untied else _ROWS_WITH_TIES
+    if len(response.group_sizes) == 2 and variance > 0:
+        table = _of_runs(response.group_sizes, mean, deviation)
+    elif n <= most:
+        table = _table(tuple(response.at_most.tolist()), seed)
     else:
-        places = ((np.arange(_ROWS) + 0.5) * n / _ROWS).astype(np.int64)
-        few = np.searchsorted(r[places], r[places], side="right")
-        # Q jumps from level to level of r, and the saddlepoint knows of no jumps: half of one to be safe
-        mean += 0.5 * float(r[-1] - r[0]) / (len(response.group_sizes) - 1)
-        table = _of_more(_table(tuple(few.tolist()), seed), (n - 1.0) / (_ROWS - 1.0))
+        table, jump = _beyond(response.at_most, most, seed)
+        mean -= jump
     return XiNull(table, 1.0 - scale * mean, scale * deviation)
 
 
@@ -140,6 +142,30 @@ def moments(r: NDArray[np.int64]) -> tuple[float, float]:
     return n * mean, n * n * max(total - mean * mean, 0.0)
 
 
+def _of_runs(sizes: Whole, mean: float, deviation: float) -> NullTable:
+    """Return the table of a response of two values."""
+    runs, chance = run_law(int(sizes[0]), int(sizes[1]))
+    # |r_{k+1} − r_k| is 0, or the rows of the upper value
+    return table_of_sample(_z(float(sizes[1]) * (runs - 1.0), mean, deviation)[::-1], chance[::-1])
+
+
+def _z(q: Values, mean: float, deviation: float) -> Values:
+    return np.asarray(np.maximum((mean - q) / deviation - _LOWEST, 0.0))
+
+
+def _beyond(r: Whole, rows: int, seed: int) -> tuple[NullTable, float]:
+    """Return the table of more rows than are permuted, and by how much a Q counts as larger than it is."""
+    n = len(r)
+    _, sizes = np.unique(r, return_counts=True)
+    if sizes.max() > _MOSTLY_ONE * n:
+        return _no_table(), 0.0
+    places = ((np.arange(rows) + 0.5) * n / rows).astype(np.int64)
+    few = np.searchsorted(r[places], r[places], side="right")
+    table = table_of_more(_table(tuple(few.tolist()), seed), (n - 1.0) / (rows - 1.0), _LOWEST)
+    # without ties the step is 1, as nothing beside a deviation of n^1.5
+    return table, float(np.diff(r).max()) if len(sizes) < n else 0.0
+
+
 @lru_cache(maxsize=8)  # untied responses of as many rows share one
 def _table(of_rows: tuple[int, ...], seed: int) -> NullTable:
     r = np.array(of_rows, dtype=np.int64)
@@ -148,112 +174,25 @@ def _table(of_rows: tuple[int, ...], seed: int) -> NullTable:
     if variance <= 0:
         return _no_table()
     deviation = math.sqrt(variance)
-    plain = np.empty(min(1_000_000, _DRAWN // n))
-    _draw(r.copy(), mean, deviation, started(seed, _PLAIN), plain)
-    walks = tilted(_walker(r.copy(), mean, deviation, seed), first=_FIRST_TILT)
-    z, mass = joined(plain, walks, min(_EVERY / (_ALIKE * n), 1.0), folded=False)
-    least = math.exp(-math.lgamma(n + 1.0))
+    least = _least(r)
+    if n <= _EXACT:
+        z = np.sort(_z(enumerate_all(r).astype(np.float64), mean, deviation))
+        return table_of_sample(z, np.ones(len(z)), least=least)
+    work = _DRAWN if n <= _ROWS else _DRAWN_WITH_TIES
+    plain = _z(draw(r, min(_ORDERS, work // n), (seed, _PLAIN)).astype(np.float64), mean, deviation)
+    walk, worth = walker(r, mean, deviation, max(_MOVES, _MOVES_A_ROW * n), (seed, _TILTED))
+    walks = tilted(lambda tilt: np.maximum(walk(tilt) - _LOWEST, 0.0), first=_FIRST_TILT)
+    z, mass = joined(plain, walks, worth, folded=False)
     return table_of_sample(z, mass, slope=walks[-1].tilt, least=least, resolution=RESOLUTION)
+
+
+def _least(r: Whole) -> float:
+    """Return the chance of the least Q: of orders by value, up or down."""
+    _, sizes = np.unique(r, return_counts=True)
+    logs = math.log(2.0) + sum(math.lgamma(size + 1.0) for size in sizes.tolist()) - math.lgamma(len(r) + 1.0)
+    return math.exp(max(logs, -690.0))
 
 
 def _no_table() -> NullTable:
     """Return the table that gives p-values of 1."""
     return table_of_sample(np.zeros(1), np.ones(1), least=1.0)
-
-
-def _walker(r: Whole, mean: float, deviation: float, seed: int) -> Callable[[float], Values]:
-    state = started(seed, _TILTED)
-
-    def walk(tilt: float) -> Values:
-        z = np.empty(_MOVES // _EVERY)
-        _climb(r, tilt, mean, deviation, _EVERY, state, z)
-        return np.asarray(np.maximum(z - _LOWEST, 0.0))
-
-    return walk
-
-
-def _of_more(table: NullTable, times: float) -> NullTable:
-    """Return the table of the sum of so many independent parts, each as one table has it."""
-    from scipy.special import log_ndtr  # not at the top: it would slow every start
-
-    mass = -np.diff(table.upper, append=0.0)
-    # of the statistics between a knot and the next
-    z = -np.diff(table.upper * table.means, append=0.0) / np.maximum(mass, 1e-300) + _LOWEST
-    z -= float((mass * z).sum())
-    mass, z = mass[mass > 0], z[mass > 0] / math.sqrt(float((mass * z * z).sum()))
-    tilts = np.linspace(-6.0, 11.0, _TILTS) / math.sqrt(times)  # of one part
-    tilts = tilts[tilts != 0]
-    cumulants, means, spreads = (np.empty(len(tilts)) for _ in range(3))
-    for j, tilt in enumerate(tilts):
-        weights = mass * np.exp(tilt * z)
-        total = float(weights.sum())
-        means[j] = float((weights * z).sum()) / total
-        spreads[j] = float((weights * (z - means[j]) ** 2).sum()) / total
-        cumulants[j] = math.log(total)
-    # K_n(t) = times · K(t / √times)
-    w = np.sign(tilts) * np.sqrt(2.0 * times * np.maximum(tilts * means - cumulants, 0.0))
-    u = tilts * np.sqrt(times * spreads)
-    logs = log_ndtr(-(w + np.log(u / w) / w))  # of the form of Barndorff-Nielsen 1986, never negative
-    at = means * math.sqrt(times)
-    grid = np.linspace(0.0, _FARTHEST - _LOWEST, _STEPS + 1)
-    far = (logs[-1] - logs[-2]) / (at[-1] - at[-2])
-    upper = np.interp(grid + _LOWEST, at, logs)
-    upper = np.where(grid + _LOWEST > at[-1], logs[-1] + far * (grid + _LOWEST - at[-1]), upper)
-    upper = np.minimum.accumulate(np.exp(np.where(grid + _LOWEST < at[0], 0.0, upper)))
-    # what lies between two knots stands at the upper one, and beyond the last a little further
-    sums = np.cumsum((-np.diff(upper, append=0.0) * np.append(grid[1:], grid[-1] - 1.0 / far))[::-1])[::-1]
-    return NullTable(
-        grid, upper, np.maximum.accumulate(sums / upper), float(grid[-1]), -float(far), 1e-300, 0.0
-    )
-
-
-@kernel
-def _draw(r: Whole, mean: float, deviation: float, state: State, found: Values) -> None:
-    n = r.size
-    for note in range(found.size):
-        before = np.int64(0)
-        total = np.int64(0)
-        for k in range(n):
-            j = k + below(state, n - k)
-            value = r[j]
-            r[j] = r[k]
-            r[k] = value
-            if k > 0:
-                total += abs(value - before)
-            before = value
-        found[note] = max((mean - total) / deviation - _LOWEST, 0.0)
-
-
-@kernel
-def _around(r: Whole, k: int) -> np.int64:
-    """Return the steps that touch a place."""
-    total = np.int64(0)
-    if k > 0:
-        total += abs(r[k] - r[k - 1])
-    if k < r.size - 1:
-        total += abs(r[k + 1] - r[k])
-    return total
-
-
-@kernel
-def _climb(
-    r: Whole, tilt: float, mean: float, deviation: float, every: int, state: State, out: Values
-) -> None:
-    """Walk among orders whose chance is in proportion to exp(tilt · z), by swaps of two places."""
-    n = r.size
-    total = np.int64(0)
-    for k in range(n - 1):
-        total += abs(r[k + 1] - r[k])
-    strength = tilt / deviation
-    for note in range(out.size):
-        for _ in range(every):
-            i, j = below(state, n), below(state, n)
-            # a step between the two places is the same before and after, so that counting it twice cancels
-            before = _around(r, i) + _around(r, j)
-            r[i], r[j] = r[j], r[i]
-            gain = before - _around(r, i) - _around(r, j)
-            if gain >= 0 or uniform(state) < math.exp(strength * gain):
-                total -= gain
-            else:
-                r[i], r[j] = r[j], r[i]
-        out[note] = (mean - total) / deviation

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 
 import symscreen
 from symscreen.errors import OptionError, TableError
@@ -26,6 +27,30 @@ def test_the_error_is_that_of_leaving_out_each_row(ties, rng):
     assert found.error[0] == pytest.approx(error, rel=1e-9)
     assert found.low[0] < t0(theta, y) < found.high[0]
     assert found.gamma[0] == pytest.approx(1.0 - t0(theta, y) / gini_mean_difference(Response(y)))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_ends_are_those_of_the_logarithm_and_of_fishers_z_without_each_row(ties, level, rng):
+    n = 60  # with much noise: no few rows decide
+    y = np.sort(rng.normal(size=n) if not ties else rng.integers(0, 6, n).astype(float))
+    theta = y + 2.0 * rng.normal(size=n)
+    theta = np.round(theta) if ties else theta
+
+    def figures(theta, y):
+        share = t0(theta, y) / gini_mean_difference(Response(y))
+        return np.log(t0(theta, y)), np.arctanh(1.0 - share)
+
+    whole = np.array(figures(theta, y))
+    without = np.array([figures(np.delete(theta, i), np.delete(y, i)) for i in range(n)])
+    errors = np.sqrt((n - 1) / n * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    reach = student_t.ppf(0.5 + level / 2, n - 1) * errors
+    found = t0_interval(theta[None], Response(y), level)
+    assert [found.low[0], found.high[0]] == pytest.approx(
+        np.exp(whole[0] + [-reach[0], reach[0]]).tolist(), rel=1e-8
+    )
+    ends = np.tanh(whole[1] + [-reach[1], reach[1]]).tolist()
+    assert [found.gamma_low[0], found.gamma_high[0]] == pytest.approx(ends, rel=1e-8)
 
 
 def test_covers_about_as_often_as_it_says(rng):

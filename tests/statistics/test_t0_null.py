@@ -6,8 +6,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+import symscreen.statistics.t0_null as t0_null_module
 from symscreen.response import Response
 from symscreen.screeners.registry import SCREENERS
+from symscreen.statistics import linear_rank
 from symscreen.statistics.order import order_features
 from symscreen.statistics.t0 import ranking_metric
 from symscreen.statistics.t0_null import t0_null, table_of_scores
@@ -48,6 +50,27 @@ def test_small_responses_have_the_p_values_of_all_permutations(kind):
         below = np.searchsorted(np.sort(score), score - 1e-14 * score.max())
         assert np.abs(p - (1.0 - below / len(score))).max() < 1e-12
     assert p[np.argmin(metric)] == 1.0
+
+
+TIES = ([0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 1, 2, 2, 2], [0, 0, 1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("ties", TIES)
+def test_of_features_with_ties_no_p_value_is_below_that_of_all_permutations(kind, ties):
+    response = Response(np.array(SMALL[kind]))
+    ordered = order_features(np.array(sorted(set(permutations(ties))), dtype=float))
+    metric = ranking_metric(ordered, response)
+    null = t0_null(response, 0)
+    for sign, score in (("free", np.abs(metric)), ("positive", metric)):
+        below = np.searchsorted(np.sort(score), score - 1e-13 * np.abs(score).max())
+        assert (null(ordered, metric, sign) >= 1.0 - below / len(score) - 1e-12).all()
+
+
+def test_a_half_and_half_feature_tells_nothing_of_a_single_one():
+    response = Response(np.r_[np.zeros(15), 1.0])  # wherever the one lies, |T0 − Δ| is the same
+    ordered = order_features(np.repeat([0.0, 1.0], 8)[None])
+    assert t0_null(response, 0)(ordered, ranking_metric(ordered, response), "free").tolist() == [1.0]
 
 
 def tail_with_an_outlier(n, ones, outlier):
@@ -172,3 +195,16 @@ def test_the_seed_decides_and_nothing_else():
     first, again, other = (table_of_scores(y, seed).upper for seed in (1, 1, 2))
     assert first.tobytes() == again.tobytes()
     assert first.tobytes() != other.tobytes()
+
+
+@pytest.mark.parametrize(("n", "heavy"), [(10, 10), (65, 31), (400, 32)])
+def test_the_body_is_of_a_million_permutations_however_many_rows_are_heavy(n, heavy, monkeypatch):
+    drawn = []
+
+    def draw(law, count, key):
+        drawn.append((len(law.heavy), count))
+        return linear_rank.draw(law, 1000, key)
+
+    monkeypatch.setattr(t0_null_module, "draw", draw)
+    table_of_scores(1.5 ** -np.arange(float(n)), 0)
+    assert drawn == [(heavy, 1_000_000)]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -8,7 +10,41 @@ import pytest
 from symscreen.response import Response
 from symscreen.statistics.order import order_features
 from symscreen.statistics.xi import xi_of
-from symscreen.statistics.xi_null import moments, xi_null
+from symscreen.statistics.xi_null import _beyond, _z, moments, xi_null
+
+
+def told(response, values, seed=0):
+    ordered = order_features(np.ascontiguousarray(values, dtype=float))
+    return xi_null(response, seed)(ordered, xi_of(ordered, response), "free")
+
+
+def tail_of_runs(n, ones):
+    """P(R ≤ k) for k = 0, 1, …: runs come of cutting the zeros and the ones, each into its own."""
+    zeros, all_ways = n - ones, math.comb(n, ones)
+    upper, lower = (
+        [math.comb(rows - 1, cuts) for cuts in range(min(ones, zeros) + 1)] for rows in (ones, zeros)
+    )
+    tail, ways = [0.0, 0.0], 0
+    for runs in range(2, 2 * min(ones, zeros) + 2):
+        first, second = (runs + 1) // 2 - 1, runs // 2 - 1
+        ways += upper[first] * lower[second] + lower[first] * upper[second]
+        tail.append(float(Fraction(ways, all_ways)))
+    assert ways == all_ways
+    return tail
+
+
+def with_runs(n, ones, runs):
+    """Rows 0 … n−1, zeros first, in an order where zeros and ones make so many runs, as a feature."""
+    zeros, upper = list(range(n - ones)), list(range(n - ones, n))
+    order = []
+    for run in range(runs):
+        of = (zeros, upper)[run % 2]
+        length = 1 if run < runs - 2 else len(of)
+        order += of[:length]
+        del of[:length]
+    theta = np.empty(n)
+    theta[order] = np.arange(n)
+    return theta
 
 
 @pytest.mark.parametrize("r", [[1, 2, 3, 4, 5], [2, 2, 3, 5, 5], [1, 2], [3, 3, 3]])
@@ -37,3 +73,95 @@ def test_rates_are_nominal_or_below(n, levels, rng):
             rate, error = (p <= level).mean(), np.sqrt(level / len(p))
             assert rate <= level + 4.0 * error
             assert ties or levels or rate >= level - 4.0 * error
+
+
+@pytest.mark.parametrize(("n", "ones"), [(5, 1), (40, 25), (150, 17), (101, 50), (2000, 180)])
+def test_two_values_have_the_exact_law_of_runs(n, ones):
+    response = Response(np.repeat([0.0, 1.0], [n - ones, ones]))
+    exact = tail_of_runs(n, ones)
+    middle = 2 * ones * (n - ones) / n
+    runs = np.unique(np.linspace(2, max(min(1.2 * middle, 2 * min(ones, n - ones)), 2), 7).astype(int))
+    p = told(response, [with_runs(n, ones, k) for k in runs])
+    assert p == pytest.approx(np.maximum([exact[k] for k in runs], 1e-300), rel=1e-8)
+
+
+def test_seventeen_ones_of_150_in_23_runs():
+    y = Response(np.repeat([0.0, 1.0], [133, 17]))
+    assert told(y, [with_runs(150, 17, 23)])[0] == pytest.approx(tail_of_runs(150, 17)[23])
+    assert 0.00359 < told(y, [with_runs(150, 17, 23)])[0] < 0.00361
+
+
+SMALL = {
+    "even": [1, 2, 3, 4, 5, 6],
+    "a pair": [0, 0, 1, 2, 3, 4],
+    "three": [0, 0, 0, 1, 1, 2],
+    "one": [0, 0, 0, 0, 0, 1],
+    "mostly the largest": [0, 1, 2, 2, 2, 2],
+}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_small_responses_have_the_p_values_of_all_orders(kind):
+    response = Response(np.array(SMALL[kind], dtype=float))
+    ordered = order_features(np.array(list(permutations(range(6))), dtype=float))
+    xi = xi_of(ordered, response)
+    p = xi_null(response, 0)(ordered, xi, "free")
+    below = np.searchsorted(np.sort(xi), xi - 1e-13)
+    assert np.abs(p - (1.0 - below / len(xi))).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_of_features_with_ties_no_p_value_is_below_that_of_all_orders(kind):
+    response = Response(np.array(SMALL[kind], dtype=float))
+    null = xi_null(response, 0)
+    for pattern in ([0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 1, 2, 3, 4]):
+        ordered = order_features(np.array(sorted(set(permutations(pattern))), dtype=float))
+        xi = xi_of(ordered, response)
+        p = null(ordered, xi, "free")
+        below = np.searchsorted(np.sort(xi), xi - 1e-13)
+        assert (p >= 1.0 - below / len(xi) - 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "least"),
+    [
+        (range(5), 2 / 120),
+        (range(10), 2 / math.factorial(10)),
+        ([0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5], 2 * 6 * 6 * 2 / math.factorial(11)),
+    ],
+)
+def test_perfect_order_has_the_p_value_of_its_two_directions(y, least):
+    values = np.array(y, dtype=float)
+    p = told(Response(values), [np.arange(len(values)), -np.arange(float(len(values)))])
+    assert p[0] == p[1]
+    assert least * (1 - 1e-12) <= p[0] < 1.2 * least
+
+
+@pytest.mark.parametrize("shares", [(0.45, 0.45, 0.1), (0.85, 0.1, 0.05)])
+def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
+    n = 101
+    response = Response(np.searchsorted(np.cumsum(shares)[:-1], (np.arange(n) + 0.5) / n).astype(float))
+    p = told(response, rng.random((60_000, n)))
+    for level in (0.3, 0.05, 0.01, 1e-3):
+        rate, error = (p <= level).mean(), np.sqrt(level / len(p))
+        assert 0.6 * level < rate <= level + 4.0 * error
+
+
+@pytest.mark.parametrize("ones", [440, 2000])
+def test_more_rows_than_are_drawn_have_p_values_hardly_too_small(ones):
+    n = 4000
+    r = np.repeat([n - ones, n], [n - ones, ones])
+    mean, variance = moments(r)
+    exact = np.array(tail_of_runs(n, ones))
+    at = [int(np.searchsorted(exact, level)) for level in (0.3, 0.05, 0.01, 1e-3)]
+    table, jump = _beyond(r, 400, 0)
+    q = ones * (np.array(at) - 1.0)
+    ratio = table.tail(_z(q, mean - jump, math.sqrt(variance))) / exact[at]
+    assert ratio.min() > 0.98
+    assert ratio.max() < 1.25
+
+
+def test_a_response_of_nearly_one_value_and_many_rows_has_p_values_of_one():
+    n = 3500
+    response = Response(np.maximum(np.arange(n) - 3200.0, 0.0))
+    assert told(response, [np.arange(n), np.arange(n) % 7]).tolist() == [1.0, 1.0]
