@@ -29,7 +29,10 @@ COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
 
 _LEVEL = 0.95
 _VALUES_AT_A_TIME = 1 << 20
-_METHOD = "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t"
+_METHOD = (
+    "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t; "
+    "where few pairs disagree at least Fay and Feuer's gamma interval"
+)
 _BEFORE = ("p_value", "q_value", "p_family")
 
 
