@@ -61,10 +61,11 @@ def intervals_shown(
     heading = f"gamma {100 * record['intervals']['level']:g} %"
     ends = [(row["gamma_low"], row["gamma_high"]) for row in rows]
     between = " to " if any(low < 0 for low, _ in ends) else "-"
-    delta = record["data"]["gini_mean_difference"]
+    delta, told = record["data"]["gini_mean_difference"], record["intervals"]
+    by = f", by leaving out groups by {printable(told['groups'])}" if "groups" in told else ""
     legend = (
-        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g}, as of a feature chosen beforehand: it takes "
-        "no account of the selection."
+        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g}, as of a feature chosen beforehand{by}: it "
+        "takes no account of the selection."
     )
     return heading, [f"{low:.2f}{between}{high:.2f}" for low, high in ends], legend
 
