@@ -32,11 +32,17 @@ def read_trust(record: Mapping[str, Any]) -> list[str]:
         told = record["distinct"]
         lines.append(
             f"for: how many left out it stands for, whose rank correlation with it is above {told['cap']:g}; "
-            "a file (--out) names them."
+            f"a file (--out) names {_named(told['shown'])}."
         )
     if "stability" in record:
         lines.append(_stability(record["stability"]))
     return lines
+
+
+def _named(shown: Sequence[Mapping[str, Any]]) -> str:
+    """Say whether the record names all near-duplicates: of very many it holds the best."""
+    most = max((len(one["features"]) for one in shown if one["stands_for"] > len(one["features"])), default=0)
+    return f"the best {most:,} of each" if most else "them"
 
 
 def intervals_shown(
