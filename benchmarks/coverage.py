@@ -32,7 +32,20 @@ CASES: dict[str, Callable[[np.random.Generator, Values], Values]] = {
     "|θ| + N(0, 0.5)": lambda rng, x: np.abs(x) + 0.5 * rng.normal(size=x.size),
     "θ + lognormal, σ = 1": lambda rng, x: x + rng.lognormal(size=x.size),
     "θ + t, 2.2 degrees": lambda rng, x: x + rng.standard_t(2.2, size=x.size),
+    "θ + N(0, 0.0002)": lambda rng, x: x + 2e-4 * rng.normal(size=x.size),
+    "θ + N(0, 0.001)": lambda rng, x: x + 1e-3 * rng.normal(size=x.size),
+    "θ + N(0, 0.01)": lambda rng, x: x + 0.01 * rng.normal(size=x.size),
+    "θ, one row of 200 is noise": lambda rng, x: _slipped(rng, x, 0.005),
+    "θ, ten rows of 200 are noise": lambda rng, x: _slipped(rng, x, 0.05),
+    "θ + N(0, 0.01), one row of 200 is noise": lambda rng, x: (
+        _slipped(rng, x, 0.005) + 0.01 * rng.normal(size=x.size)
+    ),
 }
+
+
+def _slipped(rng: np.random.Generator, x: Values, chance: float) -> Values:
+    """Draw the rows anew that slip, each by the same chance."""
+    return np.where(rng.random(x.size) < chance, rng.normal(size=x.size), x)
 
 
 def drawn(case: str, rng: np.random.Generator, n: int) -> tuple[Values, Response]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from symscreen.cli.output import emit, notify, progress_bar
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["classes"]
 
@@ -82,7 +86,8 @@ def classes(
             progress=progress,
         )
     if rank is not None:
-        found = found[found["rank"] == rank].reset_index(drop=True)
+        found, notices = _of_rank(found, rank, list(stored.table["expression"])[rank - 1])
+        notify(notices, quiet=quiet)
     text = members_as_csv(found)
     if out == "-":
         emit(text)
@@ -91,3 +96,19 @@ def classes(
         write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
         notify((f"written: {out}",), quiet=quiet)
     print_table(show_classes(found, RELATIONS), sys.stdout)
+
+
+def _of_rank(members: pd.DataFrame, rank: int, formula: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the class of one entry: its own, or, where all features are shown, the one it is in."""
+    own = members[members["rank"] == rank].reset_index(drop=True)
+    if len(own):
+        return own, ()
+    inside = members[members["expression"].isin([formula, formula.removeprefix("(").removesuffix(")")])]
+    if not len(inside):
+        raise OptionError(
+            f"--rank {rank}, {printable(formula)}, is a member of a class of which fewer members are listed: "
+            "give a larger --members"
+        )
+    head = int(inside["rank"].iloc[0])
+    whole = members[members["rank"] == head].reset_index(drop=True)
+    return whole, (f"rank {rank}, {printable(formula)}, is a member of the class of rank {head}",)

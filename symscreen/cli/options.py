@@ -275,7 +275,8 @@ _TRUST: tuple[Callable[..., Any], ...] = (
                  help="Store K members of each class with the result, for symscreen classes."),
     click.option("--stability", metavar="B", type=int,
                  help="Screen B pairs of half-samples: how often each feature is among the best there."),
-    click.option("--groups", metavar="COL", help="Rows of one label in this column stay in one half."),
+    click.option("--groups", metavar="COL",
+                 help="Rows of one label in this column belong together: halves, intervals, permutations."),
     click.option("--intervals", metavar="[LEVEL]", is_flag=False, flag_value="0.95", callback=read_level,
                  help="Intervals of T0 and Γ of what is shown, at 0.95 or --intervals=LEVEL."),
 )

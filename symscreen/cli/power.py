@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options
+from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options, unit_options
 from symscreen.cli.output import emit, notify, progress_bar
 
 __all__ = ["power"]
@@ -30,6 +30,7 @@ __all__ = ["power"]
 )
 @click.option("--feature", metavar="EXPR", help="What is to be found, where it is not the whole truth.")
 @space_options
+@unit_options
 @click.option(
     "--screener", metavar="NAME", default="t0", show_default=True, help="The column screener that ranks."
 )

@@ -55,7 +55,8 @@ __all__ = ["why"]
 def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """Say where a formula stands in a screen with the same options, or why it is not there.
 
-    Options that only add figures to a ranking, or leave entries out of what it shows, change no rank.
+    Options that only add figures to a ranking, or leave entries out of what it shows, change no rank: it is
+    told whether --distinct or --fdr leave the formula out.
 
     \b
     Examples:

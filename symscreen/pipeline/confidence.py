@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion import Space
+    from symscreen.pipeline.grouping import Grouping
     from symscreen.pipeline.rounds import Round
     from symscreen.response.kinds import AnyResponse
     from symscreen.screeners import AnyScreener
@@ -29,7 +30,10 @@ COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
 
 _LEVEL = 0.95
 _VALUES_AT_A_TIME = 1 << 20
-_METHOD = "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t"
+_METHOD = (
+    "jackknife; T0 on the scale of its logarithm, gamma on that of Fisher's z; Student's t; "
+    "where few pairs disagree at least Fay and Feuer's gamma interval"
+)
 _BEFORE = ("p_value", "q_value", "p_family")
 
 
@@ -77,7 +81,9 @@ def level_of(
     return float(level)
 
 
-def with_intervals(found: Round, level: float) -> tuple[Round, dict[str, Any]]:
+def with_intervals(
+    found: Round, level: float, grouping: Grouping | None = None
+) -> tuple[Round, dict[str, Any]]:
     """Add intervals to the features that a round shows.
 
     Parameters
@@ -86,6 +92,8 @@ def with_intervals(found: Round, level: float) -> tuple[Round, dict[str, Any]]:
         What was found, against a numeric response.
     level : float
         The share of intervals that shall hold the truth, of features chosen beforehand.
+    grouping : Grouping, optional
+        Rows that belong together, and are left out together.
 
     Returns
     -------
@@ -98,12 +106,14 @@ def with_intervals(found: Round, level: float) -> tuple[Round, dict[str, Any]]:
     kept, response = found.screened.kept, numeric(found.response, "--intervals")
     figures = np.full((len(COLUMNS), len(kept)), np.nan)
     for places, values in _blocks(found.space, kept.number, found.shown):
-        own = t0_interval(values, response, level)
+        own = t0_interval(values, response, level, None if grouping is None else grouping.unit)
         figures[:, places] = (own.error, own.low, own.high, own.gamma, own.gamma_low, own.gamma_high)
     columns = found.screened.columns
     first = {name: columns[name] for name in _BEFORE if name in columns}
     columns = first | dict(zip(COLUMNS, figures, strict=True)) | columns
     record = {"level": level, "method": _METHOD}
+    if grouping is not None:
+        record |= {"groups": grouping.column, "units": grouping.units}
     return replace(found, screened=replace(found.screened, columns=columns)), record
 
 

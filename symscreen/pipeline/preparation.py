@@ -28,6 +28,7 @@ from symscreen.options import (
 )
 from symscreen.pipeline.categories import derived_inputs, levels_told, with_categorical
 from symscreen.pipeline.confidence import level_of
+from symscreen.pipeline.grouping import grouping_of, notices_of
 from symscreen.pipeline.options_running import check_limit, read_backend, read_course
 from symscreen.pipeline.rounds import Job
 from symscreen.pipeline.stability import halving_of
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen.pipeline.grouping import Grouping
     from symscreen.pipeline.screen_options import ScreenOptions
     from symscreen.pipeline.stability import Halving
     from symscreen.response import Kind
@@ -89,6 +91,8 @@ class Prepared:
         The folder that keeps how far it came.
     level : float or None
         Of the intervals of what is shown; None for none.
+    grouping : Grouping or None
+        Rows that belong together; None where each stands for itself.
     """
 
     table: Table
@@ -100,6 +104,7 @@ class Prepared:
     halving: Halving | None = None
     checkpoint: Path | None = None
     level: float | None = None
+    grouping: Grouping | None = None
 
 
 def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  # noqa: N803  # as in `screen`
@@ -154,9 +159,12 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
     table = table_of(X, y, options, kind)
-    halving = halving_of(
-        table, X, options.stability, groups=options.groups, top=options.top, rounds=options.rounds
-    )
+    grouping = grouping_of(table, X, options)
+    halving = halving_of(table, options.stability, grouping=grouping, top=options.top, rounds=options.rounds)
+    if control is not None and grouping is not None:
+        # permutations take groups as wholes; there are no null distributions that do
+        control = replace(control, p_values=False, groups=grouping.unit) if control.permutations else None
+    left_out = (*left_out, *notices_of(grouping, options))
     level = level_of(options.intervals, asked, table.response, options.rounds)
     size = request.chunk_size or chunk_size_for(table.response.n)
     request = replace(request, chunk_size=size, control=control)
@@ -178,7 +186,9 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     told |= {} if level is None else {"intervals": level}
     told |= levels_told(X, given)
     kept = None if folder is None else Path(folder)
-    return Prepared(table, job, options.rounds, told, members, options.distinct, halving, kept, level)
+    return Prepared(
+        table, job, options.rounds, told, members, options.distinct, halving, kept, level, grouping
+    )
 
 
 def kind_of(y: Any, options: ScreenOptions) -> Kind | None:

@@ -66,7 +66,7 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
     if ready.halving is not None:
         found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
     if ready.level is not None:
-        found[0], further["intervals"] = with_intervals(found[0], ready.level)
+        found[0], further["intervals"] = with_intervals(found[0], ready.level, ready.grouping)
     if ready.members is not None:
         further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(

@@ -200,8 +200,9 @@ def screen(
         Screen so many complementary pairs of half-samples, too, and tell how often each feature shown, or one
         that cannot be told from it, is among the best K there: the column ``stability``.
     groups : str, optional
-        A column of labels, text or numbers: rows of one label stay together when rows are halved. It is no
-        input.
+        A column of labels, text, numbers or dates: rows of one label stay together when rows are halved, are
+        left out together for intervals, and stay together when the response is permuted. It is no input.
+        There are no p- and q-values with it: they take rows for exchangeable.
     intervals : bool or float
         Whether to give a standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features shown, at
         this level, True for 0.95: ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,

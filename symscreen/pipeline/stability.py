@@ -19,13 +19,14 @@ from symscreen.pipeline.rounds import rounds_of
 from symscreen.response import KINDS
 from symscreen.result import UNATTENDED
 from symscreen.statistics.order import order_features
-from symscreen.table import read_frame, row_groups, some_rows
+from symscreen.table import some_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from symscreen.pipeline.grouping import Grouping
     from symscreen.pipeline.rounds import Job, Round
     from symscreen.table import Table
 
@@ -68,7 +69,7 @@ class Halving:
 
 
 def halving_of(
-    table: Table, source: Any, pairs: int | None, *, groups: str | None, top: int | str, rounds: int
+    table: Table, pairs: int | None, *, grouping: Grouping | None, top: int | str, rounds: int
 ) -> Halving | None:
     """Say how rows are halved for stability selection, or refuse it where it has no meaning.
 
@@ -76,12 +77,10 @@ def halving_of(
     ----------
     table : Table
         The data.
-    source : object
-        Where they come from, for the groups.
     pairs : int or None
         B; None for no stability selection.
-    groups : str or None
-        The column of labels whose rows stay together.
+    grouping : Grouping or None
+        Rows that stay together.
     top, rounds
         As of `symscreen.screen`.
 
@@ -92,14 +91,9 @@ def halving_of(
     Raises
     ------
     OptionError
-        If there are groups and no pairs, if there is no K, several rounds or a ranking, or if rows or groups
-        are too few.
-    TableError
-        If the groups cannot be read.
+        If there is no K, several rounds or a ranking, or if rows or groups are too few.
     """
     if pairs is None:
-        if groups is not None:
-            raise OptionError(f"groups is {groups!r}, but nothing heeds it: give --stability, too")
         return None
     at_least_1("stability", pairs)
     if table.response.kind != "numeric":
@@ -109,9 +103,9 @@ def halving_of(
         raise OptionError("--stability counts how often a feature is among the best K: give --top a number")
     if rounds != 1:
         raise OptionError(f"--stability looks at one round, and --rounds is {rounds}: leave one of them out")
-    if groups is None:
+    if grouping is None:
         return Halving(pairs, np.arange(table.response.n), None)
-    return Halving(pairs, row_groups(read_frame(source), groups, table.rows), groups)
+    return Halving(pairs, grouping.unit, grouping.column)
 
 
 def half_samples(halving: Halving, seed: int) -> Iterator[Rows]:

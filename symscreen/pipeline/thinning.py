@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symscreen.result.kept import Kept
     from symscreen.table import Table
 
-__all__ = ["check_distinct", "rounds_thinned", "thinned"]
+__all__ = ["Thinned", "check_distinct", "looked_through", "rounds_thinned", "thinned"]
 
 _WIDER = 16  # classes looked at first for each one wanted; then eight times as many, and so on
 _MOST = 1 << 16
@@ -89,6 +89,51 @@ def rounds_thinned(
     """
     if cap is None:
         return rounds_of(table, job, rounds), None
+    found, wanted = looked_through(table, job, cap), job.request.limit
+    own = found.found
+    assert wanted is not None  # noqa: S101  # the options were refused otherwise
+    notices = _notices(len(found.chosen), wanted, len(own.screened.kept), cap, found.bound)
+    # what passes the false discovery rate, where one is asked for
+    shown = np.intersect1d(found.chosen, own.shown)
+    return [_marked(own, shown, found.stands_in, notices)], _told(own, shown, found.stands_in, cap)
+
+
+@dataclass(frozen=True, eq=False)
+class Thinned:
+    """A ranking that was looked through from the best down.
+
+    Parameters
+    ----------
+    found : Round
+        The classes that were looked at, and perhaps more.
+    chosen : int64 array
+        Places of those shown, ascending.
+    stands_in : int64 array, shape (m,)
+        For each class looked at the place of the one that stands for it.
+    bound : str
+        What kept it from looking further; empty where nothing did.
+    """
+
+    found: Round
+    chosen: NDArray[np.int64]
+    stands_in: NDArray[np.int64]
+    bound: str
+
+
+def looked_through(table: Table, job: Job, cap: float) -> Thinned:
+    """Look through so much of a ranking that as many features as wanted are shown.
+
+    Parameters
+    ----------
+    table, job
+        As of `rounds_thinned`.
+    cap : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Thinned
+    """
     wanted = job.request.limit
     assert wanted is not None  # noqa: S101  # the options were refused otherwise
     found: list[Round] = []
@@ -110,11 +155,7 @@ def rounds_thinned(
             notice = "what is kept of a ranking"
             break
         wide = min(8 * wide, _MOST)
-    notices = _notices(len(shown), wanted, len(kept), cap, notice)
-    shown = np.intersect1d(
-        shown, found[0].shown
-    )  # what passes the false discovery rate, where one is asked for
-    return [_marked(found[0], shown, stands_in, notices)], _told(found[0], shown, stands_in, cap)
+    return Thinned(found[0], shown, stands_in, notice)
 
 
 def thinned(space: Space, kept: Kept, wanted: int, cap: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

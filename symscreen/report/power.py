@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["show_power"]
 
+_HALF = 0.5
+
 
 def show_power(power: Power) -> RenderableType:
     """Lay out how often a planted formula is found.
@@ -68,12 +70,22 @@ def _reading(power: Power) -> list[str]:
     if power.lost_at is None:
         return [*lines, "not lost: it is found in at least half of the repeats at every noise ratio tried."]
     low, high = power.lost_at
-    if low == high:
+    chances = power.table["probability"]
+    if high == 0.0:
+        lines.append("not found even without noise: other classes fit the truth as well, or better.")
+        if (chances >= _HALF).any():
+            lines.append("what finds it at larger noise is chance: many classes are among the best there.")
+    elif low == high:
         lines.append(
             f"lost at a noise ratio of about {low:.3g}: beyond, less than half of the repeats find it."
         )
     elif low == 0.0 and high == power.table["noise_ratio"].iloc[0]:
-        lines.append(f"lost at every noise ratio tried, from {high:g} on.")
+        every = bool((chances < _HALF).all())
+        lines.append(
+            f"lost at every noise ratio tried, from {high:g} on."
+            if every
+            else f"lost at {high:g}, the smallest noise ratio tried, and found at larger ones by chance only."
+        )
     else:
         lines.append(f"lost between the noise ratios {low:g} and {high:g}: try some between them.")
     if any(map(math.isinf, power.table["median_rank"])):

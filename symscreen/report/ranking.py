@@ -71,8 +71,11 @@ def _scored(result: ScreenResult) -> str:
     if search is not None:
         how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
         several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
+    partial, part = result.record.get("partial"), ""
+    if partial is not None:
+        part = f"partial, {partial['candidates_looked_at']:,} of {partial['candidates']:,} candidates: "
     return (
-        f"{several} of {_count(len(data['inputs']), 'input')} scored against {against(data)}"
+        f"{part}{several} of {_count(len(data['inputs']), 'input')} scored against {against(data)}"
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "
     )
 
@@ -285,13 +288,26 @@ def _trust(result: ScreenResult, dropped: list[str]) -> list[str]:
         )
     if "p_family" in result.table and "p all" not in dropped:
         lines.append(
-            "p all: how often noise does as well anywhere in the space, by "
-            f"{_count(told['permutations'], 'permutation')} of the response."
+            f"p all: how often noise does as well anywhere in the {_whole_of(result)}, by "
+            f"{_count(told['permutations'], 'permutation')} of the response{_kept_together(result)}."
         )
     intervals = intervals_shown([], result.record)
     if intervals is not None and intervals[0] not in dropped:
         lines.append(intervals[2])
     return lines
+
+
+def _whole_of(result: ScreenResult) -> str:
+    return "part of the space that was looked at" if "partial" in result.record else "space"
+
+
+def _kept_together(result: ScreenResult) -> str:
+    """Say what permutations of the response leave together."""
+    told = result.record["error_control"]
+    if "groups" not in told:
+        return ""
+    groups = _count(told["groups"]["units"], "group")
+    return f", the rows of each of {groups} by {printable(result.record['options']['groups'])} together"
 
 
 def _ranked(told: Mapping[str, Any], delta: float | None) -> list[str]:

@@ -32,11 +32,17 @@ def read_trust(record: Mapping[str, Any]) -> list[str]:
         told = record["distinct"]
         lines.append(
             f"for: how many left out it stands for, whose rank correlation with it is above {told['cap']:g}; "
-            "a file (--out) names them."
+            f"a file (--out) names {_named(told['shown'])}."
         )
     if "stability" in record:
         lines.append(_stability(record["stability"]))
     return lines
+
+
+def _named(shown: Sequence[Mapping[str, Any]]) -> str:
+    """Say whether the record names all near-duplicates: of very many it holds the best."""
+    most = max((len(one["features"]) for one in shown if one["stands_for"] > len(one["features"])), default=0)
+    return f"the best {most:,} of each" if most else "them"
 
 
 def intervals_shown(
@@ -61,10 +67,11 @@ def intervals_shown(
     heading = f"gamma {100 * record['intervals']['level']:g} %"
     ends = [(row["gamma_low"], row["gamma_high"]) for row in rows]
     between = " to " if any(low < 0 for low, _ in ends) else "-"
-    delta = record["data"]["gini_mean_difference"]
+    delta, told = record["data"]["gini_mean_difference"], record["intervals"]
+    by = f", by leaving out groups by {printable(told['groups'])}" if "groups" in told else ""
     legend = (
-        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g}, as of a feature chosen beforehand: it takes "
-        "no account of the selection."
+        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g}, as of a feature chosen beforehand{by}: it "
+        "takes no account of the selection."
     )
     return heading, [f"{low:.2f}{between}{high:.2f}" for low, high in ends], legend
 

@@ -7,7 +7,7 @@ was scored over all rows (race, sieve).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from symscreen.response import KINDS
 from symscreen.response.kinds import numeric
 from symscreen.result.watch import Watch, seen_of_kept
 from symscreen.screeners import SCREENERS, Screener
+from symscreen.statistics.group_shuffles import exchanged
 from symscreen.statistics.max_t import shuffles_of
 from symscreen.statistics.tally import adjusted, histogram, p_values_of, passing
 
@@ -54,12 +55,15 @@ class ErrorControl:
         The false discovery rate that what is shown must pass; None for showing the best whatever it is.
     permutations : int
         B of max-T; 0 for none.
+    groups : int64 array, shape (n,), optional
+        The number of each row's group, where permutations leave groups together.
     """
 
     p_values: bool = True
     method: Method = "bh"
     fdr: float | None = None
     permutations: int = 0
+    groups: NDArray[np.int64] | None = field(default=None, compare=False)
 
 
 def read_control(
@@ -190,7 +194,13 @@ def watch_of(
     if control.p_values and first.null is not None:
         null = first.null(known, seed)
     if control.permutations and first.weights is not None:
-        shuffles = shuffles_of(first.weights(known), control.permutations, seed=seed, free=sign == "free")
+        shuffles = shuffles_of(
+            first.weights(known),
+            control.permutations,
+            seed=seed,
+            free=sign == "free",
+            groups=control.groups,
+        )
     return Watch(first, sign, null, shuffles)
 
 
@@ -239,4 +249,7 @@ def controlled(
     if watch.shuffles is not None:
         columns["p_family"] = family
         record["permutations"] = control.permutations
+        if control.groups is not None:
+            moved, units = exchanged(control.groups), int(control.groups.max()) + 1
+            record["groups"] = {"units": units, "trade_places": moved}
     return columns, record

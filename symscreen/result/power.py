@@ -38,7 +38,8 @@ class Power:
         Who ranks.
     lost_at : tuple of float, or None
         Between which noise ratios the probability falls below one half; twice the same number where it can
-        be interpolated on the logarithm of the ratio. None where it does not fall below it.
+        be interpolated on the logarithm of the ratio, and twice 0 where it is not found even without noise.
+        None where it does not fall below it.
     notices : tuple of str
         For people.
     """

@@ -87,6 +87,8 @@ def t0_interval(Z: ArrayLike, y: ArrayLike, level: float = 0.95) -> T0Intervals:
     Notes
     -----
     By leaving out one row at a time, in O(n log n) for each feature: see `symscreen.statistics.t0_interval`.
+    Where all but a few pairs of rows agree (or disagree) they are wider: n rows in full agreement bound the
+    share of pairs that disagree by 1 − α^(1/⌊n/2⌋), α the chance allowed on either side.
 
     Examples
     --------

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.compiled import kernel
+from symscreen.statistics.group_shuffles import shuffled_rows
 from symscreen.statistics.room import Room
 from symscreen.statistics.runs import rank
 
@@ -76,7 +77,14 @@ class Shuffles:
         _raise(sums, scale, self.free, best)
 
 
-def shuffles_of(weights: NDArray[np.float64], permutations: int, *, seed: int, free: bool) -> Shuffles:
+def shuffles_of(
+    weights: NDArray[np.float64],
+    permutations: int,
+    *,
+    seed: int,
+    free: bool,
+    groups: NDArray[np.int64] | None = None,
+) -> Shuffles:
     """Permute the response's part in a linear rank statistic.
 
     Parameters
@@ -89,6 +97,9 @@ def shuffles_of(weights: NDArray[np.float64], permutations: int, *, seed: int, f
         Not negative.
     free : bool
         As in `Shuffles`.
+    groups : int64 array, shape (n,), optional
+        The number of each row's group: permutations then leave groups together, see
+        `symscreen.statistics.group_shuffles.shuffled_rows`.
 
     Returns
     -------
@@ -108,7 +119,7 @@ def shuffles_of(weights: NDArray[np.float64], permutations: int, *, seed: int, f
     rng = np.random.default_rng([seed, n])
     shuffled = np.empty((n, permutations))
     for b in range(permutations):
-        shuffled[:, b] = whole[rng.permutation(n)]
+        shuffled[:, b] = whole[rng.permutation(n) if groups is None else shuffled_rows(groups, rng)]
     return Shuffles(whole, shuffled, free)
 
 

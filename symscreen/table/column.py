@@ -33,6 +33,8 @@ class Column:
         The values, NaN where one is missing; None where the column is not numeric.
     texts : pyarrow.Array or pyarrow.ChunkedArray of length n, or None
         The cells of a column of text, null where one is missing.
+    times : pyarrow.Array or pyarrow.ChunkedArray of length n, or None
+        The cells of a column of dates or times, null where one is missing.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Column:
     holds: str
     numbers: NDArray[np.float64] | None = None
     texts: pa.Array | pa.ChunkedArray | None = None
+    times: pa.Array | pa.ChunkedArray | None = None
 
     @property
     def numeric(self) -> bool:
@@ -82,7 +85,11 @@ def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
     if pa.types.is_decimal(kind):
         cells = cells.cast(pa.string())  # Arrow's own decimal -> float is not correctly rounded
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        return Column(_in_words(cells), texts=cells if _is_text(kind) else None)
+        return Column(
+            _in_words(cells),
+            texts=cells if _is_text(kind) else None,
+            times=cells if _is_time(kind) else None,
+        )
     elif not cells.null_count and not pa.types.is_boolean(kind):
         return _numeric(
             cells.to_numpy().astype(np.float64)
@@ -135,7 +142,7 @@ def _in_words(cells: pa.Array | pa.ChunkedArray) -> str:
     if _is_text(kind):
         return _text(cells.cast(pa.large_string()))
     for matches, words in (
-        (kinds.is_date(kind) or kinds.is_timestamp(kind) or kinds.is_time(kind), "dates or times"),
+        (_is_time(kind), "dates or times"),
         (kinds.is_duration(kind), "durations"),
         (kinds.is_nested(kind), "lists or records"),
     ):
@@ -149,6 +156,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
     kinds = pa.types
     return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+
+
+def _is_time(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    kinds = pa.types
+    return bool(kinds.is_date(kind) or kinds.is_timestamp(kind) or kinds.is_time(kind))
 
 
 def _text(cells: pa.Array | pa.ChunkedArray) -> str:

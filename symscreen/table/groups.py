@@ -1,8 +1,8 @@
-"""Which rows belong together: a column of labels, numbers or text, read beside inputs and response."""
+"""Which rows belong together: a column of labels, numbers, text or dates, read beside inputs and response."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from symscreen.table.source import read_frame
 from symscreen.table.wording import first_rows, quoted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from symscreen.table.source import Frame
@@ -52,7 +53,8 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
     frame : Frame
         The source.
     name : str
-        A column of it with labels: numbers or text, one for each row that is used.
+        A column of it with labels: numbers, text, or dates or times, one for each row that is used. Equal
+        ones are a group.
     rows : int64 array, shape (n,)
         The rows of the source that are used, as `Table.rows` has them.
 
@@ -64,7 +66,7 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
     Raises
     ------
     TableError
-        If the column holds neither numbers nor text, or a row used has no label.
+        If the column holds nothing of this kind, or a row used has no label.
 
     Examples
     --------
@@ -79,10 +81,12 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
         texts = np.array(column.texts.to_pylist(), dtype=object)[rows]
         missing = np.array([text is None for text in texts], dtype=np.bool_)
         labels = np.where(missing, "", texts).astype(str)
+    elif column.times is not None:
+        labels, missing = _whole(column.times, rows)
     else:
         raise TableError(
             f"{frame.where}: the column {quoted(name)} of --groups holds {column.holds}; give labels: "
-            "numbers or text"
+            "numbers, text or dates"
         )
     if missing.any():
         gaps = np.zeros(frame.n, dtype=np.bool_)
@@ -92,3 +96,14 @@ def row_groups(frame: Frame, name: str, rows: NDArray[np.int64]) -> NDArray[np.i
             "them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def _whole(
+    times: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Write dates or times as the whole numbers that they are stored as; say where one is missing."""
+    import pyarrow as pa
+
+    stored = times.cast(pa.int32() if times.type.bit_width == 32 else pa.int64())
+    missing = np.asarray(stored.is_null())[rows]
+    return np.asarray(stored.fill_null(0))[rows], missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symscreen.expression import Apply, Constant, apply, complexity, key, to_text
+from symscreen.expression import Apply, Constant, apply, columns_of, complexity, key, to_text
 from symscreen.result.scoring import Keep
 from symscreen.screeners import Screener
 from symscreen.units import unit_of, violation
@@ -60,7 +60,19 @@ def absence_of(asked: Expression, grown: Grown) -> Why:
     allowed = [form for form in forms if barred(form, grown) is None]
     # what no layers would mend comes before what some would
     lasting = None if allowed else barred(asked, grown)
-    return _not_generated(asked, allowed, grown) if lasting is None else lasting
+    if lasting is not None:
+        return lasting
+    varying = [form for form in allowed if _unvarying(form, grown) is None]
+    unvarying = None if varying else _unvarying(asked, grown)
+    if unvarying is not None:
+        return Why(answer="constant", formula=to_text(asked), part=to_text(unvarying))
+    return _not_generated(asked, varying or allowed, grown)
+
+
+def _unvarying(form: Expression, grown: Grown) -> Expression | None:
+    """Find the innermost part of a formula that holds a column and is constant, as no feature is."""
+    parts = (part for part in parts_of(form) if columns_of(part))
+    return next((part for part in parts if constant_on(part, grown.columns)), None)
 
 
 def _traced(form: Expression, grown: Grown, formula: str) -> Expression | Why:

@@ -12,7 +12,7 @@ __all__ = ["ANSWERS", "Answer", "Match", "Why"]
 
 Answer = Literal[
     "ranked", "duplicate", "not shown", "dropped", "not generated", "undefined", "constant", "forbidden",
-    "too complex", "cut", "no unit", "other units",
+    "too complex", "cut", "no unit", "other units", "thinned", "not passing",
 ]  # fmt: skip
 Match = Literal["same", "algebra", "values"]
 
@@ -35,7 +35,9 @@ class Why:
         its domain in some rows. ``constant``: it, or a part of it, is constant on these data. ``forbidden``:
         a rule of the grammar bars it. ``too complex``: over the cap. ``cut``: a part of it was lost between
         two layers. ``no unit``: units are asked for, and a part of it breaks a rule of theirs.
-        ``other units``: it has a unit, but not the one asked for.
+        ``other units``: it has a unit, but not the one asked for. ``thinned``: it is ranked, but left out of
+        the list for a better one that it correlates with. ``not passing``: it is ranked, but left out for it
+        does not pass the false discovery rate, and others do.
     text : str
         For people: the first line is the answer, in one sentence.
     formula : str
@@ -45,8 +47,9 @@ class Why:
     match : {"same", "algebra", "values"} or None
         How `found_as` was found.
     rank : int or None
-        Its class's rank in the screen, from 1; where ``top="all"``, its own. None, too, where more classes
-        stand before it than memory holds: `ahead` and `places` then tell what is known.
+        Its class's rank in the screen, from 1, before anything is left out; where ``top="all"``, its own.
+        None, too, where more classes stand before it than memory holds: `ahead` and `places` then tell what
+        is known.
     ahead : int or None
         How many classes are known to stand before it, where its rank is not known.
     features : int or None
@@ -89,6 +92,14 @@ class Why:
         The layer after which it was cut.
     affine_copy : str
         A formula of the space that differs from it by a factor and an offset only.
+    stand_in : str
+        What the list shows in its place, where near-duplicates are left out.
+    listed : int or None
+        Its place in a list from which near-duplicates are left out.
+    beyond : bool
+        Whether such a list ends before it.
+    q_value : float or None
+        Of the feature, where a false discovery rate is asked for.
     notices : tuple of str
         What `screen` would tell of the data.
     """
@@ -122,6 +133,10 @@ class Why:
     cap: int | None = None
     layer: int | None = None
     affine_copy: str = ""
+    stand_in: str = ""
+    listed: int | None = None
+    beyond: bool = False
+    q_value: float | None = None
     notices: tuple[str, ...] = ()
 
     def __str__(self) -> str:

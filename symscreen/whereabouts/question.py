@@ -16,6 +16,7 @@ from symscreen.table.source import read_frame
 from symscreen.whereabouts.absence import absence_of, barred, without_unit
 from symscreen.whereabouts.answer import Why
 from symscreen.whereabouts.grown import grown_with_cuts
+from symscreen.whereabouts.left_out import as_listed
 from symscreen.whereabouts.match import by_key, by_values, simplest_in
 from symscreen.whereabouts.parts import constant_on, constant_part, outside_of
 from symscreen.whereabouts.presence import presence_of
@@ -51,16 +52,17 @@ def why(
         The formula, in the one notation.
     **options
         Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
-        before near-duplicates, or what does not pass a false discovery rate, are left out. It is that of the
-        whole space: `time_limit` and `checkpoint` play no part.
+        before near-duplicates, or what does not pass a false discovery rate, are left out; whether the
+        feature is among these is told beside it. It is that of the whole space: `time_limit` and `checkpoint`
+        play no part.
 
     Returns
     -------
     Why
         Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
-        the data. A rank is that of a screen that shows every class; it takes about the time of a screen. The
-        classes before it are held meanwhile; where `max_ram` holds fewer, `rank` is None, and `ahead` and
-        `places` tell what is known.
+        the data. A rank is that of a screen that shows every class; it takes about the time of a screen, and
+        as much again with ``distinct``, and with ``fdr``. The classes before it are held meanwhile; where
+        `max_ram` holds fewer, `rank` is None, and `ahead` and `places` tell what is known.
 
     Raises
     ------
@@ -76,13 +78,15 @@ def why(
     """
     given = options_of(options, verb="why")
     ready = prepared(X, y, given)
+    control = ready.job.request.control
     plain = replace(ready.job.request, control=None)  # figures beside a rank take time and change none
     ready = replace(ready, job=replace(ready.job, request=plain))
     asked, lacking = _read(expression, X, ready, given)
     if lacking:
         found = Why(answer="not generated", formula=to_text(asked), missing_inputs=lacking)
     else:
-        found = answered(asked, grown_with_cuts(ready.table, ready.job))
+        grown = grown_with_cuts(ready.table, ready.job)
+        found = as_listed(answered(asked, grown), grown, ready, control)
     notices = ready.table.notices
     if ready.rounds > 1:
         notices = (*notices, f"of {ready.rounds} rounds the first is meant")

@@ -40,24 +40,65 @@ def worded(found: Why, ready: Prepared) -> str:
 
 
 def _ranked(found: Why, ready: Prepared) -> Lines:
-    where = f"rank {found.rank:,} of {_count(found.features, 'feature')}" if found.rank else _behind(found)
+    where = _rank(found, ready)
     if found.match == "values":
         lines = [f"{found.formula} has the values of {found.found_as} on these data: {where}."]
     elif found.match == "algebra":
         lines = [f"{found.formula} is there as {found.found_as}: {where}."]
     else:
         lines = [f"{found.formula} is there: {where}."]
+    lines += _standing(found, ready)
+    if found.q_value is not None:
+        rate = ready.options["fdr"]
+        fails = f"none of the best passes --fdr {rate:g}, so they are shown all the same"
+        passes = f"it passes --fdr {rate:g}"
+        lines.append(f"q = {found.q_value:.4g}: {passes if found.q_value <= rate else fails}.")
+    if found.listed is not None:
+        lines.append(
+            f"in the list, which --distinct {ready.distinct:g} thins, it is number {found.listed:,}."
+        )
+    elif found.beyond:
+        lines.append(
+            f"the list shows the best {found.bar:,}, which --distinct {ready.distinct:g} thins, and ends "
+            "before it: a larger --top may reach it."
+        )
+    elif found.bar is not None and found.rank is not None and found.rank > found.bar:
+        lines.append(f"the list shows the best {found.bar:,}: --top {found.rank} would reach it.")
+    return lines
+
+
+def _thinned(found: Why, ready: Prepared) -> Lines:
+    cap = f"{ready.distinct:g}"
+    lines = [f"{found.formula} is left out by --distinct {cap}: {found.stand_in} stands for it."]
+    lines.append(f"their rank correlation is above {cap}; in the whole ranking: {_rank(found, ready)}.")
+    return [*lines, *_as_found(found), *_standing(found, ready)]
+
+
+def _not_passing(found: Why, ready: Prepared) -> Lines:
+    lines = [f"{found.formula} does not pass --fdr {ready.options['fdr']:g}: q = {found.q_value:.4g}."]
+    lines.append(f"in the whole ranking: {_rank(found, ready)}; the list shows what passes.")
+    return [*lines, *_as_found(found), *_standing(found, ready)]
+
+
+def _rank(found: Why, ready: Prepared) -> str:
+    """Write a rank: of classes, or of features where the list shows all of them."""
+    if found.rank is None:
+        return _behind(found)
+    of = "of" if ready.job.request.limit is None else "among the classes of"
+    return f"rank {found.rank:,} {of} {_count(found.features, 'feature')}"
+
+
+def _standing(found: Why, ready: Prepared) -> Lines:
+    """Tell the scores of what is ranked, and its class."""
     way = {1: "; it rises with the response", -1: "; it falls with the response"}.get(found.direction, "")
+    lines = []
     if found.rank is None:
         lines.append(f"{_stood(found)} More --max-ram would tell its rank.")
-    lines.append(f"scores: {_scores(found.scores)}{way}.")
-    lines += _verdicts(found)
+    lines += [f"scores: {_scores(found.scores)}{way}.", *_verdicts(found)]
     leader = ready.job.request.screeners[0].name
     if found.class_size is not None and found.class_size > 1:
         shown = "it stands" if found.stands_for == found.found_as else f"{found.stands_for} stands"
         lines.append(f"its class: {found.class_size:,} features alike to {leader}; {shown} for them.")
-    if found.bar is not None and found.rank is not None and found.rank > found.bar:
-        lines.append(f"the list shows the best {found.bar:,}: --top {found.rank} would reach it.")
     return lines
 
 
@@ -91,8 +132,7 @@ def _not_generated(found: Why, ready: Prepared) -> Lines:
                    "are not in the grammar")
         )  # fmt: skip
     if not lacks:
-        needs = f"it needs more layers, --layers {found.layers}" if found.layers else "it needs many layers"
-        return [f"{found.formula} is not generated: {needs}."]
+        return _without_layers(found, ready)
     lines = [f"{found.formula} is not generated: {', and '.join(lacks)}."]
     if found.missing_inputs:
         lines.append(_as_input(found.missing_inputs[0], ready))
@@ -108,6 +148,20 @@ def _as_input(name: str, ready: Prepared) -> str:
     if levels:
         return f"its levels are inputs: {to_text(Column(levels[0]))}."
     return "name it with --inputs, or do not --exclude it; words are levels: --categorical."
+
+
+def _without_layers(found: Why, ready: Prepared) -> Lines:
+    """Say which layers a formula needs, beside those of the screen."""
+    has = "".join(layer.kind for layer in ready.job.layers)
+    if not found.layers:
+        return [f"{found.formula} is not generated: it needs many layers."]
+    if found.layers == has:  # a layer's own list lacks what the grammar has
+        needs, has = f"it needs --layers {has} with all operators", ready.options["layers"]
+    else:
+        needs = (
+            f"it needs {'more' if len(found.layers) > len(has) else 'other'} layers, --layers {found.layers}"
+        )
+    return [f"{found.formula} is not generated: {needs}.", f"this screen has {has}."]
 
 
 def _undefined(found: Why, ready: Prepared) -> Lines:
@@ -210,4 +264,6 @@ _WORDS: dict[Answer, Callable[[Why, Prepared], Lines]] = {
     "cut": _cut,
     "no unit": _no_unit,
     "other units": _other_units,
+    "thinned": _thinned,
+    "not passing": _not_passing,
 }

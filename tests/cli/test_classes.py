@@ -41,6 +41,18 @@ def test_classes_are_listed_from_the_file_or_the_data(run, data, tmp_path):
     assert not any(row["expression"].startswith("-") for row in rows)
 
 
+def test_of_a_list_of_all_features_a_member_leads_to_its_class(run, data, tmp_path):
+    out, options = tmp_path / "all.json", ("--layers", "u", "--unary", "cube", "--top", "all")
+    assert run("screen", data, *options, "--out", out)[0] == 0
+    first = run("classes", out, "--data", data, "--rank", 1)
+    status, listed, err = run("classes", out, "--data", data, "--rank", 2)
+    assert (status, listed) == (0, first[1])
+    assert "is a member of the class of rank 1" in err
+    status, listed, err = run("classes", out, "--data", data, "--rank", 2, "--members", 1)
+    assert (status, listed) == (2, "")
+    assert "give a larger --members" in err
+
+
 def test_members_are_written_and_not_over_others(run, data, tmp_path):
     out, members = tmp_path / "r.csv", tmp_path / "members.csv"
     assert run("screen", data, *SMALL, "--members", 9, "--out", out)[0] == 0

@@ -49,6 +49,31 @@ def test_words_for_each_end(run, data):
     assert "lost at every noise ratio tried" in text
 
 
+def test_what_noise_alone_finds_is_not_lost_at_a_noise(run, data):
+    options = (*SMALL, "--top", 3, "--noise-ratio", "0,0.01,1e3")
+    text = run("power", data, "--truth", "x1**3*x2", "--feature", "x3", *options)[1]
+    assert "not found even without noise" in text
+    assert "lost at" not in text
+    wide = (*SMALL, "--top", 8, "--noise-ratio", "0,1e9", "--repeats", 12)
+    text = " ".join(run("power", data, "--truth", "x1**3*x2", "--feature", "x3", *wide)[1].split())
+    assert "not found even without noise" in text
+
+
+def test_units_are_taken_as_by_a_screen(run, frame, tmp_path):
+    pytest.importorskip("pint")
+    measured = frame.set_axis(["x1 (m)", "x2 (s)", *frame.columns[2:]], axis=1)
+    measured.to_csv(tmp_path / "units.csv", index=False)
+    command = ("power", tmp_path / "units.csv", "--truth", "`x1 (m)`/`x2 (s)`", "--noise-ratio", 0)
+    options = ("--layers", "b", "--binary", "add,div", "--units", "strict", "--quiet")
+    status, plain, _ = run(*command, *options[:4])
+    assert status == 0
+    status, strict, err = run(*command, *options)
+    assert (status, err) == (0, "")
+    assert plain != strict
+    status, _, err = run(*command, *options, "--target-units", "kg")
+    assert status == 2
+
+
 def test_mistakes_are_told_in_one_line(run, data):
     for arguments, word in (
         (("--truth", "x1 + x2"), "symscreen why DATA"),

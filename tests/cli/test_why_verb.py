@@ -49,6 +49,9 @@ def data(frame, tmp_path):
         ("constant", "k*x1", ["--layers", "b"], "k*x1 is not there: k is constant"),
         ("forbidden", "sin(x1)**2*sin(sin(x2))", ["--layers", "uub"], "sin(x1)**2*sin(sin(x2)) is forbidden"),
         ("too complex", "x1*x2*x3", ["--layers", "bb", "--max-complexity", "4"], "x1*x2*x3 has complexity 5"),
+        ("thinned", "x1**3*x2", ["--layers", "ubb", "--distinct", "0.5", "--top", "3"],
+         "x1**3*x2 is left out by --distinct 0.5: "),
+        ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001"], "sin(x3) does not pass --fdr 0.001"),
         ("cut", "sin(x3)*x2", ["--layers", "ub", "--keep", "u:2"], "sin(x3)*x2 was lost at layer 1"),
     ],
 )  # fmt: skip
@@ -82,11 +85,16 @@ def test_options_of_a_screen_that_change_no_rank_are_taken(run, data):
     expected = run(*plain)
     assert expected[0] == 0
     for further in (
-        ["--fdr", "0.05", "--fdr-method", "by", "--p-values", "--permutations", 10**6],
-        ["--distinct", "0.9", "--members", 5, "--intervals"],
+        ["--fdr-method", "by", "--p-values", "--permutations", 10**6],
+        ["--members", 5, "--intervals"],
         ["--stability", 5, "--intervals=0.9"],
     ):
         assert run(*plain, *further) == expected
+    for further in (["--fdr", "0.05", "--permutations", 10**6], ["--distinct", "0.99"]):  # and one line more
+        status, out, err = run(*plain, *further)
+        assert (status, err) == (0, "")
+        assert out.startswith(expected[1])
+        assert len(out.splitlines()) == len(expected[1].splitlines()) + 1
     assert run(*plain, "--stability", 5, "--groups", "x3") == run(*plain, "--exclude", "x3")
 
 

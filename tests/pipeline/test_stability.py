@@ -104,7 +104,7 @@ def test_what_has_no_meaning_is_refused_with_the_reason(frame):
             symscreen.screen(options.pop("data", frame), target="target", layers="u", **options)
 
     told("stability is 0", stability=0)
-    told("give --stability, too", groups="x1")
+    told("nothing heeds it: give --stability, --intervals or --permutations", groups="x1")
     told("give --top a number", stability=2, top="all")
     told("looks at one round", stability=2, rounds=2)
     told("has 2 groups, too few", stability=2, groups="g", data=frame.assign(g=np.arange(60) % 2))

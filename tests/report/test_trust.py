@@ -25,3 +25,21 @@ def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
     assert "the share of 4 half-samples (of 7 groups by site)" in " ".join(stable.split())
     assert "a share of 0.9 or more" in " ".join(stable.split())
     assert "stab." not in _shown(frame, **options)
+
+
+def test_near_duplicates_that_no_file_names_are_not_promised(frame, monkeypatch):
+    options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "distinct": 0.5}
+    assert "a file (--out) names them." in " ".join(_shown(frame, **options).split())
+    monkeypatch.setattr("symscreen.pipeline.thinning._LISTED", 2)
+    assert "a file (--out) names the best 2 of each." in " ".join(_shown(frame, **options).split())
+
+
+def test_what_is_of_a_part_of_the_space_says_so(frame):
+    options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "permutations": 10}
+    part = " ".join(_shown(frame, time_limit=1e-9, chunk_size=20, **options).split())
+    assert part.startswith("partial, 20 of ")
+    assert " candidates: " in part[:60]
+    assert "noise does as well anywhere in the part of the space that was looked at, by 10" in part
+    whole = " ".join(_shown(frame, **options).split())
+    assert "partial" not in whole
+    assert "noise does as well anywhere in the space, by 10" in whole

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from scipy.stats import t as student_t
 
 import symscreen
@@ -70,12 +71,87 @@ def test_features_that_agree_or_disagree_everywhere(rng):
     y = Response(np.sort(rng.normal(size=40)))
     found = t0_interval(np.array([y.values, -y.values]), y)
     delta = gini_mean_difference(y)
-    assert (found.error[0], found.low[0], found.high[0]) == (0, 0, 0)
-    assert found.gamma_low.tolist() == found.gamma_high.tolist() == [1.0, -1.0]
+    most = 1 - 0.025 ** (1 / 20)  # none of 20 pairs without a common row disagrees
+    assert (found.error[0], found.low[0]) == (0, 0)
+    assert found.gamma.tolist() == [1.0, -1.0]
+    assert found.gamma_low.tolist() == pytest.approx([1 - most, -1], abs=1e-12)
+    assert found.gamma_high.tolist() == pytest.approx([1, most - 1], abs=1e-12)
+    without = np.array([gini_mean_difference(Response(np.delete(y.values, i))) for i in range(40)])
+    of_log = np.sqrt(39 / 40 * ((np.log(without) - np.log(without).mean()) ** 2).sum())
+    assert found.high[0] == pytest.approx(delta * most * np.exp(stdtrit(39, 0.975) * of_log))
     # T0 of what disagrees everywhere is 2Δ, which is known no better than Δ
-    without = np.array([2 * gini_mean_difference(Response(np.delete(y.values, i))) for i in range(40)])
-    assert found.error[1] == pytest.approx(np.sqrt(39 / 40 * ((without - without.mean()) ** 2).sum()))
-    assert found.low[1] < 2 * delta < found.high[1]
+    assert found.error[1] == pytest.approx(np.sqrt(39 / 40 * (4 * (without - without.mean()) ** 2).sum()))
+    assert found.low[1] == pytest.approx(delta * (2 - most) * np.exp(-stdtrit(39, 0.975) * of_log))
+    assert found.high[1] == pytest.approx(2 * delta * np.exp(stdtrit(39, 0.975) * of_log))
+
+
+def test_one_wrong_row_or_pair_is_told_from_none_and_from_many():
+    y = Response(np.arange(1.0, 61.0) ** 1.5)
+    slipped, swapped = y.values.copy(), y.values.copy()
+    slipped[10] = 500.0
+    swapped[[30, 31]] = swapped[[31, 30]]
+    found = t0_interval(np.array([slipped, swapped, slipped + 1e-9 * swapped]), y)
+    assert np.all(found.gamma_low[[0, 2]] > 0.3)  # it was -1
+    assert np.all(found.gamma_low[[0, 2]] < 0.8)
+    # a single pair of neighbours tells hardly more than none does
+    assert found.gamma_low[1] == pytest.approx(0.025 ** (1 / 30), abs=0.03)
+    assert np.all((found.low > 0) & (found.gamma_high < 1))
+
+
+@pytest.mark.parametrize(("noise", "slips"), [(2e-4, 0.0), (1e-3, 0.0), (0.0, 0.01), (1e-4, 0.02)])
+def test_covers_where_all_but_a_few_rows_agree(noise, slips, rng):
+    def drawn(n):
+        x = rng.normal(size=n)
+        y = x + noise * rng.normal(size=n)
+        x = np.where(rng.random(n) < slips, rng.normal(size=n), x)
+        order = np.argsort(y)
+        return x[order][None], Response(y[order])
+
+    x, y = drawn(200_000)
+    truth = float(t0_of(order_features(x), y)[0])
+    gamma, held = 1 - truth / gini_mean_difference(y), np.zeros(2)
+    for _ in range(150):
+        found = t0_interval(*drawn(100))
+        held += found.low[0] <= truth <= found.high[0], found.gamma_low[0] <= gamma <= found.gamma_high[0]
+        assert found.gamma_low[0] > -0.5
+    assert np.all(held >= 0.93 * 150)
+
+
+@pytest.mark.parametrize("sizes", [[5] * 6, [1, 2, 9, 4, 14]])
+def test_by_groups_it_leaves_out_each_group(sizes, rng):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    groups = rng.permutation(groups)
+    y = np.sort(rng.normal(size=30))
+    theta = np.round(y + rng.normal(size=30), 1)
+    kept = [groups != one for one in range(len(sizes))]
+    without = np.array([t0(theta[own], y[own]) for own in kept])
+    units = len(sizes)
+    error = np.sqrt((units - 1) / units * ((without - without.mean()) ** 2).sum())
+    found = t0_interval(theta[None], Response(y), groups=groups)
+    assert found.error[0] == pytest.approx(error, rel=1e-9)
+    assert found.low[0] < t0(theta, y) < found.high[0]
+    alone = t0_interval(theta[None], Response(y), groups=np.arange(30))
+    plain = t0_interval(theta[None], Response(y))
+    assert alone.error[0] == pytest.approx(plain.error[0], rel=1e-9)
+    assert alone.gamma_low[0] == pytest.approx(plain.gamma_low[0], rel=1e-9)
+
+
+def test_by_groups_it_covers_where_groups_decide(rng):
+    held = np.zeros(2)
+    groups = np.repeat(np.arange(20), 8)
+    for _ in range(200):
+        sites = rng.normal(size=(2, 20))[:, groups]  # two effects that have nothing to do with each other
+        x, y = sites + 0.1 * rng.normal(size=(2, 160))
+        order = np.argsort(y)
+        for at, own in enumerate((groups[order], None)):
+            found = t0_interval(x[order][None], Response(y[order]), groups=own)
+            held[at] += found.gamma_low[0] <= 0 <= found.gamma_high[0]
+    assert held[0] >= 0.9 * 200 > 0.7 * 200 > held[1]
+
+
+def test_three_groups_are_too_few():
+    with pytest.raises(OptionError, match="by groups needs at least 4 of them: there are 3"):
+        t0_interval(np.ones((1, 6)), Response(np.arange(6.0)), groups=np.array([0, 0, 1, 1, 2, 2]))
 
 
 @pytest.mark.parametrize("ties", [False, True])

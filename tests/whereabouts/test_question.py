@@ -191,6 +191,29 @@ def test_what_was_not_generated_is_told_with_what_is_missing(frame, formula, opt
         assert symscreen.why(frame, formula, **options | {"layers": layers}).answer == "ranked"
 
 
+def test_as_many_layers_are_no_more(frame):
+    found = symscreen.why(frame, "x1 + x2 + x3", layers="ub")
+    assert found.text.splitlines() == [
+        "x1 + x2 + x3 is not generated: it needs other layers, --layers bb.",
+        "this screen has ub.",
+    ]
+    longer = symscreen.why(frame, "x1 + x2 + x3", layers="b")
+    assert "it needs more layers, --layers bb." in longer.text
+    listed = symscreen.why(frame, "x1 + x2", layers="b[mul]", operators="basic")
+    assert listed.text.splitlines() == [
+        "x1 + x2 is not generated: it needs --layers b with all operators.",
+        "this screen has b[mul].",
+    ]
+
+
+@pytest.mark.parametrize("operators", ["add,mul", "add,mul,div"])
+def test_a_constant_part_comes_before_what_layers_would_mend(frame, operators):
+    found = symscreen.why(frame, "exp(x1*x2 + x3/x3)", layers="ub", unary="log,exp", binary=operators)
+    assert (found.answer, found.part) == ("constant", "x3/x3")
+    other = symscreen.why(frame, "exp(x1*x2 + x3 - x3)", layers="ub", unary="log,exp", binary=operators)
+    assert other.answer in {"constant", "not generated"}
+
+
 def test_a_row_that_leaves_the_domain_is_shown(frame):
     frame.loc[6, "x1"] = 0.25
     found = symscreen.why(frame, "x2 + log(x1 - 0.3)", layers="ub")
