@@ -146,7 +146,8 @@ def _of_runs(sizes: Whole, mean: float, deviation: float) -> NullTable:
     """Return the table of a response of two values."""
     runs, chance = run_law(int(sizes[0]), int(sizes[1]))
     # |r_{k+1} − r_k| is 0, or the rows of the upper value
-    return table_of_sample(_z(float(sizes[1]) * (runs - 1.0), mean, deviation)[::-1], chance[::-1])
+    steps = np.asarray(float(sizes[1]) * (runs - 1.0), dtype=np.float64)
+    return table_of_sample(_z(steps, mean, deviation)[::-1], chance[::-1])
 
 
 def _z(q: Values, mean: float, deviation: float) -> Values:
