@@ -43,7 +43,7 @@ def compiled_modules() -> list[str]:
 
 
 @cache
-def _ending() -> Callable[[str, bytes], str]:
+def instrumented() -> Callable[[str, bytes], str]:
     """Import what is fuzzed, instrumented: once, for that takes longer than many inputs."""
     import atheris
 
@@ -74,7 +74,7 @@ def fuzzed(name: str, folder: Path, seconds: float, seed: int) -> int:
     int
         The process's exit status: 0 when its time was over.
     """
-    ending = _ending()
+    ending = instrumented()
     process = os.fork()
     if process:
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

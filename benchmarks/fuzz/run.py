@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from guided import LONGEST, ROOT, fuzzed
+from guided import LONGEST, ROOT, fuzzed, instrumented
 
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -44,6 +44,8 @@ def main() -> None:
     options = parser.parse_args()
     faulthandler.enable()
     run = _guided if options.atheris else _mutation
+    if options.atheris:
+        instrumented()  # before anything imports what is to be guided
     for name in options.harness or _readers():
         print(json.dumps(run(name, options)), flush=True)
 
