@@ -16,9 +16,11 @@ from symscreen.pipeline.rounds import record_of
 from symscreen.pipeline.stability import with_stability
 from symscreen.pipeline.thinning import rounds_thinned
 from symscreen.report.notebook import VIEWS
+from symscreen.response import Response
 from symscreen.result import ScreenResult, grammar_record, members_record, run_record
 from symscreen.result import ranking as ranking_of
 from symscreen.statistics.t0 import gini_mean_difference
+from symscreen.statistics.xi_null import too_few_beside_one, xi_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,10 +86,22 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         record,
         scale=gini_mean_difference(table.response),
         units=job.units,
-        notices=(*table.notices, *found[-1].notices, *run.notices(found)),
+        notices=(*table.notices, *found[-1].notices, *run.notices(found), *_of_null(ready)),
         places=found[-1].places,
     )
     return replace(result, data=table, views=VIEWS)
+
+
+def _of_null(ready: Prepared) -> tuple[str, ...]:
+    """Say why p-values are 1 where the null distribution is not known."""
+    request, response = ready.job.request, ready.table.response
+    control, null = request.control, getattr(request.screeners[0], "null", None)
+    if control is None or not control.p_values or null is not xi_null or not isinstance(response, Response):
+        return ()
+    if not too_few_beside_one(response):
+        return ()
+    known = "for so many rows the null distribution of xi is then not known; --screener t0 has one"
+    return (f"p-values are 1: nine tenths of the response are one value, and {known}",)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
-__all__ = ["XiNull", "xi_null"]
+__all__ = ["XiNull", "too_few_beside_one", "xi_null"]
 
 _EXACT = 9  # rows up to which all orders are enumerated
 _ROWS, _ROWS_WITH_TIES = 100, 3000  # up to which orders are drawn
@@ -88,8 +88,7 @@ def xi_null(response: Response, seed: int) -> XiNull:
     Returns
     -------
     XiNull
-        With p-values of 1 beyond 3000 rows for a response of three values or more with nine tenths of its
-        rows in one: its distribution is not known well enough.
+        With p-values of 1 where `too_few_beside_one`.
     """
     n = response.n
     at_least = response.at_least.astype(np.float64)
@@ -99,12 +98,31 @@ def xi_null(response: Response, seed: int) -> XiNull:
     most = _ROWS if response.untied else _ROWS_WITH_TIES
     if len(response.group_sizes) == 2 and variance > 0:
         table = _of_runs(response.group_sizes, mean, deviation)
+    elif too_few_beside_one(response):
+        table = _no_table()
     elif n <= most:
         table = _table(tuple(response.at_most.tolist()), seed)
     else:
         table, jump = _beyond(response.at_most, most, seed)
         mean -= jump
     return XiNull(table, 1.0 - scale * mean, scale * deviation)
+
+
+def too_few_beside_one(response: Response) -> bool:
+    """Say whether the null distribution is not known well enough, so that p-values are 1.
+
+    Parameters
+    ----------
+    response : Response
+        n rows.
+
+    Returns
+    -------
+    bool
+        True beyond 3000 rows for a response of three values or more with over nine tenths of its rows in one.
+    """
+    sizes = response.group_sizes
+    return bool(response.n > _ROWS_WITH_TIES and len(sizes) > 2 and sizes.max() > _MOSTLY_ONE * response.n)
 
 
 def moments(r: NDArray[np.int64]) -> tuple[float, float]:
@@ -157,14 +175,12 @@ def _z(q: Values, mean: float, deviation: float) -> Values:
 def _beyond(r: Whole, rows: int, seed: int) -> tuple[NullTable, float]:
     """Return the table of more rows than are permuted, and by how much a Q counts as larger than it is."""
     n = len(r)
-    _, sizes = np.unique(r, return_counts=True)
-    if sizes.max() > _MOSTLY_ONE * n:
-        return _no_table(), 0.0
     places = ((np.arange(rows) + 0.5) * n / rows).astype(np.int64)
     few = np.searchsorted(r[places], r[places], side="right")
     table = table_of_more(_table(tuple(few.tolist()), seed), (n - 1.0) / (rows - 1.0), _LOWEST)
-    # without ties the step is 1, as nothing beside a deviation of n^1.5
-    return table, float(np.diff(r).max()) if len(sizes) < n else 0.0
+    # without ties every step is 1, as nothing beside a deviation of n^1.5
+    step = float(np.diff(r).max())
+    return table, step if step > 1.0 else 0.0
 
 
 @lru_cache(maxsize=8)  # untied responses of as many rows share one
