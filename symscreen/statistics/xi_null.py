@@ -164,7 +164,7 @@ def _of_runs(sizes: Whole, mean: float, deviation: float) -> NullTable:
     """Return the table of a response of two values."""
     runs, chance = run_law(int(sizes[0]), int(sizes[1]))
     # |r_{k+1} − r_k| is 0, or the rows of the upper value
-    steps = np.asarray(float(sizes[1]) * (runs - 1.0), dtype=np.float64)
+    steps = float(sizes[1]) * (runs.astype(np.float64) - 1.0)
     return table_of_sample(_z(steps, mean, deviation)[::-1], chance[::-1])
 
 
