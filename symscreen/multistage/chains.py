@@ -224,7 +224,7 @@ def _column(table: pd.DataFrame, name: str) -> pd.Series:
 
 def _refuse_same_columns(columns: dict[str, Any], stages: tuple[str, ...]) -> None:
     """Refuse one column for two things, such as users and items."""
-    taken = dict.fromkeys(stages, "a stage") if columns["reached"] is None else {}
+    taken: dict[Hashable, str] = {} if columns["reached"] is not None else dict.fromkeys(stages, "a stage")
     for meaning, name in columns.items():
         if name is None or not isinstance(name, Hashable):
             continue

@@ -368,7 +368,7 @@ class MonotoneChainRecommender(ChainEstimator):
         self.pairs_ = [(stages[a], stages[b]) for a, b in stage_pairs(len(stages) - 1)]
         self.n_features_in_ = sum(len(side.numeric_names) + len(side.variables) for side in sides)
         order = np.argsort(rows[0], kind="stable")  # what `recommend` leaves out, user by user
-        self._seen = tuple(one[order] for one in rows)
+        self._seen = rows[0][order], rows[1][order], rows[2][order]
 
     def _coded(
         self, side: Side, effects: Any, column: NDArray[np.object_], features: pd.DataFrame | None

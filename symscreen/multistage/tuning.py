@@ -90,7 +90,8 @@ def tune(
     >>> list(found.table.columns), len(found.table)
     (['n_factors', 'lambda_features', 'lambda_levels', 'lambda_stages', 'error'], 2)
     """
-    for name, values in (("lambdas", lambdas), ("n_factors", n_factors)):
+    asked: dict[str, Any] = {"lambdas": lambdas, "n_factors": n_factors}
+    for name, values in asked.items():
         if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
             raise OptionError(f"{name} is {shown(values)}: give a sequence, such as [{shown(values)}]")
     matrices = lambdas

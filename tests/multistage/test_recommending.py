@@ -50,15 +50,15 @@ def test_new_items_of_equal_score_stand_in_the_order_of_their_names(table):
         ]  # fmt: skip
 
 
-def features(rng):
+def features():
     users = pd.DataFrame({"user": list("abc"), "age": [20, 50, 35], "income": [3.0, 1.0, 9.0]})
     users = users.assign(region=["N", "S", "N"], flag=[True, True, False])
     return users, users[["flag", "income", "user", "region", "age"]]
 
 
 @pytest.mark.parametrize("name", ["ours", *RIVALS])
-def test_the_order_of_columns_changes_no_byte(table, rng, name):
-    given, found = features(rng), []
+def test_the_order_of_columns_changes_no_byte(table, name):
+    given, found = features(), []
     for users, columns in zip(given, (table.columns, table.columns[::-1]), strict=True):
         if name == "ours":
             model = MonotoneChainRecommender(STAGES, n_factors=3, random_state=0, max_iter=5)
@@ -117,7 +117,7 @@ def test_what_tells_nothing_or_names_nobody_is_refused(table):
         model.score(table.assign(**dict.fromkeys(STAGES)))
     with pytest.raises(TableError, match="'user' holds complex numbers"):
         model.fit(table.assign(user=1j))
-    with pytest.raises(OptionError, match="lambdas is 0.1: give a sequence"):
+    with pytest.raises(OptionError, match=r"lambdas is 0\.1: give a sequence"):
         tune(model, table, table, lambdas=0.1)
     with pytest.raises(OptionError, match="n_factors is 3: give a sequence"):
         tune(model, table, table, n_factors=3)
