@@ -28,7 +28,7 @@ def names_in(text: str, said: str) -> tuple[str, ...]:
     Raises
     ------
     OptionError
-        If the text cannot be split, or nothing is named between two commas.
+        If the text cannot be split, or nothing is named between two commas or after the last one.
 
     Examples
     --------
@@ -48,4 +48,6 @@ def names_in(text: str, said: str) -> tuple[str, ...]:
             )
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
         place = match.end()
+        if place == len(text) and match.group().endswith(","):
+            raise OptionError(f"{said} is {text!r}, which names nothing after the last comma; drop the comma")
     return tuple(names)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.errors import TableError, printable
+from symscreen.multistage.chains import refuse_unhashable, shown
 from symscreen.multistage.options import chosen, whole
 
 if TYPE_CHECKING:
@@ -83,10 +84,13 @@ def read_article_sharing(
     frames = []
     for name, columns in ((ARTICLES, _OF_ARTICLES), (INTERACTIONS, _OF_INTERACTIONS)):
         path = Path(folder) / name
-        try:  # numbers of persons and articles have 19 digits and a sign: they are names
+        try:
             header = pd.read_csv(path, nrows=0).columns
             _check_columns(header, columns, str(path))
-            frames.append(pd.read_csv(path, usecols=list(columns), dtype=str))
+            # numbers of persons and articles have 19 digits and a sign: they are names, read as text;
+            # "NA" is Namibia: only what is empty is missing
+            read = {"usecols": list(columns), "dtype": str, "keep_default_na": False, "na_values": [""]}
+            frames.append(pd.read_csv(path, **read))
         except FileNotFoundError:
             raise TableError(f"{path}: there is no such file; give the folder that holds it") from None
         except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
@@ -103,8 +107,8 @@ def article_chains(
     ----------
     articles : data frame
         Columns timestamp, eventType, contentId, authorPersonId, lang, text: one row each time an article was
-        shared or removed; the last sharing counts. An article that was never shared has no author, language
-        or text.
+        shared or removed; the last sharing counts, of those at the same time the last one by author, language
+        and text. An article that was never shared has no author, language or text.
     interactions : data frame
         Columns eventType, contentId, personId, userAgent, userRegion, userCountry.
     skipped : {"reached", "cut"}
@@ -121,21 +125,21 @@ def article_chains(
     Raises
     ------
     TableError
-        If a column is missing, an event is unknown, or a person, article or time is empty; names the row,
-        counted from 1.
+        If a column is missing or there twice, an event is unknown, a person, article or time is empty, or a
+        cell holds a list and the like; names the row, counted from 1.
     """
     import pandas as pd
 
     chosen("skipped", skipped, ("reached", "cut"))
-    _check_columns(articles.columns, _OF_ARTICLES, "the table of articles")
-    _check_columns(interactions.columns, _OF_INTERACTIONS, "the table of interactions")
+    _check_table(articles, _OF_ARTICLES, "articles")
+    _check_table(interactions, _OF_INTERACTIONS, "interactions")
     reached = interactions["eventType"].map(_REACHES)
     if reached.isna().any():
         row = int(np.flatnonzero(reached.isna())[0])
         known = ", ".join(_REACHES)
         raise TableError(
-            f"row {row + 1} of the interactions: event {interactions['eventType'].iloc[row]!r} is unknown; "
-            f"known: {known}"
+            f"row {row + 1} of the interactions: event {shown(interactions['eventType'].iloc[row])} "
+            f"is unknown; known: {known}"
         )
     for name in ("personId", "contentId"):
         _refuse_empty(interactions[name], "interactions")
@@ -156,6 +160,18 @@ def article_chains(
     users = _of_persons(interactions)
     items = _of_articles(articles, table["item"].unique(), whole("text_factors", text_factors))
     return ArticleSharing(table, users, items, int((events != _chained(events, "cut")).any(axis=1).sum()))
+
+
+def _check_table(table: Any, asked: tuple[str, ...], what: str) -> None:
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"the table of {what} is a {type(table).__name__}: a data frame is needed")
+    _check_columns(table.columns, asked, f"the table of {what}")
+    for name in asked:
+        if (table.columns == name).sum() > 1:
+            raise TableError(f"the table of {what} has the column {name!r} twice: keep one")
+        refuse_unhashable(table[name], name, f" of the {what}")
 
 
 def _check_columns(found: pd.Index, asked: tuple[str, ...], where: str) -> None:
@@ -204,10 +220,15 @@ def _of_articles(articles: pd.DataFrame, names: NDArray[np.object_], factors: in
     """Of each article the author, the language and numbers for its text, as it was shared last."""
     import pandas as pd
 
-    shared = articles[articles["eventType"] == "CONTENT SHARED"].assign(
+    shared = articles[articles["eventType"] == "CONTENT SHARED"].reset_index(drop=True)
+    shared = shared.assign(
         item=lambda one: one["contentId"].astype(str), when=lambda one: one["timestamp"].astype(np.int64)
     )
-    last = shared.sort_values("when", kind="stable").drop_duplicates("item", keep="last").set_index("item")
+    told = {
+        name: shared[name].fillna("").astype(str) for name in (*_ITEM, "text")
+    }  # the order of rows is none
+    order = shared.assign(**told).sort_values(["when", *told], kind="stable").index
+    last = shared.loc[order].drop_duplicates("item", keep="last").set_index("item")
     last = last.reindex(pd.Index(np.sort(names.astype(str)), name="item"))
     found = last[list(_ITEM)].rename(columns=_ITEM).astype(object)
     numbers = _embedded(last["text"].fillna("").astype(str).tolist(), factors)

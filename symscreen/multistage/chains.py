@@ -91,7 +91,7 @@ def read_chains(
         If a column is missing, a value has no meaning, or a chain breaks its rule; names the first such row,
         counted from 1.
     OptionError
-        If stages are fewer than two, or repeated.
+        If stages are fewer than two, or repeated, or one column is given two meanings.
 
     Examples
     --------
@@ -103,6 +103,7 @@ def read_chains(
     if not isinstance(stages, Iterable):
         raise OptionError(f"stages are {stages!r}: give the names of two at least, the first one first")
     names = stage_names(stages)
+    _refuse_same_columns({"user": user, "item": item, "reached": reached}, names)
     taken = [_column(table, column) for column in ([reached] if reached is not None else names)]
     users, items = (named_column(table, column) for column in (user, item))
     if not len(users):
@@ -193,7 +194,11 @@ def refuse_unhashable(column: pd.Series, name: str, of: str = "") -> None:
 
 def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
     """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
+    from pandas.api.types import is_complex_dtype
+
     column = _column(table, name)
+    if is_complex_dtype(column) or any(isinstance(one, complex) for one in column.unique()):
+        raise TableError(f"{printable(str(name))!r} holds complex numbers, which name nobody: give texts")
     missing = column.isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
@@ -215,6 +220,17 @@ def _column(table: pd.DataFrame, name: str) -> pd.Series:
     column = table[name]
     refuse_unhashable(column, name)
     return column
+
+
+def _refuse_same_columns(columns: dict[str, Any], stages: tuple[str, ...]) -> None:
+    """Refuse one column for two things, such as users and items."""
+    taken: dict[Hashable, str] = {} if columns["reached"] is not None else dict.fromkeys(stages, "a stage")
+    for meaning, name in columns.items():
+        if name is None or not isinstance(name, Hashable):
+            continue
+        if name in taken:
+            raise OptionError(f"{meaning} is {shown(name)}, and so is {taken[name]}: give two columns")
+        taken[name] = meaning
 
 
 def _refuse_no_frame(table: Any) -> None:

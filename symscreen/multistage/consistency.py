@@ -5,7 +5,7 @@ Predictions are an array of ±1 with one column a pair (t′, t), in the order o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def inconsistency(predicted: ArrayLike) -> Inconsistency:
     >>> inconsistency([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])  # columns (0, 1), (0, 2), (1, 2)
     Inconsistency(share=0.6666666666666666, rows=2, forward=1, backward=1)
     """
-    signs = np.asarray(predicted)
+    signs = _signs(predicted)
     pairs = _pairs_of(signs)
     place = {pair: p for p, pair in enumerate(pairs)}
     broken = np.zeros(len(signs), dtype=np.bool_)
@@ -80,14 +80,14 @@ def inconsistency(predicted: ArrayLike) -> Inconsistency:
     return Inconsistency(rows / max(len(signs), 1), rows, *counts)
 
 
-def misclassification(predicted: ArrayLike, outcomes: Outcomes) -> Errors:
+def misclassification(predicted: ArrayLike, outcomes: ArrayLike) -> Errors:
     """Compare predictions with outcomes, where Y_t′ = +1 and Y_t is observed.
 
     Parameters
     ----------
     predicted : array-like, shape (R, P)
         Signs, ±1.
-    outcomes : int8 array, shape (R, T + 1)
+    outcomes : array-like, shape (R, T + 1)
         Y: ±1, or 0 where missing.
 
     Returns
@@ -98,7 +98,7 @@ def misclassification(predicted: ArrayLike, outcomes: Outcomes) -> Errors:
     Raises
     ------
     TableError
-        If the two do not fit.
+        If the two do not fit, or an entry has no meaning.
 
     Examples
     --------
@@ -107,8 +107,9 @@ def misclassification(predicted: ArrayLike, outcomes: Outcomes) -> Errors:
     >>> found.pairs.tolist(), found.overall
     ([0.5, 0.0, 1.0], 0.4)
     """
-    signs = np.asarray(predicted)
+    signs = _signs(predicted)
     pairs = _pairs_of(signs)
+    outcomes = _outcomes(outcomes)
     if outcomes.shape != (len(signs), pairs[-1][1] + 1):
         raise TableError(
             f"predictions of shape {signs.shape} and outcomes of shape {outcomes.shape} do not fit: "
@@ -129,6 +130,25 @@ def misclassification(predicted: ArrayLike, outcomes: Outcomes) -> Errors:
     every = float(errors.sum() / total.sum()) if total.any() else float("nan")
     mean = float(balanced[several > 0].mean()) if several.any() else float("nan")
     return Errors(plain, every, balanced, mean)
+
+
+def _signs(predicted: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(predicted)
+    except ValueError:  # numpy's word for rows of different lengths
+        raise TableError("rows of the predictions differ in length: give one column for each pair") from None
+
+
+def _outcomes(given: Any) -> Outcomes:
+    try:
+        found = np.asarray(given)
+    except ValueError:
+        raise TableError("rows of the outcomes differ in length: give one column for each stage") from None
+    wrong = ~np.isin(found, (-1, 0, 1))
+    if wrong.any():
+        row = int(np.nonzero(wrong)[0][0])
+        raise TableError(f"row {row + 1} of the outcomes holds something else than −1, 0 and +1")
+    return found.astype(np.int8)
 
 
 def _pairs_of(signs: NDArray[np.generic]) -> list[tuple[int, int]]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from symscreen.errors import TableError
 from symscreen.multistage.chains import Chains, known_outcomes, read_chains
 from symscreen.multistage.consistency import misclassification
-from symscreen.multistage.pairs import asked_of, stage_pairs
+from symscreen.multistage.pairs import asked_of, observed_pairs, stage_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,9 +108,17 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         -------
         float
             In [0, 1].
+
+        Raises
+        ------
+        InputError
+            As `decision_function` does, and if the table tells of no stage after one that was reached.
         """
+        outcomes = self._read(X).outcomes
+        if not observed_pairs(outcomes).any():
+            raise TableError("the rows tell of no stage after one that was reached: give rows that do")
         predicted = self.predict(X, user_features=user_features, item_features=item_features)
-        errors = misclassification(predicted, self._read(X).outcomes)
+        errors = misclassification(predicted, outcomes)
         return 1.0 - (errors.balanced if self.class_weight == "balanced" else errors.overall)
 
     def _read(self, table: pd.DataFrame) -> Chains:

@@ -101,10 +101,12 @@ class Side:
         Raises
         ------
         TableError
-            If one is new and has no features though others had.
+            If one is new and has no features though others had, or differs from one of training by its type
+            alone.
         """
         places = self.places(asked)
         new = places < 0
+        self._refuse_other_types(asked[new])
         numeric, levels = self.coded.numeric[places], self.coded.levels[places]
         if new.any() and (self.numeric_names or len(self.variables) > self.by_name):
             if features is None:
@@ -125,6 +127,19 @@ class Side:
         if self.by_name:
             levels[new, 0] = -1
         return Coded(numeric, levels)
+
+    def _refuse_other_types(self, new: NDArray[np.object_]) -> None:
+        """Refuse new names that are written as one of training, but are of another type: 3 and "3"."""
+        if not len(new):
+            return
+        texts = {str(name): name for name in self.names}
+        for name in new:
+            known = texts.get(str(name))
+            if known is not None:
+                raise TableError(
+                    f"{self.kind} {shown(name)} is of type {type(name).__name__}, and fit had {shown(known)} "
+                    f"of type {type(known).__name__}: give {self.kind}s as the same type"
+                )
 
     def scaled(self, table: pd.DataFrame, rows: Whole) -> Values:
         """Scale numerical features as training was; what lies outside its range is put on the edge."""
@@ -152,7 +167,7 @@ def learn_side(
         The names in the long table.
     features : data frame or None
         One row for each, with a column `called` or the names as its index. Numbers are numerical features;
-        what else (texts, categories, truth values) is categorical.
+        what else (texts, categories, truth values) is categorical. The order of columns makes no difference.
     called : str
         The column of names, as in the long table.
     by_name : bool
@@ -187,6 +202,7 @@ def learn_side(
         levels.append(np.arange(len(names)))
     if features is not None:
         table = indexed(features, kind, called)
+        table = table[sorted(table.columns)]  # the order of columns must not change what is drawn for them
         _refuse_extra(table, names, kind, ignore_extra=ignore_extra)
         rows = _rows_for(table, names, kind, column)
         chosen = table.iloc[rows]
@@ -300,7 +316,9 @@ def _numbers(table: pd.DataFrame, names: tuple[str, ...], kind: str, rows: Whole
     values = np.stack([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns], axis=1)
     wrong = ~np.isfinite(values)
     if wrong.any():
-        row, place = (int(one[0]) for one in np.nonzero(wrong))
+        at, places = np.nonzero(wrong)
+        first = int(np.argmin(rows[at]))  # rows of the values are sorted by name
+        row, place = int(at[first]), int(places[first])
         raise TableError(
             f"row {rows[row] + 1} of {kind}_features: {printable(names[place])!r} of {kind} "
             f"{shown(table.index[row])} is {values[row, place]}; give a finite number"

@@ -48,7 +48,7 @@ def loss_code(name: str) -> int:
     >>> loss_code("psi") == PSI
     True
     """
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         raise OptionError(f"loss is {name!r}{nearest(str(name), LOSSES)}")
     return LOSSES[name]
 

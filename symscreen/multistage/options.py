@@ -6,6 +6,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from symscreen.errors import OptionError, nearest
@@ -16,7 +17,7 @@ from symscreen.multistage.losses import loss_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["chosen", "penalties_of", "positive", "precision_of", "threads", "whole"]
+__all__ = ["chosen", "penalties_of", "positive", "precision_of", "threads", "truth", "whole"]
 
 
 def penalties_of(model: Any) -> Penalties:
@@ -55,8 +56,15 @@ def whole(name: str, value: Any) -> int:
     return int(value)
 
 
+def truth(name: str, value: Any) -> bool:
+    """Read True or False: a word such as "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} is {value!r}: give True or False")
+    return bool(value)
+
+
 def chosen(name: str, value: Any, known: Sequence[str | None]) -> Any:
     """Read one of a few words."""
-    if value not in known:
+    if not (value is None or isinstance(value, str)) or value not in known:
         raise OptionError(f"{name} is {value!r}{nearest(str(value), [str(one) for one in known])}")
     return value

@@ -13,10 +13,11 @@ from symscreen.multistage import options
 from symscreen.multistage.attempts import best_attempt
 from symscreen.multistage.chains import named_column, place_of_stage
 from symscreen.multistage.estimator import ChainEstimator
-from symscreen.multistage.features import indexed, learn_side
+from symscreen.multistage.features import learn_side
 from symscreen.multistage.fitting import problem_of
 from symscreen.multistage.model import embedded, scores
 from symscreen.multistage.pairs import asked_of, stage_pairs
+from symscreen.multistage.recommending import candidate_items, told_of_user
 from symscreen.multistage.starting import continued, random_factors
 from symscreen.multistage.weighting import divisor, training_weights
 
@@ -100,13 +101,13 @@ class MonotoneChainRecommender(ChainEstimator):
     converged_ : bool
         Whether `tol` was met before `max_iter`.
 
-    Notes
-    -----
-    f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
+    Notes ----- f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
     b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
-    data, and predictions from unknown outcomes do not contradict each other; rows whose stages are known keep
-    what is known. Numerical features are scaled to [0, 1] by their range in training. A level that
-    training did not show has the mean effect of those that it did.
+    data, and predictions from unknown outcomes do not contradict each other. `predict` says −1 where the
+    table tells that a present stage was not reached; what else it tells of a row is not copied into
+    predictions, so that these can be judged by it. Numerical features are scaled to [0, 1] by their range in
+    training. A level that training did not show has the mean effect of those that it did. The order of rows,
+    and of columns of tables of features, changes no byte.
 
     Examples
     --------
@@ -209,6 +210,7 @@ class MonotoneChainRecommender(ChainEstimator):
         penalties, precision = options.penalties_of(self), options.precision_of(self)
         factors, rounds = options.whole("n_factors", self.n_factors), options.whole("max_iter", self.max_iter)
         tolerance, starts = options.positive("tol", self.tol), options.whole("n_init", self.n_init)
+        warm = options.truth("warm_start", self.warm_start)
         extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
         weights = training_weights(chains, self.stage_weight, self.class_weight)
         users, user = learn_side(
@@ -216,7 +218,7 @@ class MonotoneChainRecommender(ChainEstimator):
             chains.users,
             user_features,
             called=self.user,
-            by_name=self.user_effects,
+            by_name=options.truth("user_effects", self.user_effects),
             ignore_extra=extra,
         )
         items, item = learn_side(
@@ -224,7 +226,7 @@ class MonotoneChainRecommender(ChainEstimator):
             chains.items,
             item_features,
             called=self.item,
-            by_name=self.item_effects,
+            by_name=options.truth("item_effects", self.item_effects),
             ignore_extra=extra,
         )
         rng, sides = check_random_state(self.random_state), (users, items)
@@ -234,7 +236,7 @@ class MonotoneChainRecommender(ChainEstimator):
         user, item, outcomes = user[order], item[order], chains.outcomes[order]
         over = divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
         problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, over)
-        going_on = self.warm_start and hasattr(self, "factors_")
+        going_on = warm and hasattr(self, "factors_")
         if going_on and self.stages_ != chains.stages:
             raise OptionError(
                 f"warm_start goes on from a fit with the stages {', '.join(self.stages_)}: "
@@ -320,7 +322,8 @@ class MonotoneChainRecommender(ChainEstimator):
         present : str or int
             The stage from which; the first one by default.
         seen : bool
-            Whether to list items too whose outcome at `stage` training has told for this user.
+            Whether to list items too whose outcome at `stage` training has told for this user, or implied:
+            what did not reach a stage reaches no later one.
         user_features : data frame, optional
             Of a new user.
         item_features : data frame, optional
@@ -329,25 +332,29 @@ class MonotoneChainRecommender(ChainEstimator):
         Returns
         -------
         data frame
-            Columns `item`, `score` (f) and `predicted` (±1), the best first; equal scores in the order of the
-            items' names.
+            Columns `item`, `score` (f) and `predicted` (±1; what training told of this user and the item,
+            where it did), the best first; equal scores in the order of the items' names.
+
+        Raises
+        ------
+        InputError
+            As `decision_function` does.
         """
         import pandas as pd
 
         check_is_fitted(self)
-        candidates = self.items_.names
-        if item_features is not None:
-            more = indexed(item_features, "item", self.items_.called).index
-            new = [name for name in more if name not in set(candidates.tolist())]
-            candidates = np.concatenate([candidates, np.array(new, dtype=object)])
-        if not seen:
-            candidates = candidates[~self._told(user, place_of_stage(stage, self.stages_), candidates)]
+        candidates = candidate_items(self.items_, item_features)
+        place = self.users_.places(np.array([user], dtype=object))[0]
+        later = place_of_stage(stage, self.stages_)
+        told = told_of_user(self._seen, place, later, self.items_.places(candidates))
+        if not options.truth("seen", seen):
+            candidates, told = candidates[told == 0], told[told == 0]
         table = pd.DataFrame({self.user: [user] * len(candidates), self.item: candidates})
         given = {"user_features": user_features, "item_features": item_features}
         f = self.decision_function(table, present=present, stage=stage, **given)
         best = np.argsort(-f, kind="stable")[: options.whole("k", k)]
-        predicted = np.where(f[best] > 0, 1, -1).astype(np.int8)
-        return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted})
+        predicted = np.where(told != 0, told, np.where(f > 0, 1, -1)).astype(np.int8)
+        return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted[best]})
 
     def _keep(
         self,
@@ -361,16 +368,7 @@ class MonotoneChainRecommender(ChainEstimator):
         self.pairs_ = [(stages[a], stages[b]) for a, b in stage_pairs(len(stages) - 1)]
         self.n_features_in_ = sum(len(side.numeric_names) + len(side.variables) for side in sides)
         order = np.argsort(rows[0], kind="stable")  # what `recommend` leaves out, user by user
-        self._seen = tuple(one[order] for one in rows)
-
-    def _told(self, user: Any, stage: int, candidates: NDArray[np.object_]) -> NDArray[np.bool_]:
-        place = self.users_.places(np.array([user], dtype=object))[0]
-        found = np.zeros(len(candidates), dtype=np.bool_)
-        if place >= 0:
-            users, items, outcomes = self._seen
-            mine = slice(*np.searchsorted(users, (place, place + 1)))
-            found[items[mine][outcomes[mine, stage] != 0]] = True
-        return found
+        self._seen = rows[0][order], rows[1][order], rows[2][order]
 
     def _coded(
         self, side: Side, effects: Any, column: NDArray[np.object_], features: pd.DataFrame | None

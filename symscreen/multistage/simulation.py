@@ -13,13 +13,15 @@ Under reading "exact" P(Y_t = 1 | Y_{t−1} = 1) = 2^(−ρ_t) with ρ_t = g_ij�
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError
-from symscreen.multistage.options import chosen, whole
+from symscreen.errors import OptionError, TableError
+from symscreen.multistage.options import chosen, truth, whole
 from symscreen.multistage.pairs import observed_pairs, stage_pairs
 
 if TYPE_CHECKING:
@@ -115,10 +117,19 @@ class SimulatedChains:
         -------
         float
             Without the noise that counting errors of one draw would add.
+
+        Raises
+        ------
+        TableError
+            If the part has no rows.
         """
         counted = observed_pairs(self.outcomes)
         if part is not None:
             counted = counted & (self.part == chosen("part", part, PARTS))[:, None]
+        if not counted.any():
+            raise TableError(
+                f"there are no rows of the part {part!r}: nothing can err; give it a share above 0"
+            )
         p = self.probabilities()
         return float(np.where(predicted > 0, 1.0 - p, p)[counted].mean())
 
@@ -157,7 +168,7 @@ def simulate_chains(
     reading : {"chained", "summed", "exact"}
         How stages depend on q: see the module.
     noise : float
-        Of N(0, ·), times σ_t; not used by "exact".
+        ≥ 0, of N(0, ·), times σ_t; not used by "exact".
     noise_is : {"deviation", "variance"}
         What `noise` is.
     relative_noise : bool
@@ -187,7 +198,6 @@ def simulate_chains(
     """
     import pandas as pd
 
-    rng = np.random.default_rng(random_state)
     n, m, k, last = (
         whole(name, one)
         for name, one in (
@@ -198,9 +208,11 @@ def simulate_chains(
         )
     )
     chosen("reading", reading, READINGS)
-    deviation = (
-        noise if chosen("noise_is", noise_is, ("deviation", "variance")) == "deviation" else np.sqrt(noise)
-    )
+    deviation = _number("noise", noise)
+    if chosen("noise_is", noise_is, ("deviation", "variance")) == "variance":
+        deviation = np.sqrt(deviation)
+    _check_shares(shares)
+    rng = np.random.default_rng(random_state)
     a, users = _drawn_side("user", n, user_levels, k, rng)
     b, items = _drawn_side("item", m, item_levels, k, rng)
     q = rng.chisquare(1, size=(last, k))
@@ -210,10 +222,11 @@ def simulate_chains(
         size = whole("n_rows", n_rows)
         user, item = rng.integers(n, size=size), rng.integers(m, size=size)
     g = a[user] * b[item]
+    relative = truth("relative_noise", relative_noise)
     if reading == "exact":
         steps = 2.0 ** -((g @ q.T) / g.sum(axis=1, keepdims=True))
     else:
-        steps = _steps_with_noise(g, q, reading, deviation, relative=relative_noise)
+        steps = _steps_with_noise(g, q, reading, deviation, relative=relative)
     reached = np.cumprod(rng.uniform(size=steps.shape) < steps, axis=1)
     columns = {"user": user, "item": item, "stage0": np.ones(len(user), dtype=np.int64)}
     table = pd.DataFrame(columns | {f"stage{t + 1}": reached[:, t].astype(np.int64) for t in range(last)})
@@ -237,6 +250,8 @@ def _drawn_side(
     """Draw a_i or b_j, and the categorical features that make it up."""
     import pandas as pd
 
+    if levels is not None and (isinstance(levels, str) or not isinstance(levels, Iterable)):
+        raise OptionError(f"{kind}_levels is {levels!r}: give a sequence of whole numbers, such as [4, 3]")
     if levels is None:
         return rng.chisquare(1, size=(n, k)), None
     found, columns = np.zeros((n, k)), {kind: np.arange(n)}
@@ -247,10 +262,23 @@ def _drawn_side(
     return found, pd.DataFrame(columns)
 
 
+def _number(name: str, value: Any) -> float:
+    """Read a number that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
+        raise OptionError(f"{name} is {value!r}: give a number ≥ 0")
+    return float(value)
+
+
+def _check_shares(shares: Any) -> None:
+    given = list(shares) if isinstance(shares, Iterable) else []
+    right = len(given) == 3 and all(isinstance(one, Real) and one >= 0 for one in given)
+    if right and abs(sum(given) - 1.0) <= 1e-9:
+        return
+    raise OptionError(f"shares are {shares!r}: give three numbers ≥ 0 that sum to 1")
+
+
 def _parts(rows: int, shares: tuple[float, float, float], rng: np.random.Generator) -> NDArray[np.str_]:
     """Split rows at random into parts of the sizes asked for."""
-    if len(shares) != 3 or min(shares) < 0 or abs(sum(shares) - 1.0) > 1e-9:
-        raise OptionError(f"shares are {shares!r}: give three numbers ≥ 0 that sum to 1")
     cuts = np.round(np.cumsum(shares) * rows)[:2]
     names = np.array(PARTS)[np.searchsorted(cuts, np.arange(rows), side="right")]
     return names[rng.permutation(rows)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from symscreen.errors import OptionError, TableError
 from symscreen.multistage.descent import Terms, solve_groups
@@ -35,6 +37,8 @@ class Solution:
         P(β) exceeds its minimum by at most this (of the ψ-loss: the last tangent's minimum).
     sweeps : int
         Over the terms.
+    converged : bool
+        Whether the gap is within the tolerance.
     """
 
     coefficients: Values
@@ -42,6 +46,7 @@ class Solution:
     objective: float
     gap: float
     sweeps: int
+    converged: bool
 
 
 def drifted_svm(
@@ -52,7 +57,7 @@ def drifted_svm(
     *,
     loss: str = "hinge",
     tolerance: float = 1e-6,
-    max_sweeps: int = 10_000,
+    max_sweeps: int = 100_000,
     start: Values | None = None,
 ) -> Solution:
     """Minimise P(β) = ½‖β‖² + Σ_e c_e · V(y_e · (x_eᵀβ + d_e)) over β ≥ 0, by dual coordinate descent.
@@ -88,8 +93,15 @@ def drifted_svm(
     OptionError
         If an option has no meaning.
 
-    Notes
+    Warns
     -----
+    ConvergenceWarning
+        If the tolerance was not met; `gap` says by how much the objective may exceed its minimum.
+
+    Notes ----- Sweeps grow with costs: of 100 terms with 8 normal inputs, the hinge loss needs some hundreds
+    at costs of 1 and tens of thousands at 10; at 100 and more, 100,000 often leave a gap of 1e-5 to 1e-3 of
+    the objective.
+
     Hsieh, Chang, Lin, Keerthi and Sundararajan (2008) for the descent; Yu, Huang and Lin (2011) for the
     logistic loss. A block of `MonotoneChainRecommender` is such a problem with c_e = w_e/(2 λ n).
 
@@ -106,8 +118,10 @@ def drifted_svm(
         )
     n, d = terms.left.shape
     gamma = np.zeros(n) if start is None else np.array(start, dtype=np.float64)
-    if gamma.shape != (n,):
-        raise TableError(f"start has shape {gamma.shape}: give one dual for each of the {n} terms")
+    if gamma.shape != (n,) or not np.isfinite(gamma).all():
+        raise TableError(
+            f"start has shape {gamma.shape}, or holds NaN: give one finite dual for each of the {n} terms"
+        )
     coefficients, told = np.zeros((1, d)), np.empty((1, 3))
     solve_groups(
         terms,
@@ -124,7 +138,15 @@ def drifted_svm(
         told,
     )
     objective, gap, sweeps = told[0].tolist()
-    return Solution(coefficients[0], gamma, objective, gap, int(sweeps))
+    converged = bool(gap <= tolerance * objective or sweeps < max_sweeps)
+    if not converged:
+        warnings.warn(
+            f"after {sweeps:.0f} sweeps the gap is {gap:.3g}, {gap / objective:.1e} of the objective: "
+            "give more max_sweeps, a larger tolerance or smaller costs",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Solution(coefficients[0], gamma, objective, gap, int(sweeps), converged)
 
 
 def svm_objective(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from symscreen.errors import OptionError, TableError
-from symscreen.multistage.chains import read_chains
+from symscreen.multistage.chains import read_chains, shown
 from symscreen.multistage.options import threads
 from symscreen.multistage.pairs import observed_pairs
 
@@ -89,6 +90,10 @@ def tune(
     >>> list(found.table.columns), len(found.table)
     (['n_factors', 'lambda_features', 'lambda_levels', 'lambda_stages', 'error'], 2)
     """
+    asked: dict[str, Any] = {"lambdas": lambdas, "n_factors": n_factors}
+    for name, values in asked.items():
+        if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
+            raise OptionError(f"{name} is {shown(values)}: give a sequence, such as [{shown(values)}]")
     matrices = lambdas
     if user_features is None and item_features is None:
         matrices = (model.lambda_features,)

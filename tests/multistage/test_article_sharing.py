@@ -134,8 +134,55 @@ def test_what_cannot_be_read_is_told(folder, made):
         article_chains(SHARED, events(("ann", 7, "VIEW", "x"), ("ann", 7, "WINK", "x")))
     with pytest.raises(OptionError, match="skipped is 'drop'"):
         article_chains(SHARED, events(("ann", 7, "VIEW", "x")), skipped="drop")
-    with pytest.raises(OptionError, match="give shares"):
-        generate_article_sharing(share=2.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"share": 2.0}, r"share is 2\.0: give a number from 0\.001 to 1"),
+        ({"share": 1e-5}, "share is 1e-05: give"),
+        ({"share": 0.01, "skipping": "a"}, "skipping is 'a': give"),
+        ({"share": 0.01, "skipping": 1.0}, r"skipping is 1\.0: give"),
+    ],
+)
+def test_shares_without_meaning_are_refused(options, words):
+    with pytest.raises(OptionError, match=words):
+        generate_article_sharing(**options)
+
+
+def test_the_smallest_share_is_generated():
+    made = generate_article_sharing(share=0.001, random_state=0)
+    assert set(made.interactions["eventType"]) == set(EVENTS)
+    assert article_chains(*made).table["view"].all()
+
+
+def test_namibia_is_a_country(folder):
+    happened = pd.read_csv(folder / INTERACTIONS, dtype=str)
+    happened["userCountry"] = "NA"
+    happened.loc[happened["personId"] == happened.loc[0, "personId"], "userCountry"] = None
+    happened.to_csv(folder / INTERACTIONS, index=False)
+    found = read_article_sharing(folder).user_features.set_index("user")["country"]
+    assert pd.isna(found[happened.loc[0, "personId"]])
+    assert set(found.dropna()) == {"NA"}
+    assert found.isna().sum() == 1
+
+
+def test_the_order_of_rows_changes_nothing_where_times_are_equal():
+    shared = SHARED.assign(timestamp=5)
+    happened = events(("ann", 7, "VIEW", "x"), ("ann", 8, "VIEW", "y"))
+    found = [article_chains(one, happened).item_features for one in (shared, shared.iloc[::-1])]
+    assert found[0].equals(found[1])
+    assert found[0]["author"].tolist() == [101, 103]
+
+
+def test_what_is_no_table_of_events_is_refused():
+    one = events(("ann", 7, "VIEW", "x"))
+    with pytest.raises(TableError, match="the table of interactions is a list: a data frame is needed"):
+        article_chains(SHARED, [1])
+    with pytest.raises(TableError, match="the table of articles has the column 'text' twice"):
+        article_chains(pd.concat([SHARED, SHARED[["text"]]], axis=1), one)
+    with pytest.raises(TableError, match="row 1 of the interactions: 'eventType' is \\['VIEW'\\]"):
+        article_chains(SHARED, one.assign(eventType=[["VIEW"]]))
 
 
 def test_what_names_nobody_is_refused_with_its_row(folder):

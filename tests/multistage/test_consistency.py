@@ -57,3 +57,13 @@ def test_what_does_not_fit_is_refused():
         inconsistency([[1], [0]])
     with pytest.raises(TableError, match="do not fit"):
         misclassification([[1, 1, 1]], np.ones((1, 2), dtype=np.int8))
+
+
+def test_lists_will_do_and_ragged_ones_are_refused():
+    assert misclassification([[1, -1, 1]], [[1, 1, -1]]).overall == pytest.approx(1 / 3)
+    with pytest.raises(TableError, match="rows of the predictions differ in length"):
+        inconsistency([[1, 1, 1], [1]])
+    with pytest.raises(TableError, match="rows of the outcomes differ in length"):
+        misclassification([[1, 1, 1]], [[1, 1, 1], [1]])
+    with pytest.raises(TableError, match="row 1 of the outcomes holds something else"):
+        misclassification([[1, 1, 1]], [[1, 2, 1]])

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, TableError
 from symscreen.multistage import misclassification, simulate_chains, stage_pairs
 
 READINGS = [
@@ -41,10 +42,37 @@ def test_the_readings_differ_in_how_many_reach_the_last_stage():
     assert shares["summed"] < 0.25 < shares["chained"]
 
 
+def _drawn(n, m, k, last, seed):
+    """Draw a, b and q as the simulation says they are drawn."""
+    rng = np.random.default_rng(seed)
+    return rng.chisquare(1, size=(n, k)), rng.chisquare(1, size=(m, k)), rng.chisquare(1, size=(last, k))
+
+
 def test_the_exact_reading_has_its_bayes_rule_in_the_model():
-    made = simulate_chains(reading="exact", n_users=20, n_items=20, n_stages=3, random_state=3)
-    f = np.stack([1 + np.log2(made.steps[:, a:b]).sum(axis=1) for a, b in stage_pairs(3)], axis=1)
-    assert np.array_equal(made.bayes_rule(), np.where(f > 0, 1, -1))
+    made = simulate_chains(reading="exact", n_users=12, n_items=9, n_factors=5, n_stages=3, random_state=3)
+    a, b, q = _drawn(12, 9, 5, 3, 3)
+    for row, (i, j) in enumerate(zip(made.table.user, made.table.item, strict=True)):
+        g = a[i] * b[j]
+        assert np.allclose(made.steps[row], [2.0 ** (-(g @ q[t]) / g.sum()) for t in range(3)], rtol=1e-12)
+        # f_{t′,t} of eq. (8), with a scaled such that g sums to 1
+        f = [1 - sum(g @ q[t] for t in range(start, end)) / g.sum() for start, end in stage_pairs(3)]
+        assert made.bayes_rule()[row].tolist() == [1 if one > 0 else -1 for one in f]
+
+
+@pytest.mark.parametrize("reading", ["chained", "summed"])
+@pytest.mark.parametrize("noise_is", ["deviation", "variance"])
+@pytest.mark.parametrize("relative", [True, False])
+def test_the_other_readings_are_those_defined(reading, noise_is, relative):
+    options = {"reading": reading, "noise_is": noise_is, "relative_noise": relative, "noise": 0.2}
+    made = simulate_chains(n_users=12, n_items=9, n_factors=5, n_stages=2, random_state=4, **options)
+    a, b, q = _drawn(12, 9, 5, 2, 4)
+    for t in range(2):
+        used = q[: t + 1].sum(axis=0) if reading == "summed" else q[t]
+        p = np.array(
+            [(a[i] * b[j]) @ (1 - used) for i, j in zip(made.table.user, made.table.item, strict=True)]
+        )
+        sigma = (0.2 if noise_is == "deviation" else np.sqrt(0.2)) * (p.std() if relative else 1.0)
+        assert np.allclose(made.steps[:, t], norm.cdf(p / sigma), rtol=1e-9, atol=1e-12)
 
 
 def test_levels_rows_and_parts_are_as_asked_for():
@@ -81,3 +109,25 @@ def test_options_without_meaning_are_refused():
         simulate_chains(n_users=0)
     with pytest.raises(OptionError, match="did you mean 'test'"):
         simulate_chains(n_users=5, n_items=5).taken("tests")
+    with pytest.raises(TableError, match="there are no rows of the part 'validation'"):
+        simulate_chains(n_users=5, n_items=5, shares=(0.5, 0, 0.5)).bayes_error("validation")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"noise": -0.1}, r"noise is -0\.1: give a number ≥ 0"),
+        ({"noise": float("nan")}, "noise is nan"),
+        ({"noise": -1, "noise_is": "variance"}, "noise is -1"),
+        ({"noise": "a"}, "noise is 'a'"),
+        ({"shares": (float("nan"), 0, 1)}, "that sum to 1"),
+        ({"shares": 0.5}, r"shares are 0\.5"),
+        ({"shares": ("a", 0, 1)}, "that sum to 1"),
+        ({"user_levels": 3}, "user_levels is 3: give a sequence"),
+        ({"item_levels": (0,)}, "item_levels is 0"),
+        ({"relative_noise": "no"}, "relative_noise is 'no': give True or False"),
+    ],
+)
+def test_nonsense_is_refused(options, words):
+    with pytest.raises(OptionError, match=words):
+        simulate_chains(n_users=5, n_items=5, **options)

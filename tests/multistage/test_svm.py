@@ -3,6 +3,7 @@ from __future__ import annotations
 import cvxpy
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from symscreen.errors import OptionError, TableError
 from symscreen.multistage import drifted_svm, svm_objective
@@ -29,7 +30,8 @@ def _by_clarabel(x, y, cost, drift, loss):
 )
 def test_it_agrees_with_a_general_solver(rng, loss, n, d, cost):
     problem = _problem(rng, n, d, cost)
-    found = drifted_svm(*problem, loss=loss, max_sweeps=100_000)
+    found = drifted_svm(*problem, loss=loss)
+    assert found.converged
     best = _by_clarabel(*problem, loss)
     assert found.objective == pytest.approx(best, rel=1e-5)
     assert found.objective - found.gap <= best * (1 + 1e-7)  # the gap is a bound
@@ -104,5 +106,27 @@ def test_options_without_meaning_are_refused():
         drifted_svm(*one, loss="hing")
     with pytest.raises(OptionError, match="a share in"):
         drifted_svm(*one, tolerance=0.0)
-    with pytest.raises(TableError, match="one dual for each of the 1 terms"):
-        drifted_svm(*one, start=np.zeros(3))
+    for start in (np.zeros(3), np.array([np.nan])):
+        with pytest.raises(TableError, match="one finite dual for each of the 1 terms"):
+            drifted_svm(*one, start=start)
+
+
+@pytest.mark.parametrize(("cost", "loss"), [(10.0, "hinge"), (100.0, "logistic")])
+def test_it_agrees_with_a_general_solver_at_large_costs(rng, cost, loss):
+    x, y, _, drift = _problem(rng, 100, 8, 1.0)
+    problem = (x, y, np.full(100, cost), drift)
+    found = drifted_svm(*problem, loss=loss)
+    assert found.converged
+    assert found.objective == pytest.approx(_by_clarabel(*problem, loss), rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_it_tells_where_sweeps_were_not_enough(rng, loss):
+    x, y, _, drift = _problem(rng, 100, 8, 1.0)
+    problem = (x, y, np.full(100, 1000.0), drift)
+    with pytest.warns(ConvergenceWarning, match="of the objective: give more max_sweeps"):
+        found = drifted_svm(*problem, loss=loss, max_sweeps=20)
+    assert not found.converged
+    best = _by_clarabel(*problem, loss)
+    assert found.objective - found.gap <= best * (1 + 1e-7)
+    assert found.objective > best * (1 + 1e-5)

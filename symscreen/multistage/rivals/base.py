@@ -74,7 +74,7 @@ class ChainRival(ChainEstimator):
             chains.users,
             user_features,
             called=self.user,
-            by_name=self.user_effects,
+            by_name=options.truth("user_effects", self.user_effects),
             ignore_extra=extra,
         )
         items, item = learn_side(
@@ -82,7 +82,7 @@ class ChainRival(ChainEstimator):
             chains.items,
             item_features,
             called=self.item,
-            by_name=self.item_effects,
+            by_name=options.truth("item_effects", self.item_effects),
             ignore_extra=extra,
         )
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))  # the same whatever the table's
