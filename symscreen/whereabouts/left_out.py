@@ -9,7 +9,7 @@ import numpy as np
 
 from symscreen.expression import evaluate, parse, to_text
 from symscreen.pipeline.thinning import looked_through
-from symscreen.result import screened
+from symscreen.result import UNATTENDED, screened
 from symscreen.result.error_control import controlled, watch_of
 from symscreen.statistics.order import order_features
 
@@ -67,7 +67,8 @@ def _thinned(found: Why, ready: Prepared, cap: float) -> Why:
 
 def _passing(found: Why, grown: Grown, control: ErrorControl, rate: float) -> Why:
     """Compute the q-value of the feature; where something passes, what does not is left out."""
-    request, response = replace(grown.job.request, control=control), grown.table.response
+    request = replace(grown.job.request, control=control, course=UNATTENDED)  # of the whole space
+    response = grown.table.response
     whole = screened(grown.space, response, request)
     watch = watch_of(control, response, request.screeners[0], request.sign, request.seed)
     assert watch is not None  # noqa: S101  # the options were refused otherwise

@@ -52,6 +52,9 @@ def test_what_does_not_pass_is_told_with_its_q_value(frame):
             assert found.answer == "ranked"
             assert "it passes --fdr 0.01." in found.text
     assert every.q_value.iloc[-1] > 0.01
+    last = every.expression.iloc[-1]
+    whole = symscreen.why(frame, last, fdr=0.01, time_limit=1e-9, chunk_size=9, top=3, **SMALL)
+    assert whole.q_value == every.q_value.iloc[-1]
 
 
 def test_where_nothing_passes_the_best_are_shown_all_the_same(frame, rng):
