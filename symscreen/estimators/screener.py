@@ -207,8 +207,8 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             The response: numbers; classes, that is words, or numbers with ``target_kind="classes"``; k
             targets; whether an event was met and when; or what `ranking` or `stages` says.
         groups : array-like of shape (n,), optional
-            Labels of rows that stay together where `stability` halves rows. In a pipeline with metadata
-            routing: ``set_fit_request(groups=True)``.
+            Labels of rows that stay together where `stability` halves rows, `intervals` leave rows out, or
+            `permutations` mix them. In a pipeline with metadata routing: ``set_fit_request(groups=True)``.
         **refused
             Anything else, such as ``sample_weight``, is refused, not left unheeded.
 

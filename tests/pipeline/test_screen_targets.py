@@ -244,7 +244,7 @@ def test_many_classes_and_one_are_refused(rng):
 def test_why_tells_where_a_formula_stands(rng, kind):
     frame = _planted(rng, 40)
     told = symscreen.why(_own(frame, kind), "x1*x3", **KINDS[kind], **SPACE)
-    assert "x1*x3 is there: rank 1 of" in str(told) or "x1**2*x3**2" in str(told)
+    assert "x1*x3 is there: rank 1 among" in str(told) or "x1**2*x3**2" in str(told)
 
 
 def test_negative_times_are_refused(rng):
