@@ -45,6 +45,8 @@ class Plan:
         Of networks.
     thin : int
         Of the rivals' grids every which value is tried.
+    rounds : int
+        Of SVD, at most.
     lambdas : tuple of float
         Values of each λ of ours.
     """
@@ -55,6 +57,7 @@ class Plan:
     depths: str = "all"
     epochs: int = 200
     thin: int = 1
+    rounds: int = 300
     lambdas: tuple[float, ...] = LAMBDAS
 
 
@@ -69,9 +72,9 @@ def shortened(plan: Plan) -> Plan:
     Returns
     -------
     Plan
-        With small grids, and few epochs.
+        With small grids, and few epochs and rounds.
     """
-    return replace(plan, depths="few", epochs=10, thin=6, lambdas=LAMBDAS[:2])
+    return replace(plan, depths="few", epochs=10, thin=6, rounds=20, lambdas=LAMBDAS[:2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,8 @@ def methods(stages: Sequence[str], plan: Plan, seed: int) -> dict[str, Method]:
         if name == "DeepNN":
             values = [(32,) * depth for depth in _DEPTHS[plan.depths]]
             model.set_params(learner__max_iter=plan.epochs)
+        if name == "SVD":
+            model.set_params(max_iter=plan.rounds)
         found[name] = Method(model, rival_settings(name, values), common=False)
     return found
 

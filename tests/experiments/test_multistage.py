@@ -37,6 +37,36 @@ def test_every_reading_tells_its_positives(outcome):
     assert table.loc["chained, deviation", "bayes_error"] < table.loc["chained, variance", "bayes_error"]
 
 
+def test_the_quick_size_says_that_it_runs_one_reading(outcome):
+    assert set(outcome.tables["readings"]["reading"]) == {"chained, deviation"}
+    assert outcome.remarks[0].startswith(
+        "Readings run, with the number of seeds: chained, deviation (1). Not run: "
+    )
+    assert all(name in outcome.remarks[0] for name in READINGS)
+    assert "every" not in EXPERIMENT.title
+
+
+def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
+    """With the fits taken out: what would be fitted, and to what."""
+    asked = []
+
+    def noted(method, case):
+        asked.append((len(method.settings), case.features["user_features"]))
+        figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
+        return dict.fromkeys(figures, 0.1) | {"alike": False, "chosen": ""}
+
+    module = "symscreen.experiments.multistage"
+    monkeypatch.setattr(f"{module}.judged", noted)
+    monkeypatch.setattr(f"{module}._articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
+    monkeypatch.setattr(f"{module}._SEEDS_FOR_SHARES", 1)
+    found = EXPERIMENT.run(Settings(jobs=1, repeats=1))
+    assert list(found.tables["readings"]["reading"].unique()) == list(READINGS)
+    assert "Not run" not in found.remarks[0]
+    grids = [9, 9, 9, *(len(one.grid) for one in RIVALS.values())]
+    assert [size for size, _ in asked] == grids * len(READINGS)
+    assert sum(users is not None for _, users in asked) == len(grids)  # of the reading with levels
+
+
 def test_improvements_stand_beside_the_published(outcome):
     table = outcome.tables["improvements"]
     assert set(table["ours"]) == {OURS, COMMON}

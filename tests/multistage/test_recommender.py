@@ -267,20 +267,22 @@ def test_the_grid_is_the_observed_where_everything_was_observed(simulated):
     assert one.trace_ == two.trace_
 
 
-def test_a_planted_model_is_recovered():
+@pytest.mark.parametrize("seed", [2, 4])
+def test_a_planted_model_is_recovered(seed):
+    """By the logistic loss: the hinge's minimum is not where the Bayes rule is (docs/multistage.md)."""
     made = simulate_chains(
         reading="exact",
         n_users=30,
         n_items=30,
         n_factors=4,
-        n_rows=40_000,
+        n_rows=10_000,
         shares=(0.8, 0.0, 0.2),
-        random_state=2,
+        random_state=seed,
     )
     errors = []
-    for rows in (1000, 32_000):
+    for rows in (1000, 8000):
         model = _model(
-            made, n_factors=8, max_iter=60, lambda_levels=1e-3, lambda_stages=1e-3, loss="logistic"
+            made, n_factors=8, max_iter=60, lambda_levels=1e-4, lambda_stages=1e-4, loss="logistic"
         )
         model.fit(made.taken("training").iloc[:rows])
         predicted = np.where(model.decision_function(made.table) > 0, 1, -1)
