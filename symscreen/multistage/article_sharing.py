@@ -89,7 +89,12 @@ def read_article_sharing(
             _check_columns(header, columns, str(path))
             # numbers of persons and articles have 19 digits and a sign: they are names, read as text;
             # "NA" is Namibia: only what is empty is missing
-            read = {"usecols": list(columns), "dtype": str, "keep_default_na": False, "na_values": [""]}
+            read: dict[str, Any] = {
+                "usecols": list(columns),
+                "dtype": str,
+                "keep_default_na": False,
+                "na_values": [""],
+            }
             frames.append(pd.read_csv(path, **read))
         except FileNotFoundError:
             raise TableError(f"{path}: there is no such file; give the folder that holds it") from None

@@ -11,13 +11,12 @@ shrink alike, and the share of pairs that met grows as 1/`share`.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.multistage.options import positive
+from symscreen.multistage.options import is_real, positive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +86,7 @@ def generate_article_sharing(
     """
     if not _LEAST <= positive("share", share) <= 1:
         raise OptionError(f"share is {share!r}: give a number from {_LEAST} to 1")
-    if isinstance(skipping, bool) or not isinstance(skipping, Real) or not 0 <= skipping < 1:
+    if not is_real(skipping) or not 0 <= skipping < 1:
         raise OptionError(f"skipping is {skipping!r}: give a number from 0 to below 1")
     rng, spread = np.random.default_rng(random_state), positive("noise", noise)
     counts = {name: max(round(share * count), 1) for name, count in EVENTS.items()}

@@ -17,7 +17,7 @@ from symscreen.multistage.losses import loss_code
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["chosen", "penalties_of", "positive", "precision_of", "threads", "truth", "whole"]
+__all__ = ["chosen", "is_real", "penalties_of", "positive", "precision_of", "threads", "truth", "whole"]
 
 
 def penalties_of(model: Any) -> Penalties:
@@ -41,10 +41,14 @@ def threads(n_jobs: Any) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
+def is_real(value: Any) -> bool:
+    """Say whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def positive(name: str, value: Any) -> float:
     """Read a number above 0."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and isfinite(value) and value > 0):
+    if not (is_real(value) and isfinite(value) and value > 0):
         raise OptionError(f"{name} is {value!r}: give a number above 0")
     return float(value)
 

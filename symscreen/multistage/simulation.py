@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
-from symscreen.multistage.options import chosen, truth, whole
+from symscreen.multistage.options import chosen, is_real, truth, whole
 from symscreen.multistage.pairs import observed_pairs, stage_pairs
 
 if TYPE_CHECKING:
@@ -245,7 +244,7 @@ def _steps_with_noise(g: Values, q: Values, reading: str, deviation: float, *, r
 
 
 def _drawn_side(
-    kind: str, n: int, levels: Sequence[int] | None, k: int, rng: np.random.Generator
+    kind: str, n: int, levels: Any, k: int, rng: np.random.Generator
 ) -> tuple[Values, pd.DataFrame | None]:
     """Draw a_i or b_j, and the categorical features that make it up."""
     import pandas as pd
@@ -264,14 +263,14 @@ def _drawn_side(
 
 def _number(name: str, value: Any) -> float:
     """Read a number that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < np.inf:
+    if not is_real(value) or not 0 <= value < np.inf:
         raise OptionError(f"{name} is {value!r}: give a number ≥ 0")
     return float(value)
 
 
 def _check_shares(shares: Any) -> None:
     given = list(shares) if isinstance(shares, Iterable) else []
-    right = len(given) == 3 and all(isinstance(one, Real) and one >= 0 for one in given)
+    right = len(given) == 3 and all(is_real(one) and one >= 0 for one in given)
     if right and abs(sum(given) - 1.0) <= 1e-9:
         return
     raise OptionError(f"shares are {shares!r}: give three numbers ≥ 0 that sum to 1")
