@@ -109,7 +109,8 @@ def _sympy(
         forms = [one.to_sympy() for one in models]
     else:
         forms = [to_sympy(one) for one in (formulas if isinstance(formulas, (tuple, list)) else (formulas,))]
-    return "\n".join(map(sympy.srepr, forms))
+    # in any other order terms are compared by value, and a tower of powers has none that could be computed
+    return "\n".join(sympy.srepr(one, order="none") for one in forms)
 
 
 TARGETS: dict[str, Target] = {

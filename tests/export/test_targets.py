@@ -134,6 +134,16 @@ def test_sympy_text_builds_the_sympy_form():
     assert sympy.sympify(exported(formula, "sympy")) == formula.to_sympy()
 
 
+def test_a_tower_of_powers_is_written_without_being_computed(monkeypatch):
+    from sympy.core.expr import Expr
+
+    def compared(*_):
+        raise AssertionError("terms are compared by value, which takes half a minute here")
+
+    monkeypatch.setattr(Expr, "as_terms", compared)
+    assert "Pow(Integer(99), Integer(9))" in exported(parse("9**99**99**99**9*1e32 - 0*ax"), "sympy")
+
+
 def test_identifiers_are_apart_and_comments_end_nowhere():
     made = identifiers([*NAMES, "X1", "x_1", "", "é", "1", "NAN", "x" * 99], ["for"])
     assert len({name.lower() for name in made.values()}) == len(made)
