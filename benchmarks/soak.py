@@ -28,6 +28,7 @@ from measured import machine, markdown, number, save
 
 from symscreen.cli import verbs
 
+_STREAMS = (io.StringIO(), io.StringIO())
 _WHAT = ("resident_mib", "threads", "open_files", "children")
 
 
@@ -70,8 +71,14 @@ def prepare(folder: Path) -> None:
 
 
 def here(given: list[str]) -> int:
-    """Run a command line in this process, its output thrown away."""
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    """Run a command line in this process, its output thrown away.
+
+    The streams are the same each time, as a program's are: click keeps each stream that it has written to.
+    """
+    for stream in _STREAMS:
+        stream.seek(0)
+        stream.truncate()
+    with redirect_stdout(_STREAMS[0]), redirect_stderr(_STREAMS[1]):
         return verbs._run(given)  # noqa: SLF001  # what `symscreen` is, less the exit
 
 
