@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from oracles import gini_by_definition, t0_by_definition, xi_by_permutations
 from scipy.stats import rankdata
@@ -77,6 +78,52 @@ def test_columns_of_other_kinds_score_as_the_numbers_that_they_are(column):
     expected = t0_by_definition([float(value) for value in column], y)
     (found,) = result.table.loc[result.table["expression"] == "a", "t0"]
     assert abs(Fraction(found) - expected) <= Fraction(1, 10**11) * gini_by_definition(y)
+
+
+LARGE = [2**60 + step for step in (5, 3, 1, 4, 2, 0, 200_000)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array(LARGE),
+        np.array(LARGE, dtype=np.uint64),
+        [Decimal(value) for value in LARGE],
+        [Decimal("0.1") + Decimal(value - 2**60) * Decimal("1e-22") for value in LARGE],
+    ],
+)
+def test_numbers_that_double_precision_cannot_tell_apart_are_not_taken_for_ties(column):
+    y = [6.0, 4.0, 2.0, 5.0, 3.0, 1.0, 7.0]
+    with pytest.raises(InputError, match="cannot tell apart: subtract an offset"):
+        symscreen.t0(column, y)
+    with pytest.raises(InputError, match="cannot tell apart: subtract an offset"):
+        symscreen.xi(y, column)
+    frame = pd.DataFrame({"a": column, "b": y, "y": y})
+    for missing in (False, True):
+        if missing:
+            frame["a"] = frame["a"].astype(object).where(np.arange(7) != 6, None)
+        result = symscreen.screen(frame, layers="u", unary="id")
+        assert result.table["expression"].tolist() == ["b"]
+        assert "left out: 'a'" in result.notices[0]
+
+
+def test_large_whole_numbers_that_stay_apart_are_taken():
+    whole = np.array(LARGE) // 1024 * 1024 + 1024 * np.arange(7)
+    y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    assert symscreen.t0(whole, y) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.array([1 + 9j, 2 - 5j, 3 + 1j]), "not all of it is a real number"),
+        (np.ma.array([1.0, 99.0, 3.0], mask=[0, 1, 0]), "masked values"),
+        (["1", "2", "x"], "not all of it is a real number"),
+    ],
+)
+def test_what_is_no_number_is_not_read_as_one(values, words):
+    with pytest.raises(InputError, match=words):
+        symscreen.t0(values, [1.0, 2.0, 3.0])
 
 
 def test_a_feature_that_is_constant_after_rounding_is_left_out():

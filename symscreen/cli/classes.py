@@ -67,7 +67,7 @@ def classes(
     from symscreen.pipeline import classes as pipeline_classes
     from symscreen.pipeline.membership import RELATIONS
     from symscreen.report.classes import members_as_csv, show_classes
-    from symscreen.report.stored import read_ranking
+    from symscreen.report.stored import read_ranking, read_undamaged
     from symscreen.report.terminal import print_table
 
     if out is not None and out != "-":
@@ -75,7 +75,7 @@ def classes(
     stored = read_ranking(result)
     if rank is not None and not 1 <= rank <= len(stored.table):
         raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as progress, read_undamaged(result):
         found = pipeline_classes.classes(
             stored,
             data,

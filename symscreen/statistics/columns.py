@@ -12,6 +12,7 @@ from symscreen.statistics.order import Ordered, order_features
 from symscreen.statistics.t0 import t0_of
 from symscreen.statistics.t0_interval import t0_interval as intervals_of
 from symscreen.statistics.xi import xi_of
+from symscreen.table.column import merges
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,8 +144,7 @@ def _of_arrays(
 
 def _checked(features: ArrayLike, response: ArrayLike) -> tuple[NDArray[np.float64], Response, bool]:
     """Return features as rows, in the order of the response; the response; whether there is one feature."""
-    block = np.asarray(features, dtype=np.float64)
-    target = np.asarray(response, dtype=np.float64)
+    block, target = _floats(features, "Z"), _floats(response, "y")
     if target.ndim != 1:
         raise TableError(f"y has shape {target.shape}; one dimension is needed")
     if block.ndim not in {1, 2} or block.shape[0] != target.size:
@@ -153,6 +153,35 @@ def _checked(features: ArrayLike, response: ArrayLike) -> tuple[NDArray[np.float
         )
     if not np.isfinite(block).all():
         raise TableError("Z holds NaN or infinity: drop or correct these rows")
+    _refuse_merged(features, block, "Z")
+    _refuse_merged(response, target, "y")
     rows = np.argsort(target, kind="stable")
     values = np.ascontiguousarray(block.reshape(target.size, -1)[rows].T)
     return values, Response(target[rows]), block.ndim == 1
+
+
+def _floats(given: ArrayLike, name: str) -> NDArray[np.float64]:
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
+        raise TableError(f"{name} holds masked values: drop these rows")
+    values = np.asarray(given)
+    words = f"{name} holds {values.dtype.name}, and not all of it is a real number"
+    if values.dtype.kind not in "biufO":
+        raise TableError(words)
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TableError(words) from None
+
+
+def _refuse_merged(given: ArrayLike, floats: NDArray[np.float64], name: str) -> None:
+    """Refuse numbers of more than 53 bits whose order double precision would lose."""
+    values = np.asarray(given)
+    if values.dtype.kind not in "iuO":
+        return
+    rows = len(values)
+    for exact, rounded in zip(values.reshape(rows, -1).T, floats.reshape(rows, -1).T, strict=True):
+        if merges(exact, rounded):
+            raise TableError(
+                f"{name} holds whole numbers or decimals that double precision cannot tell apart: subtract "
+                "an offset first"
+            )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-__all__ = ["Column", "arrow_column", "python_column"]
+__all__ = ["Column", "arrow_column", "merges", "python_column"]
 
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _COMMA_NUMBER = r"^\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*$"
@@ -57,7 +57,37 @@ def _numeric(values: NDArray[np.float64]) -> Column:
     return Column("no values" if np.isnan(values).all() else "numbers", values)
 
 
-def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
+_TOO_FINE = "whole numbers or decimals, some of which double precision cannot tell apart (subtract an offset)"
+
+
+def merges(exact: NDArray[Any], floats: NDArray[np.float64]) -> bool:
+    """Say whether different values are equal in double precision: their ranks would be lost.
+
+    Parameters
+    ----------
+    exact : array, shape (n,)
+        Whole numbers, or anything that can be compared.
+    floats : float64 array, shape (n,)
+        What they became.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> whole = np.array([2**60, 2**60 + 1])
+    >>> merges(whole, whole.astype(np.float64)), merges(whole // 256, (whole // 256).astype(np.float64))
+    (True, False)
+    """
+    if exact.dtype.kind in "iu" and (exact.dtype.itemsize < 8 or np.abs(floats).max(initial=0.0) <= 2.0**53):
+        return False
+    order = np.argsort(exact, kind="stable")
+    values, rounded = exact[order], floats[order]
+    return bool(((values[1:] != values[:-1]) & (rounded[1:] == rounded[:-1])).any())
+
+
+def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:  # noqa: PLR0911  # one for each kind
     """Convert a column of an Arrow table.
 
     Parameters
@@ -82,6 +112,8 @@ def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
         return arrow_column(cells.cast(kind.value_type))
     if cells.null_count == len(cells):
         return _numeric(np.full(len(cells), np.nan))
+    if pa.types.is_decimal(kind) and _decimals_merge(cells):
+        return Column(_TOO_FINE)
     if pa.types.is_decimal(kind):
         cells = cells.cast(pa.string())  # Arrow's own decimal -> float is not correctly rounded
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
@@ -90,6 +122,8 @@ def arrow_column(cells: pa.Array | pa.ChunkedArray) -> Column:
             texts=cells if _is_text(kind) else None,
             times=cells if _is_time(kind) else None,
         )
+    elif pa.types.is_integer(kind) and _whole_merge(cells):
+        return Column(_TOO_FINE)
     elif not cells.null_count and not pa.types.is_boolean(kind):
         return _numeric(
             cells.to_numpy().astype(np.float64)
@@ -124,6 +158,9 @@ def python_column(cells: Any) -> Column:
     kind = cells.dtype.kind if isinstance(cells.dtype, np.dtype) else "O"
     if kind in "biuf":
         masked = isinstance(cells, np.ma.MaskedArray)
+        whole = cells.compressed() if masked else np.asarray(cells)
+        if kind in "iu" and merges(whole, whole.astype(np.float64)):
+            return Column(_TOO_FINE)
         return _numeric(cells.astype(np.float64).filled(np.nan) if masked else np.asarray(cells, np.float64))
     if kind == "c":
         return Column("complex numbers")
@@ -131,6 +168,19 @@ def python_column(cells: Any) -> Column:
         return arrow_column(pa.array(cells, from_pandas=True))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return _mixed(cells)
+
+
+def _whole_merge(cells: pa.Array | pa.ChunkedArray) -> bool:
+    values = (cells.drop_null() if cells.null_count else cells).to_numpy()
+    return merges(values, values.astype(np.float64))
+
+
+def _decimals_merge(cells: pa.Array | pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
+    different = pc.unique(cells.drop_null())
+    floats = np.array([float(text) for text in different.cast("string").to_pylist()])
+    return len(np.unique(floats)) < len(different)
 
 
 def _in_words(cells: pa.Array | pa.ChunkedArray) -> str:

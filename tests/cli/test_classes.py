@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
@@ -82,3 +83,18 @@ def test_mistakes_are_told_in_one_line(run, data, tmp_path):
     status, _, err = run("classes", out, "--rank", 6)
     assert (status, err) == (2, "symscreen: --rank is 6; the ranking has 5 entries\n")
     assert run("classes", out, "--help")[1].count("symscreen classes") >= 2
+
+
+@pytest.mark.parametrize("change", [{"grammar": 1}, {"options": {"inputs": 1}}, {"options": {"pool": {}}}])
+def test_a_record_that_was_altered_is_told_in_a_line(change, run, data, tmp_path):
+    ranking = tmp_path / "ranking.json"
+    assert run("screen", data, "--layers", "u", "--top", "2", "--out", ranking)[0] == 0
+    told = json.loads(ranking.read_text())
+    told["record"]["digest"] = None
+    for name, value in change.items():
+        told["record"][name] = told["record"][name] | value if isinstance(value, dict) else value
+    ranking.write_text(json.dumps(told))
+    status, _, words = run("classes", ranking, "--data", data)
+    assert status == 2
+    assert "its record is damaged" in words
+    assert len(words.splitlines()) == 1
