@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,37 +16,24 @@ from symscreen.backends import Threads, available_cores
 from symscreen.experiments.base import Experiment, Outcome, Settings
 from symscreen.experiments.multistage_articles import article_remark, article_runs
 from symscreen.experiments.multistage_figures import SHOWN, improvements, means, order_of
-from symscreen.experiments.multistage_methods import COMMON, OURS, Case, Plan, judged, methods, shortened
+from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, judged, methods, shortened
 from symscreen.experiments.multistage_published import REPLICATIONS, implied_errors
-from symscreen.multistage import simulate_chains
+from symscreen.experiments.multistage_readings import (
+    BY_FEATURES,
+    MAIN,
+    READINGS,
+    cases,
+    simulated,
+    told_by_features,
+)
 from symscreen.multistage.article_sharing import article_chains
 from symscreen.multistage.generated_articles import generate_article_sharing
 from symscreen.multistage.rivals import RIVALS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from symscreen.multistage import SimulatedChains
 
 __all__ = ["EXPERIMENT", "READINGS", "run"]
 
 _SHARE, _QUICK_SHARE = 0.03, 0.006  # of the article-sharing data; multistage-articles has them whole
 _MOST_FOR_READINGS, _SEEDS_FOR_SHARES = 10, 10
-
-
-_MAIN = "chained, deviation"
-READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
-    _MAIN: {"reading": "chained"},
-    "chained, variance": {"reading": "chained", "noise_is": "variance"},
-    "summed, deviation": {"reading": "summed"},
-    "summed, variance": {"reading": "summed", "noise_is": "variance"},
-    "chained, deviation 0.1 for all": {"reading": "chained", "relative_noise": False},
-    "summed, deviation 0.1 for all": {"reading": "summed", "relative_noise": False},
-    "chained, 50 × 50, 10,000 rows": {"n_users": 50, "n_items": 50, "n_rows": 10_000},
-    "chained, 100 × 100, 50,000 rows": {"n_rows": 50_000},
-    "chained, features of 20 and 10 levels": {"user_levels": (20, 10), "item_levels": (20, 10)},
-    "exact": {"reading": "exact"},
-}
 
 
 def run(settings: Settings) -> Outcome:
@@ -76,9 +63,9 @@ def run(settings: Settings) -> Outcome:
 
     repeats = settings.repeats or (2 if settings.quick else REPLICATIONS)
     few = max(1, min(repeats // 2, _MOST_FOR_READINGS))
-    asked = [(_MAIN, seed) for seed in range(repeats)]
+    asked = [(MAIN, seed) for seed in range(repeats)]
     if not settings.quick:
-        asked += [(name, seed) for name in READINGS if name != _MAIN for seed in range(few)]
+        asked += [(name, seed) for name in READINGS if name != MAIN for seed in range(few)]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         backend, rows = Threads(settings.jobs or available_cores()), []
@@ -86,7 +73,7 @@ def run(settings: Settings) -> Outcome:
             rows += found
             settings.step(done, len(asked) + 1)
     runs = pd.DataFrame(rows)
-    main = runs[runs["reading"] == _MAIN]
+    main = runs[runs["reading"] == MAIN]
     tables = {
         "simulation": means(main)[SHOWN],
         "improvements": improvements(main, (OURS, COMMON)),
@@ -99,24 +86,18 @@ def run(settings: Settings) -> Outcome:
     return Outcome(tables | {"articles": articles, "seeds": runs}, remarks=(*_remarks(tables), remark))
 
 
-def _simulated(name: str, settings: Settings, seed: int) -> SimulatedChains:
-    small = {"n_users": 40, "n_items": 40} if settings.quick else {}
-    options = dict(READINGS[name]) | small
-    return simulate_chains(**options, random_state=np.random.default_rng([settings.seed, seed]))
-
-
 def _compared(asked: tuple[str, int], settings: Settings) -> list[dict[str, Any]]:
     """Run every method on one generated table."""
     name, seed = asked
-    made = _simulated(name, settings, seed)
-    training, validation, test = (made.taken(part) for part in ("training", "validation", "test"))
-    features = {"user_features": made.user_features, "item_features": made.item_features}
-    case = Case(made.stages, training, [(training, validation)], test, features)
+    made = simulated(name, settings, seed)
+    case, of_two_names = cases(name, made)
     plan = shortened(Plan()) if settings.quick else Plan()
-    return [
-        {"reading": name, "run": seed, "method": method} | judged(one, case)
-        for method, one in methods(made.stages, plan, seed).items()
-    ]
+    rows = []
+    for method, one in methods(made.stages, plan, seed).items():
+        used = told_by_features(one) if name in BY_FEATURES else one
+        found = judged(used, of_two_names if method == "SVD" else case)
+        rows.append({"reading": name, "run": seed, "method": method} | found)
+    return rows
 
 
 def _by_reading(runs: pd.DataFrame) -> pd.DataFrame:
@@ -129,7 +110,7 @@ def _positives(settings: Settings) -> pd.DataFrame:
     rows = []
     for name in READINGS:
         seeds = range(2 if settings.quick else _SEEDS_FOR_SHARES)
-        made = [_simulated(name, settings, seed) for seed in seeds]
+        made = [simulated(name, settings, seed) for seed in seeds]
         shares = np.mean([one.positives() for one in made], axis=0)
         row: dict[str, Any] = {"reading": name, "seeds": len(made)}
         row |= {f"stage{t}": float(share) for t, share in enumerate(shares)}

@@ -9,6 +9,7 @@ from symscreen.experiments.multistage import EXPERIMENT, READINGS
 from symscreen.experiments.multistage_articles import EXPERIMENT as ARTICLES
 from symscreen.experiments.multistage_figures import improvements, means, order_of
 from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, methods
+from symscreen.experiments.multistage_readings import BY_FEATURES, cases, simulated, told_by_features
 from symscreen.multistage.rivals import RIVALS
 
 
@@ -51,7 +52,7 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
     asked = []
 
     def noted(method, case):
-        asked.append((len(method.settings), case.features["user_features"]))
+        asked.append((len(method.settings), case.features.get("user_features")))
         figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
         return dict.fromkeys(figures, 0.1) | {"alike": False, "chosen": ""}
 
@@ -64,7 +65,30 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
     assert "Not run" not in found.remarks[0]
     grids = [9, 9, 9, *(len(one.grid) for one in RIVALS.values())]
     assert [size for size, _ in asked] == grids * len(READINGS)
-    assert sum(users is not None for _, users in asked) == len(grids)  # of the reading with levels
+    with_features = sum(users is not None for _, users in asked)
+    assert with_features == len(grids) + (len(grids) - 1) * len(BY_FEATURES)  # SVD takes two names alone
+
+
+def test_a_row_told_by_its_features_has_no_effects_of_its_own():
+    name = next(iter(BY_FEATURES))
+    made = simulated(name, Settings(quick=True), 0)
+    case, of_two_names = cases(name, made)
+    assert of_two_names.features == {}
+    first = made.user_features.set_index("user")["user_level1"]
+    assert list(of_two_names.test["user"]) == [first[user] for user in case.test["user"]]
+    assert len(of_two_names.test) == len(case.test)
+    for method, one in methods(made.stages, Plan(), 0).items():
+        used = told_by_features(one)
+        taken = used.model.get_params()
+        assert (taken["user_effects"], taken["item_effects"]) == (
+            (True, True) if method == "SVD" else (False, False)
+        )
+
+
+def test_two_names_are_all_that_other_readings_have():
+    made = simulated("chained, features of 20 and 10 levels", Settings(quick=True), 0)
+    case, of_two_names = cases("chained, features of 20 and 10 levels", made)
+    assert case is of_two_names
 
 
 def test_improvements_stand_beside_the_published(outcome):
