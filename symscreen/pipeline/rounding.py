@@ -21,7 +21,7 @@ __all__ = ["COLUMNS", "with_rounding"]
 
 COLUMNS = ("unsafe_rows", "unsafe_by")
 
-_MOST = 1000  # of a ranking of all features
+_MOST, _MOST_OF_ALL = 1000, 100  # features looked at; of a ranking of all, which may cost little itself
 _VALUES_AT_A_TIME = 1 << 20
 
 
@@ -40,8 +40,9 @@ def with_rounding(found: Sequence[Round], table: Table, job: Job) -> tuple[list[
     Returns
     -------
     list of Round
-        With the columns `COLUMNS`, where any feature is unsafe; of the first 1,000 of each round, missing for
-        others. They are of the features alone, so that nothing depends on threads or chunks.
+        With the columns `COLUMNS`, where any feature is unsafe; of the first 1,000 of each round, or 100 of a
+        ranking of all features, and missing for others. They are of the features alone, so that nothing
+        depends on threads or chunks.
     dict
         For the record: ``rounding``, or nothing where all is safe.
     """
@@ -59,7 +60,8 @@ def with_rounding(found: Sequence[Round], table: Table, job: Job) -> tuple[list[
 def _safeties(found: Round, table: Table, job: Job) -> Iterator[Safety]:
     """Look at the features of a round, the best first."""
     columns = dict(zip(table.names, found.inputs, strict=True))
-    numbers = found.screened.kept.number[found.shown[:_MOST]]
+    most = _MOST_OF_ALL if job.request.limit is None else _MOST
+    numbers = found.screened.kept.number[found.shown[:most]]
     step = max(1, _VALUES_AT_A_TIME // max(1, found.space.rows))
     for start in range(0, len(numbers), step):
         some = numbers[start : start + step]

@@ -68,7 +68,10 @@ def runs_apart(values: Values, error: Values) -> Numbers:
     >>> runs_apart(np.array([3.0, 1.0, 1.5, 7.0]), np.array([0.0, 0.3, 0.3, 0.1])).tolist()
     [1, 0, 0, 2]
     """
-    order = np.argsort(values, kind="stable")
+    return _runs(values, error, np.argsort(values, kind="stable"))
+
+
+def _runs(values: Values, error: Values, order: Numbers) -> Numbers:
     own, lost = values[order], error[order]
     low = np.where(lost > 0, np.nextafter(own - lost, -np.inf), own)
     high = np.where(lost > 0, np.nextafter(own + lost, np.inf), own)
@@ -106,15 +109,20 @@ def doubt_of(
     >>> doubt.unsafe.tolist()
     [False, True, True, False]
     """
-    run = runs_apart(values, error)
-    rows = np.flatnonzero(_in_doubt(run, values, error) | _near(values))
+    order = np.argsort(values, kind="stable")
+    run = _runs(values, error, order)
+    rows = np.flatnonzero(_in_doubt(run, values, error, order) | _near(values, order))
     unsafe, tie = np.zeros(len(run), dtype=np.bool_), np.zeros(len(run), dtype=np.bool_)
     if not len(rows):
         return Doubt(run, unsafe, tie)
-    run = _joined(run, rows, identity(rows))
-    rows = np.flatnonzero(_in_doubt(run, values, error))
+    names, asked = np.zeros(len(run), dtype=np.uint64), np.zeros(len(run), dtype=np.bool_)
+    names[rows], asked[rows] = identity(rows), True
+    run = _joined(run, rows, names[rows])
+    rows = np.flatnonzero(_in_doubt(run, values, error, order))
     if not len(rows):
         return Doubt(run, unsafe, tie)
+    if not asked[rows].all():  # what lies between joined runs
+        names[rows] = identity(rows)
     rows = rows[np.argsort(run[rows], kind="stable")]
     first = np.flatnonzero(np.concatenate(([True], np.diff(run[rows]) > 0)))
     size = np.diff(np.append(first, len(rows)))
@@ -122,7 +130,7 @@ def doubt_of(
     def all_alike(own: NDArray[np.generic]) -> Flags:
         return np.asarray(np.minimum.reduceat(own, first) == np.maximum.reduceat(own, first))
 
-    same = all_alike(identity(rows))
+    same = all_alike(names[rows])
     safe = same & all_alike(values[rows])
     if group is not None:
         safe |= all_alike(group[rows])
@@ -130,19 +138,20 @@ def doubt_of(
     return Doubt(run, unsafe, tie)
 
 
-def _in_doubt(run: Numbers, values: Values, error: Values) -> Flags:
+def _in_doubt(run: Numbers, values: Values, error: Values, order: Numbers) -> Flags:
     """Find the rows of runs of several that are not equal numbers of which nothing was lost."""
-    lost = np.zeros(int(run.max()) + 1, dtype=np.bool_)
+    runs = int(run[order[-1]]) + 1
+    if runs == len(run):
+        return np.zeros(len(run), dtype=np.bool_)
+    lost = np.zeros(runs, dtype=np.bool_)
     lost[run[error > 0]] = True
-    order = np.argsort(values, kind="stable")
     apart = np.flatnonzero((np.diff(values[order]) > 0) & (np.diff(run[order]) == 0))
     lost[run[order[apart]]] = True
     return np.asarray((lost & (np.bincount(run) > 1))[run])
 
 
-def _near(values: Values) -> Flags:
+def _near(values: Values, order: Numbers) -> Flags:
     """Find the rows whose values nearly tie with another: inputs that are decimals may be why they do not."""
-    order = np.argsort(values, kind="stable")
     own = values[order]
     gap, size = np.diff(own), np.maximum(np.abs(own[1:]), np.abs(own[:-1]))
     close = np.flatnonzero((gap > 0) & (gap <= _NEAR * size))
