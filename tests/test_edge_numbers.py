@@ -8,11 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from exact_values import exact_ranks, exact_values
 from oracles import gini_by_definition, t0_by_definition, xi_by_permutations
 from scipy.stats import rankdata
 
 import symscreen
 from symscreen.errors import InputError
+from symscreen.expression import columns_of, evaluate, parse
+from symscreen.response import Response
+from symscreen.result.safety import safety_of
+from symscreen.screeners import SCREENERS
 
 TINY = np.nextafter(0.0, 1.0)
 EDGES = {
@@ -59,6 +64,33 @@ def test_only_spans_beyond_double_precision_are_refused():
         except InputError:
             refused.add(name)
     assert refused <= {"denormals", "near overflow", "all magnitudes"}
+
+
+FORMULAS = ("a + b", "a - b", "a*b", "a/b", "b/(a + 2)", "sin(a)", "sin(a*b)", "cos(a/b)", "(a + b) - a",
+            "a**2", "sqrt(abs(a))", "tanh(a)", "exp(b - a)", "abs(a - b)**3")  # fmt: skip
+
+
+def test_features_computed_of_edges_agree_with_exact_arithmetic_or_are_unsafe():
+    y, outcomes = np.sort(PLAIN), {}
+    long = np.sqrt(PLAIN)  # numbers of few digits may tie as they are written, and not as doubles
+    for name, edge in EDGES.items():
+        columns = {"a": np.array(edge), "b": long[: len(edge)]}
+        for formula in map(parse, FORMULAS):
+            values = evaluate(formula, columns)
+            if len(edge) < 6 or np.isnan(values).any():
+                continue
+            own = {column: columns[column] for column in columns_of(formula)}
+            safety = safety_of(formula, values, own, Response(y), (SCREENERS["t0"], SCREENERS["xi"]))
+            outcomes[name, str(formula)] = safety.rows
+            if not safety.rows:
+                ranks = exact_ranks(exact_values(formula, columns))
+                assert abs(symscreen.t0(values, y) - symscreen.t0(ranks, y)) <= 1e-12
+                assert abs(symscreen.xi(values, y) - symscreen.xi(ranks, y)) <= 1e-12
+    assert sum(rows == 0 for rows in outcomes.values()) > len(outcomes) / 2
+    assert outcomes["all magnitudes", "sin(a*b)"] > 1
+    assert outcomes["offset 1e15", "a + b - a"] > 1
+    assert outcomes["denormals", "a*b"] > 1
+    assert outcomes["near overflow", "sin(a)"] == 0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.formula import parse_formula, quote_column
 from symscreen.grammar.measures import measure_of_number, measured
 from symscreen.grammar.operator import Domain, Family, Operator, UnitRule, meant_by
+from symscreen.grammar.rounding import bounded_number, carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -277,6 +278,7 @@ def _operator(
         return (lambda *arguments: whole(*arguments, *fixed)) if fixed else whole
 
     key = composed(lambda operator: operator.key, fp.of_number)
+    bounded = composed(carried, bounded_number)
     x, y = fp.of_column("x"), fp.of_column("y")
     return Operator(
         name,
@@ -293,6 +295,7 @@ def _operator(
         cost=sum(operator.cost for operator in called) if cost is None else cost,
         steps=steps,
         commutative=arity == 2 and bool((key(x, y) == key(y, x)).all()),
+        rounding=lambda _, *arguments: bounded(*arguments).error,
         family=family,
         calls=tuple(dict.fromkeys(called)),
     )

@@ -161,6 +161,9 @@ class Operator:
         (division multiplies by an inverse).
     notation : Notation
         How it is written.
+    rounding : callable or None
+        The computed value and the arguments, each with a bound of its error, to a bound of the value's error
+        (`symscreen.grammar.rounding`). Without it, differences are taken.
     family : Family or None
         What it came from, where its formula has parameters.
     calls : tuple of Operator
@@ -187,6 +190,7 @@ class Operator:
     cancels: bool = False
     prepare_right: Callable[[Residues], Residues] | None = None
     notation: Notation = Notation()
+    rounding: Callable[..., Values] | None = None
     family: Family | None = None
     calls: tuple[Operator, ...] = ()
 

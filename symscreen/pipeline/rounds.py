@@ -93,6 +93,8 @@ class Round:
         in the one that puts it first.
     response : Response or RankingResponse
         What it was screened against.
+    inputs : float64 array, shape (d, n)
+        The inputs, in the order of its rows.
     places : int64 array, shape (k,), optional
         In the last of several rounds: where each feature of all rounds stands by the response itself.
     """
@@ -102,6 +104,7 @@ class Round:
     cuts: tuple[dict[str, Any], ...]
     shown: NDArray[np.int64]
     response: AnyResponse
+    inputs: NDArray[np.float64]
     model: tuple[Expression, ...] = ()
     notices: tuple[str, ...] = ()
     places: NDArray[np.int64] | None = None
@@ -262,7 +265,7 @@ def space_of(table: Table, job: Job, watch: Watch | None = None) -> tuple[Space,
 def _one_round(table: Table, job: Job) -> Round:
     space, cuts = space_of(table, job)
     found = screened(space, table.response, job.request)
-    return Round(space, found, cuts, _shown(found, job.request.control), table.response)
+    return Round(space, found, cuts, _shown(found, job.request.control), table.response, table.columns)
 
 
 def _shown(found: Screened, control: ErrorControl | None) -> NDArray[np.int64]:

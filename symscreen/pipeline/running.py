@@ -12,6 +12,7 @@ from symscreen.logs import stage
 from symscreen.pipeline.checkpoint import opened
 from symscreen.pipeline.confidence import with_intervals
 from symscreen.pipeline.membership import member_table
+from symscreen.pipeline.rounding import with_rounding
 from symscreen.pipeline.rounds import record_of
 from symscreen.pipeline.stability import with_stability
 from symscreen.pipeline.thinning import rounds_thinned
@@ -23,7 +24,7 @@ from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.statistics.xi_null import too_few_beside_one, xi_null
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from symscreen.pipeline.checkpoint import Folder
     from symscreen.pipeline.preparation import Prepared
@@ -69,6 +70,8 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         found[0], further["stability"] = with_stability(table, job, found[0], ready.halving)
     if ready.level is not None:
         found[0], further["intervals"] = with_intervals(found[0], ready.level, ready.grouping)
+    found, unsafe = with_rounding(found, table, job)
+    further |= unsafe
     if ready.members is not None:
         further["classes"] = members_record(member_table(found, job.request, ready.members), ready.members)
     record = run_record(
@@ -86,10 +89,25 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
         record,
         scale=gini_mean_difference(table.response),
         units=job.units,
-        notices=(*table.notices, *found[-1].notices, *run.notices(found), *_of_null(ready)),
+        notices=(
+            *table.notices,
+            *found[-1].notices,
+            *run.notices(found),
+            *_of_null(ready),
+            *_of_rounding(unsafe),
+        ),
         places=found[-1].places,
     )
     return replace(result, data=table, views=VIEWS)
+
+
+def _of_rounding(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say that features are shown whose scores are, in part, noise of rounding."""
+    count = told.get("rounding", {}).get("marked", 0)
+    if not count:
+        return ()
+    features = "1 feature" if count == 1 else f"{count:,} features"
+    return (f"rounding decides scores of {features} shown: see unsafe_rows and unsafe_by",)
 
 
 def _of_null(ready: Prepared) -> tuple[str, ...]:

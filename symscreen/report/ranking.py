@@ -14,6 +14,7 @@ from symscreen.label_ranking import quote_label
 from symscreen.report.response import against, direction_legend, read_response
 from symscreen.report.terminal import add_row, table_of
 from symscreen.report.trust import intervals_shown, offers, read_trust
+from symscreen.report.unsafe import read_unsafe, unsafe_mark
 from symscreen.result import HARRELL_C
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def show_result(result: ScreenResult, rows: int | None = None) -> RenderableType
     parts: list[RenderableType] = [Text(_scored(result) + ending), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
         parts += [_agreement(result.agreement, _names(result)), Text("")]
-    return Group(*parts, Text("\n".join(_reading(result, dropped))))
+    return Group(*parts, Text("\n".join(_reading(result, shown, dropped))))
 
 
 def _names(result: ScreenResult) -> list[str]:
@@ -140,6 +141,9 @@ def _ranking(result: ScreenResult, shown: int) -> tuple[RenderableType, list[str
         _Column(name, "right", [_cell(row, name, ranks=crowded and place > 0) for row in rows])
         for place, name in enumerate(names)
     ]
+    marks = [unsafe_mark(row, result.record) for row in rows]
+    scores = columns[-len(names)]
+    scores.cells[:] = [cell + mark for cell, mark in zip(scores.cells, marks, strict=True)]
     by_target = [name for name in map(str, result.table) if name.startswith(f"{names[0]}[")]
     columns += [_Column(name, "right", [_cell(row, name, ranks=False) for row in rows]) for name in by_target]
     if HARRELL_C in result.table:
@@ -227,7 +231,7 @@ def _share(number: float) -> str:
     return "-" if _missing(number) else f"{number:.2f}"
 
 
-def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
+def _reading(result: ScreenResult, shown: int, dropped: list[str]) -> list[str]:
     names, options = _names(result), result.record["options"]
     ranked, staged = (result.record["data"].get(kind) for kind in ("ranking", "stages"))
     further = read_response(result.record["data"], options, result.scale)
@@ -245,6 +249,7 @@ def _reading(result: ScreenResult, dropped: list[str]) -> list[str]:
         lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_among(result)}.")
     if any(f"{name}_selected" in result.table for name in names if name not in dropped):
         lines.append("*: selected. -: not shown to that screener.")
+    lines += read_unsafe(result.table.head(shown).to_dict("records"), result.record)
     if result.agreement is not None and len(result.agreement):
         lines.append(
             f"agreement{_among(result)}: above the diagonal Kendall's tau of two rankings, below it the "

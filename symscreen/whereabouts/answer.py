@@ -100,6 +100,10 @@ class Why:
         Whether such a list ends before it.
     q_value : float or None
         Of the feature, where a false discovery rate is asked for.
+    unsafe_rows : int or None
+        Of what is ranked: in how many rows rounding decides where the row stands, as of a ranking.
+    unsafe_by : float or None
+        How far the first screener's score may be from that of exact arithmetic; NaN where no bound is known.
     notices : tuple of str
         What `screen` would tell of the data.
     """
@@ -137,6 +141,8 @@ class Why:
     listed: int | None = None
     beyond: bool = False
     q_value: float | None = None
+    unsafe_rows: int | None = None
+    unsafe_by: float | None = None
     notices: tuple[str, ...] = ()
 
     def __str__(self) -> str:

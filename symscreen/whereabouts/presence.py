@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.expansion import Fate
-from symscreen.expression import to_text
+from symscreen.expression import columns_of, to_text
 from symscreen.response.kinds import numeric
 from symscreen.result import places_in, screened, wanted_of
+from symscreen.result.safety import safety_of
 from symscreen.result.scoring import Keep
 from symscreen.screeners import Screener
 from symscreen.search import EXACT, searched
@@ -40,6 +41,17 @@ def presence_of(number: int, grown: Grown) -> dict[str, Any]:
     dict
         Facts of a `Why`, its answer among them: ``ranked``, ``dropped`` or ``not shown``.
     """
+    facts = _standing(number, grown)
+    if facts["answer"] == "ranked":
+        request, expression = grown.job.request, grown.space.expression(number)
+        values = grown.space.values(np.array([number]))[0]
+        columns = {name: grown.columns[name] for name in columns_of(expression)}
+        safety = safety_of(expression, values, columns, grown.table.response, request.screeners)
+        facts |= {"unsafe_rows": safety.rows, "unsafe_by": safety.by}
+    return facts
+
+
+def _standing(number: int, grown: Grown) -> dict[str, Any]:
     space, response, request = grown.space, grown.table.response, grown.job.request
     if request.search.mode != "exact":
         known = numeric(response, "a search that drops features")

@@ -94,12 +94,27 @@ def _standing(found: Why, ready: Prepared) -> Lines:
     lines = []
     if found.rank is None:
         lines.append(f"{_stood(found)} More --max-ram would tell its rank.")
-    lines += [f"scores: {_scores(found.scores)}{way}.", *_verdicts(found)]
+    lines += [f"scores: {_scores(found.scores)}{way}.", *_unsafe(found, ready), *_verdicts(found)]
     leader = ready.job.request.screeners[0].name
     if found.class_size is not None and found.class_size > 1:
         shown = "it stands" if found.stands_for == found.found_as else f"{found.stands_for} stands"
         lines.append(f"its class: {found.class_size:,} features alike to {leader}; {shown} for them.")
     return lines
+
+
+def _unsafe(found: Why, ready: Prepared) -> Lines:
+    """Tell how far rounding decides the scores."""
+    if not found.unsafe_rows:
+        return []
+    rows, by = f"{found.unsafe_rows:,} of {_count(ready.table.response.n, 'row')}", found.unsafe_by
+    leader = ready.job.request.screeners[0].name
+    known = by is not None and not math.isnan(by)
+    moved = (
+        f"exact arithmetic may move {leader} by {by:.2g}"
+        if known
+        else f"how far {leader} may move is not known"
+    )
+    return [f"unsafe: rounding decides {rows}; {moved}."]
 
 
 def _behind(found: Why) -> str:

@@ -37,6 +37,8 @@ _MEANINGS = {
     "stability": "how often it, or one of its class, was among the best on half-samples",
     "stands_for": "how many near-duplicates it stands for",
     "unit": "the unit of its values",
+    "unsafe_rows": "in how many rows rounding decides where the row stands",
+    "unsafe_by": "how far the first score may be from that of exact arithmetic",
     "round": "which round found it; later ones screen what the best model of those before leaves",
     "place_alone": "its place in the first round, among all features",
 }

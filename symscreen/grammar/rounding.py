@@ -1,0 +1,310 @@
+"""How rounding is carried from an operator's arguments to its value: one bound for each operator.
+
+Let a be a computed argument and α ≥ |a − a*| a bound of its error, a* the number that exact arithmetic has
+there; b and β likewise; z the computed value. A record's `rounding` returns ε ≥ |z − f(a*, b*)|, row by row:
+what f makes of the arguments' errors, and what rounding adds. Sums, products, quotients and square roots are
+rounded to the nearest double, and whether anything was lost at all can be computed (Dekker 1971), so that
+whole numbers stay exact; of numpy's other functions at most four units in the last place are taken to be
+lost. A bound is infinite where the exact value may not be defined.
+
+It is a running error analysis (Wilkinson 1986), of actual arguments instead of worst cases.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from symscreen.grammar.operator import Operator
+
+    Values = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Rule = Callable[..., Values]
+
+__all__ = ["Bounded", "bounded_number", "by_differences", "carried", "exactly", "of_absdiff", "of_add",
+           "of_choice", "of_cube", "of_div", "of_even", "of_floor", "of_inv", "of_monotone", "of_mul",
+           "of_pow", "of_sign", "of_sqrt", "of_square", "of_sub", "of_tan", "of_wave"]  # fmt: skip
+
+_U = 2.0**-53  # the unit roundoff u
+_TINY = 2.0**-1074
+_LIBRARY = 8 * _U  # four units in the last place, each at most 2u of the value
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """Computed values and how far they may be from the exact ones.
+
+    Parameters
+    ----------
+    values : float64 array, shape (n,)
+        NaN where undefined.
+    error : float64 array, shape (n,)
+        At least |computed − exact|; 0 where nothing was lost.
+    """
+
+    values: Values
+    error: Values
+
+
+def bounded_number(value: float) -> Bounded:
+    """Return a number of a formula: exact as the decimal that was written, and π as π.
+
+    Examples
+    --------
+    >>> float(bounded_number(0.5).error), float(bounded_number(0.1).error) < 1e-17
+    (0.0, True)
+    """
+    double = float(value)
+    if double == math.pi:
+        return Bounded(np.array(double), np.array(1.3e-16))  # π − the double is 1.2246e-16
+    lost = abs(Fraction(str(value)) - Fraction(double))
+    return Bounded(np.array(double), np.array(float(np.nextafter(float(lost), np.inf)) if lost else 0.0))
+
+
+def carried(operator: Operator) -> Callable[..., Bounded]:
+    """Return an operator as a function of bounded arguments.
+
+    Parameters
+    ----------
+    operator : Operator
+        Shipped, defined by a formula, or any other; a record without a rule is looked at by differences,
+        which is no proof.
+
+    Returns
+    -------
+    callable
+        `Bounded` arguments to the `Bounded` value.
+
+    Examples
+    --------
+    >>> from symscreen.grammar.built_in import OPERATORS
+    >>> large = Bounded(np.array([1e200]), np.array([0.0]))
+    >>> square = carried(OPERATORS["square"])(large)
+    >>> carried(OPERATORS["sin"])(large).error[0] < 1e-15, carried(OPERATORS["sin"])(square).error[0] >= 1
+    (np.True_, np.True_)
+    """
+
+    def apply(*arguments: Bounded) -> Bounded:
+        with np.errstate(all="ignore"):
+            found = operator.numeric(*(argument.values for argument in arguments))
+            values = np.where(np.isfinite(found), found, np.nan)
+            rule = by_differences(operator) if operator.rounding is None else operator.rounding
+            error = rule(values, *arguments)
+        # what may not be defined stays so, whatever is made of it
+        lost = np.isnan(error)
+        for argument in arguments:
+            lost = lost | np.isinf(argument.error)
+        return Bounded(values, np.where(lost, np.inf, error))
+
+    return apply
+
+
+def _widened(error: Values, inexact: Flags) -> Values:
+    """Make up for the rounding of the bound itself; nothing lost stays nothing."""
+    return np.where(inexact, error * (1 + 64 * _U) + 8 * _TINY, 0.0)
+
+
+def exactly(value: Values, a: Bounded) -> Values:
+    """Carry the error of x, −x and |x|, which lose nothing."""
+    del value
+    return a.error
+
+
+def _rounding_of_sum(a: Values, b: Values) -> Values:
+    """Return what a + b loses, to the last bit (Knuth's two-sum)."""
+    total = a + b
+    part = total - a
+    lost = np.abs((a - (total - part)) + (b - part))
+    return np.where(np.isfinite(lost), lost, 2 * _U * np.abs(total))
+
+
+def of_add(value: Values, a: Bounded, b: Bounded) -> Values:
+    """Carry the errors of a sum: |a + b − (a* + b*)| ≤ α + β."""
+    del value
+    error = a.error + b.error + _rounding_of_sum(a.values, b.values)
+    return _widened(error, error > 0)
+
+
+def of_sub(value: Values, a: Bounded, b: Bounded) -> Values:
+    """Carry the errors of a difference, or of its magnitude: |a − b − (a* − b*)| ≤ α + β."""
+    return of_add(value, a, Bounded(-b.values, b.error))
+
+
+of_absdiff = of_sub
+
+
+def _is_product(value: Values, a: Values, b: Values) -> Flags:
+    """Say whether value = a·b with nothing lost: Dekker's product, of mantissas, which cannot overflow."""
+    (x, ex), (y, ey) = np.frexp(a), np.frexp(b)
+    top = 2.0**27 + 1
+    x1, y1 = top * x, top * y
+    x1, y1 = x1 - (x1 - x), y1 - (y1 - y)
+    x2, y2 = x - x1, y - y1
+    product = x * y
+    lost = ((x1 * y1 - product) + x1 * y2 + x2 * y1) + x2 * y2
+    return np.asarray((lost == 0) & (np.ldexp(value, -(ex + ey)) == product))
+
+
+def _rounded(value: Values) -> Values:
+    """Bound what rounding to the nearest double loses."""
+    return _U * np.abs(value) + _TINY
+
+
+def of_mul(value: Values, a: Bounded, b: Bounded) -> Values:
+    """Carry the errors of a product: |ab − a*b*| ≤ |a|β + |b|α + αβ."""
+    exact = _is_product(value, a.values, b.values)
+    error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
+    error = np.where(exact, error, error + _rounded(value))
+    return _widened(error, ~exact | (a.error > 0) | (b.error > 0))
+
+
+def of_square(value: Values, a: Bounded) -> Values:
+    """Carry the error of a square: |a² − a*²| ≤ 2|a|α + α²."""
+    return of_mul(value, a, a)
+
+
+def of_cube(value: Values, a: Bounded) -> Values:
+    """Carry the error of (a·a)·a, as it is computed."""
+    square = a.values * a.values
+    return of_mul(value, Bounded(square, of_mul(square, a, a)), a)
+
+
+def of_div(value: Values, a: Bounded, b: Bounded) -> Values:
+    """Carry the errors of a quotient: |a/b − a*/b*| ≤ (α + |a/b| β) / (|b| − β)."""
+    exact = _is_product(a.values, value, b.values)
+    least = np.abs(b.values) * (1 - 4 * _U) - b.error * (1 + 4 * _U)
+    error = (a.error + (np.abs(value) + _rounded(value)) * b.error) / least
+    # a quotient of tiny errors may vanish, or be lost among denormal numbers
+    error = np.where(exact, error, error + _rounded(value))
+    error = np.where((least > 0) | (b.error == 0), error, np.inf)
+    return _widened(error, ~exact | (a.error > 0) | (b.error > 0))
+
+
+def of_inv(value: Values, a: Bounded) -> Values:
+    """Carry the error of an inverse: |1/a − 1/a*| ≤ |1/a| α / (|a| − α)."""
+    return of_div(value, Bounded(np.ones_like(a.values), np.zeros_like(a.error)), a)
+
+
+def _ends(a: Bounded) -> tuple[Values, Values]:
+    """Return the least and the largest that a* may be, rounded outward."""
+    low = np.where(a.error > 0, np.nextafter(a.values - a.error, -np.inf), a.values)
+    return low, np.where(a.error > 0, np.nextafter(a.values + a.error, np.inf), a.values)
+
+
+def _farthest(value: Values, *others: Values, library: float = _LIBRARY) -> Values:
+    """Bound the distance to what lies between computed values, each with the library's own error."""
+    ends = [np.abs(other - value) + library * np.abs(other) for other in others]
+    return _widened(np.max(ends, axis=0) + library * np.abs(value), np.ones(np.shape(value), dtype=np.bool_))
+
+
+def of_monotone(function: Rule, library: float = _LIBRARY) -> Rule:
+    """Make the rule of a function that keeps or turns the order: the ends of [a − α, a + α] are farthest.
+
+    Outside of its domain the function must give NaN or infinity.
+    """
+
+    def rule(value: Values, a: Bounded) -> Values:
+        low, high = _ends(a)
+        return _farthest(value, function(low), function(high), library=library)
+
+    return rule
+
+
+def of_sqrt(value: Values, a: Bounded) -> Values:
+    """Carry the error of √a, which is rounded to the nearest double."""
+    exact = (a.error == 0) & _is_product(a.values, value, value)
+    return np.where(exact, 0.0, of_monotone(np.sqrt, 2 * _U)(value, a))
+
+
+def of_even(function: Rule) -> Rule:
+    """Make the rule of an even function that grows with |a|."""
+    rule = of_monotone(function)
+
+    def even(value: Values, a: Bounded) -> Values:
+        low, high = _ends(Bounded(np.abs(a.values), a.error))
+        return np.maximum(rule(value, a), _farthest(value, function(np.maximum(low, 0.0)), function(high)))
+
+    return even
+
+
+def of_wave(value: Values, a: Bounded) -> Values:
+    """Carry the error of sin or cos: |sin a − sin a*| ≤ min(α, 2), so a large α leaves nothing."""
+    error = np.minimum(a.error, 2.0) + _LIBRARY * np.abs(value)
+    return _widened(error, np.ones(np.shape(value), dtype=np.bool_))
+
+
+def of_tan(value: Values, a: Bounded) -> Values:
+    """Carry the error of tan: tan a − tan a* = sin(a − a*) / (cos a cos a*), and |cos a*| ≥ |cos a| − α."""
+    cosine = np.abs(np.cos(a.values)) * (1 - 2 * _LIBRARY)
+    left = cosine - a.error
+    error = np.where(left > 0, a.error / (cosine * left), np.inf)
+    error = np.where(a.error == 0, 0.0, error) + _LIBRARY * np.abs(value)
+    return _widened(error, np.ones(np.shape(value), dtype=np.bool_))
+
+
+def of_pow(value: Values, a: Bounded, b: Bounded) -> Values:
+    """Carry the error of a^b, which for a > 0 is farthest at a corner, as b·log a is.
+
+    A power with a fixed whole exponent is monotone on each side of 0, too; of any other no negative base has
+    a real value.
+    """
+    (low, high), (least, most) = _ends(a), _ends(b)
+    corners = [np.power(base, exponent) for base in (low, high) for exponent in (least, most)]
+    whole = (b.error == 0) & (b.values == np.floor(b.values))
+    across = (low < 0) & (high > 0)
+    at_zero = np.where(across & (b.values > 0), 0.0, corners[0])
+    defined = (low >= 0) | (whole & ~(across & (b.values < 0)))
+    error = np.where(defined, _farthest(value, *corners, at_zero), np.inf)
+    fixed = (a.error == 0) & (b.error == 0)
+    return np.where(fixed, _widened(_LIBRARY * np.abs(value), np.ones_like(fixed)), error)
+
+
+def of_choice(*, larger: bool) -> Rule:
+    """Make the rule of max, or of min: where one side wins for sure, its error is that of the value."""
+
+    def rule(value: Values, a: Bounded, b: Bounded) -> Values:
+        del value
+        (low, high), (least, most) = _ends(a), _ends(b)
+        first, second = (low > most, least > high) if larger else (high < least, most < low)
+        return np.select([first, second], [a.error, b.error], np.maximum(a.error, b.error))
+
+    return rule
+
+
+def of_sign(value: Values, a: Bounded) -> Values:
+    """Of a number that may be on either side of 0 nothing is known."""
+    del value
+    return np.where((a.error > 0) & (np.abs(a.values) <= a.error), 2.0, 0.0)
+
+
+def of_floor(value: Values, a: Bounded) -> Values:
+    """Carry the error of ⌊a⌋: whole steps, and none far from them."""
+    low, high = _ends(a)
+    return np.maximum(value - np.floor(low), np.floor(high) - value)
+
+
+def by_differences(operator: Operator) -> Rule:
+    """Make a rule for an operator of which nothing is known: how far it moves at the ends and halfway."""
+
+    def rule(value: Values, *arguments: Bounded) -> Values:
+        sides = [
+            (low, (low + argument.values) / 2, argument.values, (high + argument.values) / 2, high)
+            for argument in arguments
+            for low, high in [_ends(argument)]
+        ]
+        if len(sides) == 1:
+            met = [operator.numeric(a) for a in sides[0]]
+        else:
+            met = [operator.numeric(a, b) for a in sides[0] for b in sides[1]]
+        return 2 * _farthest(value, *met, library=_LIBRARY * operator.steps)
+
+    return rule

@@ -1,0 +1,202 @@
+"""Which rows' order is certain where values are known up to an error, and how far T0 depends on the others.
+
+Rows sorted by value fall into runs: whatever the exact values are, those of a later run are larger. Inside a
+run any order may be the true one. T0 is least where each run stands in the order of the response, and largest
+where it stands in the reverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.statistics.order import order_features
+from symscreen.statistics.t0 import t0_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from symscreen.response import Response
+
+    Values = NDArray[np.float64]
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["Doubt", "doubt_of", "runs_apart", "t0_range"]
+
+_NEAR = 1e-9  # of the values themselves
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Which rows stand in an order that errors may have made.
+
+    Parameters
+    ----------
+    run : int64 array, shape (n,)
+        The run of each row, from 0 up in the order of the values.
+    unsafe : bool array, shape (n,)
+        Whether errors decide where the row stands in its run.
+    tie : bool array, shape (n,)
+        Whether all rows of the run are known to have one exact value.
+    """
+
+    run: Numbers
+    unsafe: Flags
+    tie: Flags
+
+
+def runs_apart(values: Values, error: Values) -> Numbers:
+    """Put the rows of a feature into runs: of two rows in different runs the order is certain.
+
+    Parameters
+    ----------
+    values, error : float64 arrays, shape (n,)
+        Values, and how far the exact ones may be from them; errors may be infinite.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        The run of each row, from 0 up in the order of the values.
+
+    Examples
+    --------
+    >>> runs_apart(np.array([3.0, 1.0, 1.5, 7.0]), np.array([0.0, 0.3, 0.3, 0.1])).tolist()
+    [1, 0, 0, 2]
+    """
+    return _runs(values, error, np.argsort(values, kind="stable"))
+
+
+def _runs(values: Values, error: Values, order: Numbers) -> Numbers:
+    own, lost = values[order], error[order]
+    low = np.where(lost > 0, np.nextafter(own - lost, -np.inf), own)
+    high = np.where(lost > 0, np.nextafter(own + lost, np.inf), own)
+    # wide intervals may reach over many rows to either side
+    highest, lowest = np.maximum.accumulate(high), np.minimum.accumulate(low[::-1])[::-1]
+    run = np.empty(len(values), dtype=np.int64)
+    run[order] = np.concatenate(([0], np.cumsum(lowest[1:] > highest[:-1])))
+    return run
+
+
+def doubt_of(
+    values: Values, error: Values, identity: Callable[[Numbers], NDArray[np.uint64]], group: Numbers | None
+) -> Doubt:
+    """Find the rows whose order errors decide.
+
+    Parameters
+    ----------
+    values, error : float64 arrays, shape (n,)
+        As of `runs_apart`.
+    identity : callable
+        Row numbers to a name for each row's exact value: rows of one name tie, and are in one run. Asked only
+        of rows that share a run, or whose values are within 1e-9 of another's.
+    group : int64 array, shape (n,), optional
+        Rows of one group have the same response, so that their order does not matter.
+
+    Returns
+    -------
+    Doubt
+        A run is safe where its rows tie, in fact and as computed, or belong to one group.
+
+    Examples
+    --------
+    >>> error = np.array([0.0, 0.1, 0.1, 0.1])
+    >>> doubt = doubt_of(np.array([0.0, 2.0, 2.0, 9.0]), error, lambda rows: rows.astype(np.uint64), None)
+    >>> doubt.unsafe.tolist()
+    [False, True, True, False]
+    """
+    order = np.argsort(values, kind="stable")
+    run = _runs(values, error, order)
+    rows = np.flatnonzero(_in_doubt(run, values, error, order) | _near(values, order))
+    unsafe, tie = np.zeros(len(run), dtype=np.bool_), np.zeros(len(run), dtype=np.bool_)
+    if not len(rows):
+        return Doubt(run, unsafe, tie)
+    names, asked = np.zeros(len(run), dtype=np.uint64), np.zeros(len(run), dtype=np.bool_)
+    names[rows], asked[rows] = identity(rows), True
+    run = _joined(run, rows, names[rows])
+    rows = np.flatnonzero(_in_doubt(run, values, error, order))
+    if not len(rows):
+        return Doubt(run, unsafe, tie)
+    if not asked[rows].all():  # what lies between joined runs
+        names[rows] = identity(rows)
+    rows = rows[np.argsort(run[rows], kind="stable")]
+    first = np.flatnonzero(np.concatenate(([True], np.diff(run[rows]) > 0)))
+    size = np.diff(np.append(first, len(rows)))
+
+    def all_alike(own: NDArray[np.generic]) -> Flags:
+        return np.asarray(np.minimum.reduceat(own, first) == np.maximum.reduceat(own, first))
+
+    same = all_alike(names[rows])
+    safe = same & all_alike(values[rows])
+    if group is not None:
+        safe |= all_alike(group[rows])
+    unsafe[rows], tie[rows] = np.repeat(~safe, size), np.repeat(same, size)
+    return Doubt(run, unsafe, tie)
+
+
+def _in_doubt(run: Numbers, values: Values, error: Values, order: Numbers) -> Flags:
+    """Find the rows of runs of several that are not equal numbers of which nothing was lost."""
+    runs = int(run[order[-1]]) + 1
+    if runs == len(run):
+        return np.zeros(len(run), dtype=np.bool_)
+    lost = np.zeros(runs, dtype=np.bool_)
+    lost[run[error > 0]] = True
+    apart = np.flatnonzero((np.diff(values[order]) > 0) & (np.diff(run[order]) == 0))
+    lost[run[order[apart]]] = True
+    return np.asarray((lost & (np.bincount(run) > 1))[run])
+
+
+def _near(values: Values, order: Numbers) -> Flags:
+    """Find the rows whose values nearly tie with another: inputs that are decimals may be why they do not."""
+    own = values[order]
+    gap, size = np.diff(own), np.maximum(np.abs(own[1:]), np.abs(own[:-1]))
+    close = np.flatnonzero((gap > 0) & (gap <= _NEAR * size))
+    near = np.zeros(len(values), dtype=np.bool_)
+    near[order[close]] = near[order[close + 1]] = True
+    # those that tie with one of these in fact
+    return np.isin(values, values[near]) if len(close) else near
+
+
+def _joined(run: Numbers, rows: Numbers, names: NDArray[np.uint64]) -> Numbers:
+    """Join runs that hold rows of one name, with all that lie between them."""
+    runs = int(run.max()) + 1
+    _, which = np.unique(names, return_inverse=True)
+    last = np.zeros(int(which.max()) + 1, dtype=np.int64)
+    np.maximum.at(last, which, run[rows])
+    reach = np.arange(runs)
+    np.maximum.at(reach, run[rows], last[which])
+    ends = np.maximum.accumulate(reach) == np.arange(runs)
+    return np.asarray(np.concatenate(([0], np.cumsum(ends[:-1])))[run])
+
+
+def t0_range(doubt: Doubt, response: Response) -> tuple[float, float]:
+    """Bound T0 of a feature, whatever the order of the rows in doubt is.
+
+    Parameters
+    ----------
+    doubt : Doubt
+        Of the feature, over the response's rows.
+    response : Response
+        The response.
+
+    Returns
+    -------
+    least, largest : float
+        The exact T0 lies between them; the computed one may not, where it splits what ties in fact.
+
+    Examples
+    --------
+    >>> from symscreen.response import Response
+    >>> doubt = Doubt(np.array([0, 1, 1]), np.array([False, True, True]), np.zeros(3, dtype=bool))
+    >>> [round(end, 12) for end in t0_range(doubt, Response(np.array([1.0, 2.0, 4.0])))]
+    [0.0, 1.333333333333]
+    """
+    n = response.n
+    place = np.where(doubt.unsafe & ~doubt.tie, np.arange(n), 0)  # rows ascend in the response
+    ends = np.stack([doubt.run * n + place, doubt.run * n - place]).astype(np.float64)
+    least, largest = t0_of(order_features(ends), response).tolist()
+    return least, largest

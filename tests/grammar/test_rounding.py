@@ -1,0 +1,110 @@
+import math
+
+import numpy as np
+import pytest
+from exact_values import EXACT, exact_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import expressions
+
+from symscreen.expansion.rounding import rounding_bound
+from symscreen.expression import Apply, Column, parse
+from symscreen.grammar import OPERATORS, Domain, Operator, UnitRule
+from symscreen.grammar.define import define_family, define_operator
+from symscreen.grammar.rounding import Bounded, bounded_number, carried
+
+wide = st.builds(
+    lambda mantissa, exponent: mantissa * 10.0**exponent,
+    st.floats(-10, 10, allow_subnormal=False),
+    st.one_of(st.integers(-3, 3), st.integers(-150, 150)),
+)
+ordinary = st.one_of(wide, st.integers(-4, 4).map(float), st.floats(-2, 2))
+
+
+def assert_bounded(expression, columns):
+    bound = rounding_bound(expression, columns)
+    for value, error, exact in zip(bound.values, bound.error, exact_values(expression, columns), strict=True):
+        if math.isnan(value):
+            continue
+        if exact is None:
+            assert error == math.inf
+        else:
+            assert abs(EXACT.mpf(float(value)) - exact) <= error
+
+
+@settings(max_examples=150)
+@given(
+    expressions(st.sampled_from(["a", "b"])),
+    st.lists(ordinary, min_size=4, max_size=4),
+    st.lists(ordinary, min_size=4, max_size=4),
+)
+def test_no_value_is_farther_from_the_exact_one_than_its_bound(expression, a, b):
+    assert_bounded(expression, {"a": np.array(a), "b": np.array(b)})
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_carries_errors_of_its_arguments(name, rng):
+    operator = OPERATORS[name]
+    columns = {
+        "a": rng.normal(size=30) * 10.0 ** rng.integers(-5, 5, 30),
+        "b": rng.normal(size=30) * 10.0 ** rng.integers(-5, 5, 30),
+        "k": rng.integers(-3, 4, 30).astype(float),
+    }
+    inner = [parse("a*b - a"), parse("sin(a)"), parse("(a + b)**2"), parse("k"), parse("a/3")]
+    for first in inner:
+        if operator.arity == 1:
+            assert_bounded(Apply(operator, (first,)), columns)
+        else:
+            for second in inner:
+                assert_bounded(Apply(operator, (first, second)), columns)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["a*b - 3*a", "(a + b)**2", "a**3*b", "abs(a - b)", "sqrt(a*a*b*b)", "(a*b)/b", "max(a, b) - 0.5"],
+)
+def test_whole_numbers_stay_exact(formula, rng):
+    columns = {"a": rng.integers(1, 1000, 50).astype(float), "b": rng.integers(1, 1000, 50).astype(float)}
+    assert not rounding_bound(parse(formula), columns).error.any()
+
+
+def test_denormal_numbers_lose_what_underflows():
+    columns = {"a": np.array([3e-160, 5e-324]), "b": np.array([7e-163, 0.5])}
+    bound = rounding_bound(parse("a*b"), columns)
+    assert (bound.error > 0).all()
+    assert_bounded(parse("a*b/b"), columns)
+
+
+def test_an_operator_of_a_formula_carries_what_its_formula_does(rng):
+    columns = {"x": rng.normal(size=40) * 1e8, "y": rng.normal(size=40)}
+    noise = define_operator("noise", "sin(x*y) + 0.1*pi", OPERATORS)
+    (decay,) = define_family("decay", "exp(-a*x)", {"a": [1e-7]}, OPERATORS)
+    for operator, formula in ((noise, "sin(x*y) + 0.1*pi"), (decay, "exp(-0.0000001*x)")):
+        own = Apply(operator, tuple(Column(name) for name in "xy"[: operator.arity]))
+        written = rounding_bound(parse(formula), columns)
+        np.testing.assert_array_equal(rounding_bound(own, columns).values, written.values)
+        np.testing.assert_array_equal(rounding_bound(own, columns).error, written.error)
+
+
+def test_an_operator_without_a_rule_is_looked_at_by_differences():
+    own = Operator("own", 1, np.sin, np.sin, np.sin, (Domain.REAL,), UnitRule("pure"), "an own one")
+    two = Operator("two", 2, np.hypot, np.hypot, np.hypot, (Domain.REAL,) * 2, UnitRule("pure"), "another")
+    a = Bounded(np.array([0.5, 1e17]), np.array([1e-10, 0.0]))
+    error = carried(own)(a).error
+    assert 0.9e-10 < error[0] < 4e-10
+    assert error[1] < 1e-14
+    assert 0.9e-10 < carried(two)(a, a).error[0] < 8e-10
+
+
+def test_what_may_be_undefined_has_no_bound():
+    near = Bounded(np.array([1e-20]), np.array([1e-19]))
+    for name in ("sqrt", "log", "inv"):
+        assert carried(OPERATORS[name])(near).error[0] == math.inf
+    assert carried(OPERATORS["tanh"])(carried(OPERATORS["log"])(near)).error[0] == math.inf
+
+
+@pytest.mark.parametrize("value", [3, 0.5, 0.1, 1e300, math.pi])
+def test_numbers_are_what_was_written(value):
+    found = bounded_number(value)
+    exact = +EXACT.pi if value == math.pi else EXACT.mpf(str(value))
+    assert abs(EXACT.mpf(float(found.values)) - exact) <= float(found.error) <= 1e-15 * value

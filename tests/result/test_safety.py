@@ -1,0 +1,129 @@
+import math
+
+import numpy as np
+import pytest
+from exact_values import exact_ranks, exact_values
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import gini_by_definition, t0_by_definition
+from strategies import expressions
+
+import symscreen
+from symscreen.expansion.rounding import identity_of_rows
+from symscreen.expression import evaluate, parse
+from symscreen.response import Response
+from symscreen.result.safety import marked, safety_of
+from symscreen.screeners import SCREENERS
+
+T0, PEARSON, LASSO = SCREENERS["t0"], SCREENERS["pearson"], SCREENERS["lasso"]
+Y = np.array([0.5, 1.0, 1.75, 4.0, 6.0, 8.25])
+
+wide = st.builds(
+    lambda mantissa, exponent: mantissa * 10.0**exponent,
+    st.floats(1, 10).flatmap(lambda size: st.sampled_from([size, -size])),
+    st.one_of(st.integers(-2, 2), st.integers(-150, 150)),
+)
+columns_of_six = st.lists(st.one_of(wide, st.sampled_from([1.0, 2.0, 0.5])), min_size=6, max_size=6).map(
+    np.array
+)
+
+
+def safety(formula, columns, y=Y, screeners=(T0,)):
+    expression = parse(formula) if isinstance(formula, str) else formula
+    values = evaluate(expression, columns)
+    return safety_of(expression, values, columns, Response(np.asarray(y, dtype=float)), screeners)
+
+
+@settings(max_examples=120)
+@given(expressions(st.sampled_from(["a", "b"])), columns_of_six, columns_of_six)
+def test_what_is_not_marked_scores_as_exact_numbers_do(expression, a, b):
+    columns = {"a": a, "b": b}
+    values = evaluate(expression, columns)
+    if np.isnan(values).any():
+        return
+    found = safety(expression, columns)
+    exact = exact_values(expression, columns)
+    if found.rows and math.isnan(found.by):
+        return
+    if any(value is None for value in exact):
+        assert found.rows
+        return
+    ranks = exact_ranks(exact)
+    slack = 1e-12 * float(gini_by_definition(Y))
+    assert abs(symscreen.t0(values, Y) - float(t0_by_definition(ranks, Y))) <= found.by + slack
+    if not found.rows:
+        assert found.by == 0
+        assert abs(symscreen.xi(values, Y) - symscreen.xi(ranks, Y)) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns"),
+    [
+        ("sin(a*b)", {"a": 1e100 * np.arange(1.1, 7), "b": 1e99 * np.arange(3.3, 9)}),
+        ("cos(a/b)", {"a": 1e21 * np.arange(1.1, 7), "b": np.arange(3.3, 9)}),
+        ("(a + b) - a", {"a": 1e17 * np.arange(1.1, 7), "b": np.arange(3.3, 9)}),
+        ("a*b", {"a": 1e-160 * np.arange(1.1, 7), "b": 1e-163 * np.array([1.3, 1.2, 1.5, 1.1, 1.4, 1.6])}),
+        ("tanh(a)", {"a": np.arange(25.5, 31)}),
+        ("a + b", {"a": np.array([0.1, 0.3, 1, 2, 3, 4]), "b": np.array([0.2, 0.0, 0, 0, 0, 0])}),
+    ],
+)
+def test_what_rounding_makes_or_splits_is_unsafe(formula, columns):
+    assert safety(formula, columns).rows > 1
+
+
+def test_huge_arguments_are_no_noise_where_they_are_exact():
+    columns = {"a": 1e200 * np.arange(1.1, 7)}
+    assert safety("sin(a)", columns).rows == 0
+    assert safety("sin(a*a)", {"a": np.array([3.0, 5, 7, 11, 13, 17]) * 2.0**20}).rows == 0
+
+
+@pytest.mark.parametrize(
+    "formula", ["a + b", "a*b", "a/b", "cos(a - b)", "(a + b)**2", "exp(a)", "abs(a) + 1"]
+)
+def test_ties_of_equal_rows_and_of_exact_numbers_are_safe(formula):
+    columns = {"a": np.array([1.0, 2, 1, -2, 3, 4]), "b": np.array([2.0, 1, 2, 5, 7, 2])}
+    assert safety(formula, columns).rows == 0
+    decimals = {"a": np.array([0.3, 0.7, 0.3, 1.1, 1.9, 2.2]), "b": np.array([0.9, 0.4, 0.9, 1.3, 0.7, 0.1])}
+    assert safety(formula, decimals).rows == 0
+
+
+def test_decimals_that_tie_as_they_are_written_are_safe_where_they_tie():
+    columns = {"a": np.array([5.1, 5.0, 0.5, 6.3, 7.7, 0.1]), "b": np.array([3.5, 3.6, 0.25, 1.9, 2.0, 0.3])}
+    assert safety("a + b", columns).rows == 0  # 8.6 twice
+    split = {"a": np.array([0.1, 0.3, 0.5, 6.3, 7.7, 0.1]), "b": np.array([0.2, 0.0, 0.25, 1.9, 2.0, 0.3])}
+    found = safety("a + b", split)
+    assert found.rows == 2
+    apart = abs(symscreen.t0(split["a"] + split["b"], Y) - symscreen.t0([0.3, 0.3, 0.75, 8.2, 9.7, 0.4], Y))
+    assert found.by == pytest.approx(apart, rel=1e-12)
+
+
+def test_many_values_of_an_input_are_known_by_equality_alone():
+    a = np.concatenate([np.linspace(0.1, 1.0, 5000), [0.25, 0.25]])
+    names = identity_of_rows(parse("cos(-a)"), {"a": a})
+    assert names[-1] == names[-2]
+    assert len(np.unique(names)) == len(np.unique(a))
+
+
+def test_scores_of_values_are_unsafe_where_rounding_is_felt_in_them(rng):
+    a, b = rng.normal(size=6), rng.normal(size=6)
+    plain = safety("a + b", {"a": a, "b": b}, screeners=(PEARSON,))
+    assert plain.rows == 0
+    assert 0 <= plain.by < 1e-14
+    lost = safety("(a + b) - a", {"a": 1e10 * (1 + a), "b": b}, screeners=(PEARSON, T0))
+    assert lost.rows == 6
+    exact = np.corrcoef(b, Y)[0, 1]
+    assert abs(np.corrcoef((1e10 * (1 + a) + b) - 1e10 * (1 + a), Y)[0, 1] - exact) <= lost.by < 1e-4
+    assert math.isnan(safety("(a + b) - a", {"a": 1e10 * (1 + a), "b": b}, screeners=(LASSO,)).by)
+
+
+def test_values_near_overflow_have_a_spread():
+    columns = {"a": np.array([1.7e308, -1.7e308, 1e308, 0.0, 1.6e308, -1e308])}
+    assert safety("a", columns, screeners=(PEARSON,)).rows == 0
+
+
+def test_marks_are_for_what_people_would_see():
+    assert not marked(0, 0.0, n=100, scale=1.0)
+    assert not marked(50, 9e-4, n=100, scale=1.0)
+    assert marked(2, 1.1, n=100, scale=1000.0)
+    assert not marked(1, math.nan, n=100, scale=1.0)
+    assert not marked(math.nan, math.nan, n=100, scale=1.0)

@@ -1,0 +1,80 @@
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import t0_by_definition
+
+from symscreen.response import Response
+from symscreen.statistics.certain import doubt_of, runs_apart, t0_range
+
+small = st.lists(
+    st.tuples(st.integers(0, 9), st.sampled_from([0.0, 0.0, 0.5, 1.0, 2.5, np.inf])), min_size=2, max_size=7
+)
+
+
+def by_rows(rows):
+    return rows.astype(np.uint64)
+
+
+@given(small)
+def test_runs_are_what_overlapping_intervals_chain_together(pairs):
+    values, error = (np.array(own, dtype=float) for own in zip(*pairs, strict=True))
+    n, run = len(values), runs_apart(values, error)
+    meet = np.abs(values[:, None] - values) <= error[:, None] + error
+    for _ in range(n):
+        meet = meet | (meet.astype(int) @ meet.astype(int) > 0)
+    for i, j in product(range(n), repeat=2):
+        assert (run[i] == run[j]) == meet[i, j]
+        assert run[i] >= run[j] or values[i] < values[j]
+
+
+@settings(max_examples=60)
+@given(small.filter(lambda pairs: len(pairs) <= 5), st.randoms(use_true_random=False))
+def test_the_range_of_t0_holds_that_of_every_exact_order(pairs, random):
+    values, error = (np.array(own, dtype=float) for own in zip(*pairs, strict=True))
+    y = np.sort([float(random.randint(0, 5)) for _ in values])
+    if y[0] == y[-1]:
+        return
+    response = Response(y)
+    doubt = doubt_of(values, error, by_rows, response.group)
+    least, largest = t0_range(doubt, response)
+    for _ in range(10):
+        width = np.where(np.isinf(error), 20.0, error)
+        exact = values + width * np.array([random.choice([-1.0, -0.4, 0.0, 0.3, 1.0]) for _ in values])
+        found = t0_by_definition(exact, y)
+        if not doubt.unsafe.any():
+            assert found == t0_by_definition(values, y)
+        slack = Fraction(1, 10**12)
+        assert Fraction(least) - slack <= found <= Fraction(largest) + slack
+
+
+def test_ties_are_safe_where_they_tie_in_fact_and_as_computed():
+    values = np.array([1.0, 1.0, 1.0 + 1e-15, 4.0, 4.0])
+    error = np.full(5, 1e-15)
+    tied = doubt_of(values, error, lambda rows: (rows >= 3).astype(np.uint64), None)
+    assert tied.unsafe.tolist() == [True, True, True, False, False]
+    assert tied.tie.all()
+    split = doubt_of(values, error, by_rows, None)
+    assert split.unsafe.all()
+    assert not split.tie.any()
+
+
+def test_known_ties_leave_t0_no_range():
+    values, y = np.array([1.0, 1.0 + 1e-15, 2.0, 3.0]), np.array([1.0, 2.0, 5.0, 7.0])
+    doubt = doubt_of(values, np.full(4, 1e-15), np.zeros_like, Response(y).group)
+    least, largest = t0_range(doubt, Response(y))
+    assert least == largest
+    assert abs(least - t0_by_definition([1, 1, 2, 3], y)) <= 1e-15
+
+
+def test_rows_of_one_response_may_stand_in_any_order():
+    values, error = np.array([1.0, 1.0, 2.0, 2.0]), np.full(4, 0.1)
+    doubt = doubt_of(values, error, by_rows, np.array([0, 0, 1, 2]))
+    assert doubt.unsafe.tolist() == [False, False, True, True]
+
+
+def test_exact_values_are_never_in_doubt():
+    values = np.array([1.0, 1.0, 1.0 + 2**-52, -0.0, 0.0])
+    assert not doubt_of(values, np.zeros(5), by_rows, None).unsafe.any()
