@@ -11,7 +11,7 @@ from symscreen.cli.options import split_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["target_options"]
+__all__ = ["category_options", "target_options"]
 
 # fmt: off
 _TARGETS: tuple[Callable[..., Any], ...] = (
@@ -34,5 +34,12 @@ _CATEGORIES: tuple[Callable[..., Any], ...] = (
 def target_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb targets that are classes, several, or times until an event, and inputs of categories."""
     for option in reversed((*_TARGETS, *_CATEGORIES)):
+        function = option(function)
+    return function
+
+
+def category_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb inputs of categories."""
+    for option in reversed(_CATEGORIES):
         function = option(function)
     return function

@@ -38,17 +38,24 @@ def names_in_formulas(given: Iterable[object] | None, count: int) -> list[str]:
     return [f"x{place + 1}" for place in range(count)] if given is None else list(map(str, given))
 
 
-def require_distinct(X: Any) -> None:  # noqa: N803  # scikit-learn's name
+def require_distinct(frame: Any, said: str = "X") -> None:
     """Refuse a data frame in which columns share a name: no formula could tell them apart.
+
+    Parameters
+    ----------
+    frame : array or data frame
+        Whose names are looked at, if it has any.
+    said : str
+        What the user calls it.
 
     Raises
     ------
     TableError
         With the name.
     """
-    names = list(map(str, getattr(X, "columns", ())))
+    names = list(map(str, getattr(frame, "columns", ())))
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise TableError(f"X has more than one column named {twice[0]!r}: rename or remove the others")
+        raise TableError(f"{said} has more than one column named {twice[0]!r}: rename or remove the others")
 
 
 def named_columns(values: NDArray[np.float64], names: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -8,14 +8,17 @@ import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
 from symscreen.errors import OptionError, TableError, nearest
+from symscreen.estimators.inputs import require_distinct
 from symscreen.options import list_of_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     Names = str | Sequence[str]
 
-__all__ = ["response_columns"]
+__all__ = ["number_targets", "response_columns"]
 
 
 def response_columns(
@@ -81,15 +84,62 @@ def response_columns(
     return _targets(y, fields, taken)
 
 
+def number_targets(y: Any, taken: Collection[str]) -> dict[str, NDArray[np.float64]]:
+    """Name the columns of a response of numbers, one or several.
+
+    Parameters
+    ----------
+    y : array or data frame of shape (n,) or (n, K)
+        A series or a frame names them; else they are y, or y1 to yK.
+    taken : collection of str
+        The names of inputs, which no column of the response gets.
+
+    Returns
+    -------
+    dict of str to float64 array, each of shape (n,)
+        In the order of the columns.
+
+    Raises
+    ------
+    ValueError
+        As of scikit-learn, if y is not finite, no numbers, or has more than two dimensions.
+    TableError
+        If columns of y share a name, or one of several has that of an input.
+
+    Examples
+    --------
+    >>> list(number_targets(np.eye(3)[:, :2], ["x", "y1"]))
+    ['y1_', 'y2']
+    """
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
+        raise TableError(
+            f"y has the fields {', '.join(map(repr, fields))}: a regressor takes a column of numbers, or "
+            "several; SymbolicScreener takes times until an event"
+        )
+    require_distinct(y, "y")
+    _refuse_missing(y)
+    values = check_array(y, ensure_2d=False, dtype="float64", ensure_min_samples=0, input_name="y")
+    names = getattr(y, "columns", None)
+    if values.ndim == 1 or values.shape[1] == 1:
+        given = getattr(y, "name", None) if names is None else next(iter(names))
+        return {_free("y" if given is None else str(given), taken): values.reshape(-1)}
+    if names is None:
+        return _unnamed(values, taken)
+    return _own(dict(zip(map(str, names), values.T, strict=True)), taken)
+
+
+def _unnamed(values: NDArray[Any], taken: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Call the columns of an array y1, y2 and so on."""
+    return {_free(f"y{place}", taken): own for place, own in enumerate(values.T, start=1)}
+
+
 def _fields(y: Any) -> dict[str, Any] | None:
     """Return the columns of a response that names them; None where it does not."""
     names = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", None)
     if names is None:
         return None
-    found = {str(name): np.asarray(y[name]) for name in names}
-    if len(found) < len(names):
-        raise TableError("y has more than one column of a name: rename or remove the others")
-    return found
+    require_distinct(y, "y")
+    return {str(name): np.asarray(y[name]) for name in names}
 
 
 def _chosen(y: Any, fields: Mapping[str, Any] | None, names: Sequence[str], option: str) -> dict[str, Any]:
@@ -146,20 +196,25 @@ def _targets(
     y: Any, fields: Mapping[str, Any] | None, taken: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read one target or several."""
-    if hasattr(y, "isna"):  # what pandas has for a value that is missing cannot be compared
-        missing = np.asarray(y.isna())
-        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
-        if rows:
-            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
+    _refuse_missing(y)
     values = check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     if values.ndim == 2 and values.shape[1] > 1:
         if fields is not None:
             return _own(dict(fields), taken), {"target": list(fields)}
-        names = [_free(f"y{place}", taken) for place in range(1, values.shape[1] + 1)]
-        return dict(zip(names, values.T, strict=True)), {"target": names}
+        columns = _unnamed(values, taken)
+        return columns, {"target": list(columns)}
     given = next(iter(fields)) if fields else getattr(y, "name", None)
     name = _free("y" if given is None else str(given), taken)
     return {name: column_or_1d(values, warn=True)}, {"target": name}
+
+
+def _refuse_missing(y: Any) -> None:
+    """Refuse what pandas has for a value that is missing, which cannot be compared."""
+    if hasattr(y, "isna"):
+        missing = np.asarray(y.isna())
+        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
+        if rows:
+            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -10,10 +10,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from symscreen.estimators.inputs import refuse_further, require_distinct, require_names
 from symscreen.estimators.responses import response_columns
-from symscreen.estimators.tables import input_columns, levels_of, names_of, warn_of_unseen
-from symscreen.expression import columns_of, renamed, to_text
+from symscreen.estimators.tables import (
+    derived_of,
+    input_columns,
+    levels_of,
+    listed_names,
+    names_of,
+    used_columns,
+    warn_of_unseen,
+)
+from symscreen.expression import renamed, to_text
 from symscreen.pipeline.screening import screen
-from symscreen.table import Derived, derived_from
+from symscreen.table import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -268,7 +276,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         columns = input_columns(self, X, self._categorical, reset=False)
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
-        warn_of_unseen(columns, self.levels_, self._used())
+        warn_of_unseen(columns, self.levels_, used_columns(self.expressions_, names_of(self)))
         features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 
@@ -291,7 +299,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_is_fitted(self)
         names = dict(zip(names_of(self), self._names(input_features), strict=True))
-        for name, made in self._derived().items():
+        for name, made in derived_of(self.expressions_, names_of(self)).items():
             x = None if made.x is None else names[made.x]
             names[name] = Derived(x, names[made.column], made.level).name
         return np.array([to_text(renamed(one, names)) for one in self.expressions_], dtype=object)
@@ -309,29 +317,13 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         bool array, shape (d,), or int array
         """
         check_is_fitted(self)
-        used = self._used()
+        used = used_columns(self.expressions_, names_of(self))
         mask = np.array([name in used for name in names_of(self)], dtype=np.bool_)
         return np.flatnonzero(mask) if indices else mask
 
     @property
     def _categorical(self) -> list[str]:
-        given = self.categorical
-        return [given] if isinstance(given, str) else [str(name) for name in given or ()]
-
-    def _used(self) -> set[str]:
-        """Return the columns of the input that the features are made of."""
-        used = set[str]().union(*map(columns_of, self.expressions_))
-        derived = self._derived()
-        return (used - set(derived)).union(
-            *({made.column, made.x or made.column} for made in derived.values())
-        )
-
-    def _derived(self) -> dict[str, Derived]:
-        """Return what those that categories came to are computed from."""
-        names = names_of(self)
-        used = set[str]().union(*map(columns_of, self.expressions_)) - set(names)
-        found = {name: derived_from(name, names) for name in sorted(used)}
-        return {name: made for name, made in found.items() if made is not None}
+        return listed_names(self.categorical)
 
     def _names(self, given: ArrayLike | None) -> list[str]:
         """Return the columns' names in formulas, those given if they may be."""
