@@ -18,6 +18,7 @@ from symscreen.estimators.tables import (
     used_columns,
     warn_of_unseen,
 )
+from symscreen.estimators.wording import told_in_python
 from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
@@ -148,11 +149,12 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         columns = input_columns(self, X, categorical, reset=True)
         check_consistent_length(X, y)
         targets = number_targets(y, columns)
-        self.levels_ = levels_of(columns, categorical)
         self._places = _places(y, list(targets))
-        self.result_: FitResult | SharedFitResult = fit(
-            columns, _response(targets), inputs=list(columns), **self.get_params(deep=False)
-        )
+        with told_in_python():
+            self.levels_ = levels_of(columns, categorical)
+            self.result_: FitResult | SharedFitResult = fit(
+                columns, _response(targets), inputs=list(columns), **self.get_params(deep=False)
+            )
         self.formula_ = self.result_.formula
         return self
 
@@ -178,8 +180,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         check_is_fitted(self)
         columns = input_columns(self, X, listed_names(self.categorical), reset=False)
         used = used_columns(self.formula_.terms, names_of(self))
-        warn_of_unseen(columns, self.levels_, used)
-        found = self.result_.given.predict(columns)
+        with told_in_python():
+            warn_of_unseen(columns, self.levels_, used)
+            found = self.result_.given.predict(columns)
         return found if self._places is None else found.reshape(len(found), -1)[:, self._places]
 
     def __sklearn_tags__(self) -> Any:
