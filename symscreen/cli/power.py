@@ -10,6 +10,7 @@ import click
 
 from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options, unit_options
 from symscreen.cli.output import emit, notify, progress_bar
+from symscreen.cli.targets import category_options
 
 __all__ = ["power"]
 
@@ -29,6 +30,7 @@ __all__ = ["power"]
     "--repeats", metavar="R", type=int, default=100, show_default=True, help="How often noise is drawn."
 )
 @click.option("--feature", metavar="EXPR", help="What is to be found, where it is not the whole truth.")
+@category_options
 @space_options
 @unit_options
 @click.option(

@@ -11,7 +11,7 @@ from symscreen.cli.options import split_names
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["target_options"]
+__all__ = ["category_options", "target_options", "weights_option"]
 
 # fmt: off
 _TARGETS: tuple[Callable[..., Any], ...] = (
@@ -36,3 +36,16 @@ def target_options(function: Callable[..., None]) -> Callable[..., None]:
     for option in reversed((*_TARGETS, *_CATEGORIES)):
         function = option(function)
     return function
+
+
+def category_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb inputs of categories."""
+    for option in reversed(_CATEGORIES):
+        function = option(function)
+    return function
+
+
+def weights_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb weights of rows."""
+    meaning = "What each row weighs: a column of numbers, of which the ratios count."
+    return click.option("--weights", metavar="COL", help=meaning)(function)

@@ -31,7 +31,7 @@ from symscreen.cli.options import (
 from symscreen.cli.output import attended, emit, logged, notify
 from symscreen.cli.power import power
 from symscreen.cli.report import check_report_free, report, report_option, save_report
-from symscreen.cli.targets import target_options
+from symscreen.cli.targets import category_options, target_options, weights_option
 from symscreen.cli.why import why
 from symscreen.errors import InputError, OptionError, nearest, printable, short
 from symscreen.limits import check_start
@@ -155,6 +155,7 @@ def command() -> None:
 @ranking_option
 @stages_options
 @target_options
+@weights_option
 @space_options
 @unit_options
 @screener_options
@@ -266,6 +267,7 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
 
 @command.command()
 @click.argument("data")
+@category_options
 @space_options
 @unit_options
 @fit_options
@@ -277,6 +279,7 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
       symscreen fit data.csv
       symscreen fit data.csv --layers bub --split 0.5 --out model.json
       symscreen fit data.csv --target a,b --layers ub
+      symscreen fit data.csv --categorical site --layers ub
       symscreen apply model.json new.csv
     """
     from pathlib import Path

@@ -19,7 +19,7 @@ from symscreen.cli.options import (
     unit_options,
 )
 from symscreen.cli.output import notify
-from symscreen.cli.targets import target_options
+from symscreen.cli.targets import target_options, weights_option
 
 __all__ = ["why"]
 
@@ -30,6 +30,7 @@ __all__ = ["why"]
 @ranking_option
 @stages_options
 @target_options
+@weights_option
 @space_options
 @unit_options
 @screener_options

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import named_columns, names_in_formulas, refuse_further, require_distinct
+from symscreen.estimators.inputs import refuse_further, require_distinct
+from symscreen.estimators.responses import number_targets
+from symscreen.estimators.tables import (
+    input_columns,
+    levels_of,
+    listed_names,
+    names_of,
+    used_columns,
+    warn_of_unseen,
+)
+from symscreen.estimators.wording import told_in_python
 from symscreen.pipeline.fit import fit
 
 if TYPE_CHECKING:
@@ -15,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -29,6 +39,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
+    categorical, categorical_as
+        As of `symscreen.fit`.
     layers, operators, unary, binary, pool, max_complexity, units, target_units, keep, cut, preset
         As of `symscreen.fit`.
     terms, choose, folds, split, level, snap, seed, max_ram, jobs
@@ -40,6 +52,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Everything that the fit found: coefficients with intervals, the front, the rivals.
     formula_ : Formula or SharedFormula
         The model: text, sympy, LaTeX. Of several targets one set of terms, with coefficients for each.
+    levels_ : dict of str to tuple of str
+        The levels of each column of `categorical`.
     n_features_in_ : int
         How many columns were seen.
     feature_names_in_ : array of str
@@ -58,6 +72,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     def __init__(
         self,
         *,
+        categorical: str | Sequence[str] = (),
+        categorical_as: str = "gate",
         layers: str | None = None,
         operators: str = "basic",
         unary: str | None = None,
@@ -79,6 +95,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         max_ram: str | int | None = None,
         jobs: int | None = None,
     ) -> None:
+        self.categorical = categorical
+        self.categorical_as = categorical_as
         self.layers = layers
         self.operators = operators
         self.unary = unary
@@ -106,9 +124,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs; finite.
+            The inputs; finite, but for categories.
         y : array of shape (n,), or array or data frame of shape (n, K)
-            The response, or K targets, which share their terms.
+            The response, or K targets, which share their terms. A series or a frame names them; else they are
+            y, or y1 to yK.
         **refused
             Anything else, such as ``sample_weight``, is refused, not left unheeded.
 
@@ -124,13 +143,18 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         refuse_further(type(self).__name__, refused)
         require_distinct(X)
-        names = [str(name) for name in getattr(y, "columns", ())]
-        values, response = validate_data(
-            self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2, dtype="float64"
-        )
-        columns, options = self._columns(values), self.get_params(deep=False)
-        self._places, given = _given(response, names)
-        self.result_: FitResult | SharedFitResult = fit(columns, given, inputs=list(columns), **options)
+        if y is None:
+            validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
+        categorical = listed_names(self.categorical)
+        columns = input_columns(self, X, categorical, reset=True)
+        check_consistent_length(X, y)
+        targets = number_targets(y, columns)
+        self._places = _places(y, list(targets))
+        with told_in_python():
+            self.levels_ = levels_of(columns, categorical)
+            self.result_: FitResult | SharedFitResult = fit(
+                columns, _response(targets), inputs=list(columns), **self.get_params(deep=False)
+            )
         self.formula_ = self.result_.formula
         return self
 
@@ -145,34 +169,43 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         Returns
         -------
         float64 array, shape (m,), or (m, K) where `y` had columns
-            NaN in rows outside a term's domain, with a warning that counts them.
+            NaN in rows outside a term's domain, or without a category, with a warning that counts them.
+
+        Warns
+        -----
+        UserWarning
+            Of such rows; and if rows have levels of a category that `fit` did not see: what stands for each
+            level known, a gate or an indicator, is 0 there.
         """
         check_is_fitted(self)
-        values = validate_data(self, X, reset=False, dtype="float64")
-        found = self.result_.given.predict(self._columns(values))
-        return found if self._places is None else found.reshape(len(values), -1)[:, self._places]
+        columns = input_columns(self, X, listed_names(self.categorical), reset=False)
+        used = used_columns(self.formula_.terms, names_of(self))
+        with told_in_python():
+            warn_of_unseen(columns, self.levels_, used)
+            found = self.result_.given.predict(columns)
+        return found if self._places is None else found.reshape(len(found), -1)[:, self._places]
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that several targets are taken."""
+        """Tell scikit-learn that several targets are taken, and words where they are categories."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.categorical = tags.input_tags.string = bool(listed_names(self.categorical))
         return tags
 
-    def _columns(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        seen = getattr(self, "feature_names_in_", None)
-        return named_columns(values, names_in_formulas(seen, values.shape[1]))
+
+def _places(y: Any, names: Sequence[str]) -> list[int] | None:
+    """Say which of the predictions, which stand by name, each column of y is; None where y is a line."""
+    if np.asarray(y).ndim == 1:
+        return None
+    ordered = sorted(names)
+    return [ordered.index(name) for name in names]
 
 
-def _given(
-    response: NDArray[np.float64], names: Sequence[str]
-) -> tuple[list[int] | None, NDArray[np.float64] | pd.DataFrame]:
-    """Return the targets as `fit` takes them, and which of its predictions, by name, each column is."""
-    if response.ndim == 1:
-        return None, response
-    if response.shape[1] == 1:
-        return [0], response[:, 0]
+def _response(targets: Mapping[str, NDArray[np.float64]]) -> pd.Series[float] | pd.DataFrame:
+    """Return the targets as `fit` takes them."""
     import pandas as pd
 
-    called = list(names) or [f"y{place + 1}" for place in range(response.shape[1])]
-    ordered = sorted(called)
-    return [ordered.index(name) for name in called], pd.DataFrame(response, columns=called)
+    if len(targets) == 1:
+        (name, values), *_ = targets.items()
+        return pd.Series(values, name=name)
+    return pd.DataFrame(dict(targets))

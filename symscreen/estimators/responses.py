@@ -8,14 +8,17 @@ import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
 from symscreen.errors import OptionError, TableError, nearest
+from symscreen.estimators.inputs import require_distinct
 from symscreen.options import list_of_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     Names = str | Sequence[str]
 
-__all__ = ["response_columns"]
+__all__ = ["free_name", "number_targets", "response_columns"]
 
 
 def response_columns(
@@ -25,6 +28,7 @@ def response_columns(
     event: str | None = None,
     ranking: Names | None = None,
     stages: Names | None = None,
+    kind: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Name the columns of a response, and say by which options a screen reads them.
 
@@ -41,6 +45,8 @@ def response_columns(
         y holds texts such as ``a>b=c`` and is called this; or ranks of two or more labels, with these names.
     stages : str or sequence of str, optional
         y holds a chain of stages, with these names, the first stage first.
+    kind : str, optional
+        What the user says that y is: ``"several"`` takes two columns for two targets whatever they hold.
 
     Returns
     -------
@@ -78,7 +84,61 @@ def response_columns(
         return columns, {"ranking": ranking if isinstance(ranking, str) else names}
     if event is not None or getattr(getattr(y, "dtype", None), "names", None):
         return _survival(fields, event, taken)
+    if kind is None:
+        _refuse_event_and_time(
+            fields, "give event={event!r} or a structured array; for two targets say target_kind='several'"
+        )
     return _targets(y, fields, taken)
+
+
+def number_targets(y: Any, taken: Collection[str]) -> dict[str, NDArray[np.float64]]:
+    """Name the columns of a response of numbers, one or several.
+
+    Parameters
+    ----------
+    y : array or data frame of shape (n,) or (n, K)
+        A series or a frame names them; else they are y, or y1 to yK.
+    taken : collection of str
+        The names of inputs, which no column of the response gets.
+
+    Returns
+    -------
+    dict of str to float64 array, each of shape (n,)
+        In the order of the columns.
+
+    Raises
+    ------
+    ValueError
+        As of scikit-learn, if y is not finite, no numbers, or has more than two dimensions.
+    TableError
+        If columns of y share a name, or one of several has that of an input.
+
+    Examples
+    --------
+    >>> list(number_targets(np.eye(3)[:, :2], ["x", "y1"]))
+    ['y1_', 'y2']
+    """
+    if fields := getattr(getattr(y, "dtype", None), "names", None):
+        raise TableError(
+            f"y has the fields {', '.join(map(repr, fields))}: a regressor takes a column of numbers, or "
+            "several; SymbolicScreener takes times until an event"
+        )
+    require_distinct(y, "y")
+    _refuse_missing(y)
+    _refuse_event_and_time(_fields(y), "take SymbolicScreener; for two targets make the booleans numbers")
+    values = check_array(y, ensure_2d=False, dtype="float64", ensure_min_samples=0, input_name="y")
+    names = getattr(y, "columns", None)
+    if values.ndim == 1 or values.shape[1] == 1:
+        given = getattr(y, "name", None) if names is None else next(iter(names))
+        return {free_name("y" if given is None else str(given), taken): values.reshape(-1)}
+    if names is None:
+        return _unnamed(values, taken)
+    return _own(dict(zip(map(str, names), values.T, strict=True)), taken)
+
+
+def _unnamed(values: NDArray[Any], taken: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Call the columns of an array y1, y2 and so on."""
+    return {free_name(f"y{place}", taken): own for place, own in enumerate(values.T, start=1)}
 
 
 def _fields(y: Any) -> dict[str, Any] | None:
@@ -86,10 +146,8 @@ def _fields(y: Any) -> dict[str, Any] | None:
     names = getattr(getattr(y, "dtype", None), "names", None) or getattr(y, "columns", None)
     if names is None:
         return None
-    found = {str(name): np.asarray(y[name]) for name in names}
-    if len(found) < len(names):
-        raise TableError("y has more than one column of a name: rename or remove the others")
-    return found
+    require_distinct(y, "y")
+    return {str(name): np.asarray(y[name]) for name in names}
 
 
 def _chosen(y: Any, fields: Mapping[str, Any] | None, names: Sequence[str], option: str) -> dict[str, Any]:
@@ -104,7 +162,7 @@ def _chosen(y: Any, fields: Mapping[str, Any] | None, names: Sequence[str], opti
                 f"y has a column {idle[0]!r} that {option} does not name: name it or leave it out"
             )
         return {name: fields[name] for name in names}
-    cells = y if hasattr(y, "shape") else np.array(y, dtype=object)
+    cells = np.asarray(y) if hasattr(y, "shape") else np.array(y, dtype=object)
     cells = cells[:, None] if cells.ndim == 1 else cells
     if cells.ndim != 2 or cells.shape[1] != len(names):
         raise TableError(f"y has shape {cells.shape}, and {option} names {len(names)} columns of it")
@@ -146,23 +204,48 @@ def _targets(
     y: Any, fields: Mapping[str, Any] | None, taken: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read one target or several."""
-    if hasattr(y, "isna"):  # what pandas has for a value that is missing cannot be compared
-        missing = np.asarray(y.isna())
-        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
-        if rows:
-            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
+    _refuse_missing(y)
     values = check_array(y, ensure_2d=False, dtype=None, ensure_min_samples=0, input_name="y")
     if values.ndim == 2 and values.shape[1] > 1:
         if fields is not None:
             return _own(dict(fields), taken), {"target": list(fields)}
-        names = [_free(f"y{place}", taken) for place in range(1, values.shape[1] + 1)]
-        return dict(zip(names, values.T, strict=True)), {"target": names}
+        columns = _unnamed(values, taken)
+        return columns, {"target": list(columns)}
     given = next(iter(fields)) if fields else getattr(y, "name", None)
-    name = _free("y" if given is None else str(given), taken)
+    name = free_name("y" if given is None else str(given), taken)
     return {name: column_or_1d(values, warn=True)}, {"target": name}
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _refuse_event_and_time(fields: Mapping[str, Any] | None, way: str) -> None:
+    """Refuse to take whether an event was met, and when, for two targets."""
+    if fields is None or len(fields) != 2:
+        return
+    event = next((name for name, own in fields.items() if own.dtype.kind == "b"), None)
+    time = next((name for name, own in fields.items() if own.dtype.kind in "iuf"), None)
+    if event is not None and time is not None:
+        raise TableError(
+            f"y has a column of booleans, {event!r}, and one of numbers, {time!r}: for a time until an event "
+            + way.format(event=event)
+        )
+
+
+def _refuse_missing(y: Any) -> None:
+    """Refuse what pandas has for a value that is missing, which cannot be compared."""
+    if hasattr(y, "isna"):
+        missing = np.asarray(y.isna())
+        rows = int(missing.reshape(len(missing), -1).any(axis=1).sum())
+        if rows:
+            raise TableError(f"y has no value in {rows} of {len(missing)} rows: leave these rows out")
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Put marks _ behind a name until no column has it.
+
+    Examples
+    --------
+    >>> free_name("y", ["x", "y"])
+    'y_'
+    """
     while name in taken:
         name += "_"
     return name

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import refuse_further, require_distinct, require_names
-from symscreen.estimators.responses import response_columns
-from symscreen.estimators.tables import input_columns, levels_of, names_of, warn_of_unseen
-from symscreen.expression import columns_of, renamed, to_text
+from symscreen.estimators.inputs import refuse_further, require_distinct, require_names, weights_of_rows
+from symscreen.estimators.responses import free_name, response_columns
+from symscreen.estimators.tables import (
+    derived_of,
+    input_columns,
+    levels_of,
+    listed_names,
+    names_of,
+    used_columns,
+    warn_of_unseen,
+)
+from symscreen.estimators.wording import told_in_python
+from symscreen.expression import renamed, to_text
 from symscreen.pipeline.screening import screen
-from symscreen.table import Derived, derived_from
+from symscreen.table import Derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,7 +80,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     ranking_ : pandas.DataFrame
         The formulas, best first, with their scores: `ScreenResult.table`.
     expressions_ : tuple of Expression
-        The same as trees; the text of each is its feature's name.
+        The same as trees; the text of each is its feature's name. None where no formula passes `fdr`.
     result_ : ScreenResult
         Everything that the screen found.
     levels_ : dict of str to tuple of str
@@ -194,6 +204,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         X: Any,  # noqa: N803  # scikit-learn's names
         y: Any,
         *,
+        sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         **refused: Any,
     ) -> Self:
@@ -206,11 +217,14 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
             The response: numbers; classes, that is words, or numbers with ``target_kind="classes"``; k
             targets; whether an event was met and when; or what `ranking` or `stages` says.
+        sample_weight : array-like of shape (n,), optional
+            What each row weighs, of a numeric response and for screeners that take weights: `weights` of
+            `symscreen.screen`. In a pipeline with metadata routing: ``set_fit_request(sample_weight=True)``.
         groups : array-like of shape (n,), optional
             Labels of rows that stay together where `stability` halves rows, `intervals` leave rows out, or
             `permutations` mix them. In a pipeline with metadata routing: ``set_fit_request(groups=True)``.
         **refused
-            Anything else, such as ``sample_weight``, is refused, not left unheeded.
+            Anything else is refused, not left unheeded.
 
         Returns
         -------
@@ -221,26 +235,37 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         ------
         InputError
             If the data or an option cannot be used, or an argument would not be heeded.
+
+        Warns
+        -----
+        UserWarning
+            If no formula passes `fdr`: there are no features then.
         """
-        refuse_further(type(self).__name__, refused, ("groups",))
+        refuse_further(type(self).__name__, refused, ("sample_weight", "groups"))
         require_distinct(X)
         if y is None:
             validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
         columns = input_columns(self, X, self._categorical, reset=True)
         check_consistent_length(X, y)
-        self.levels_ = levels_of(columns, self._categorical)
+        with told_in_python():
+            self.levels_ = levels_of(columns, self._categorical)
         names = list(columns)
         asked = {name: getattr(self, name) for name in ("event", "ranking", "stages")}
-        response, read = response_columns(y, names, **asked)
+        response, read = response_columns(y, names, kind=self.target_kind, **asked)
         columns |= response
-        label = None
         if groups is not None:
-            label = "groups" + "_" * max(map(len, columns))  # a name that no column has
-            columns[label] = groups
-        options = self.get_params(deep=False) | read
-        self.result_: ScreenResult = screen(columns, inputs=names, groups=label, **options)
+            check_consistent_length(X, groups)
+        beside = {"groups": groups, "weights": weights_of_rows(sample_weight, X)}
+        labels = {}
+        for name, own in beside.items():
+            if own is not None:
+                labels[name] = free_name(name, columns)
+                columns[labels[name]] = own
+        options = self.get_params(deep=False) | read | labels
+        with told_in_python(labels):
+            self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
-        self.expressions_: tuple[Expression, ...] = self.result_.expressions
+        self.expressions_: tuple[Expression, ...] = self._passing()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
@@ -268,8 +293,9 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         columns = input_columns(self, X, self._categorical, reset=False)
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
-        warn_of_unseen(columns, self.levels_, self._used())
-        features = self.result_.transform(columns)
+        with told_in_python():
+            warn_of_unseen(columns, self.levels_, used_columns(self.expressions_, names_of(self)))
+            features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
@@ -291,7 +317,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_is_fitted(self)
         names = dict(zip(names_of(self), self._names(input_features), strict=True))
-        for name, made in self._derived().items():
+        for name, made in derived_of(self.expressions_, names_of(self)).items():
             x = None if made.x is None else names[made.x]
             names[name] = Derived(x, names[made.column], made.level).name
         return np.array([to_text(renamed(one, names)) for one in self.expressions_], dtype=object)
@@ -309,29 +335,25 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         bool array, shape (d,), or int array
         """
         check_is_fitted(self)
-        used = self._used()
+        used = used_columns(self.expressions_, names_of(self))
         mask = np.array([name in used for name in names_of(self)], dtype=np.bool_)
         return np.flatnonzero(mask) if indices else mask
 
+    def _passing(self) -> tuple[Expression, ...]:
+        """Return what is shown, or nothing where nothing passes the false discovery rate asked for."""
+        if self.fdr is None or (self.ranking_["q_value"] <= self.fdr).any():
+            return self.result_.expressions
+        least = self.ranking_["q_value"].min()
+        warnings.warn(
+            f"no features were selected: none passes fdr={self.fdr:g}, the least q-value is {least:.3g}; "
+            "ranking_ shows the best",
+            stacklevel=3,
+        )
+        return ()
+
     @property
     def _categorical(self) -> list[str]:
-        given = self.categorical
-        return [given] if isinstance(given, str) else [str(name) for name in given or ()]
-
-    def _used(self) -> set[str]:
-        """Return the columns of the input that the features are made of."""
-        used = set[str]().union(*map(columns_of, self.expressions_))
-        derived = self._derived()
-        return (used - set(derived)).union(
-            *({made.column, made.x or made.column} for made in derived.values())
-        )
-
-    def _derived(self) -> dict[str, Derived]:
-        """Return what those that categories came to are computed from."""
-        names = names_of(self)
-        used = set[str]().union(*map(columns_of, self.expressions_)) - set(names)
-        found = {name: derived_from(name, names) for name in sorted(used)}
-        return {name: made for name, made in found.items() if made is not None}
+        return listed_names(self.categorical)
 
     def _names(self, given: ArrayLike | None) -> list[str]:
         """Return the columns' names in formulas, those given if they may be."""

@@ -11,12 +11,24 @@ from sklearn.utils.validation import check_array, validate_data
 
 from symscreen.errors import TableError, nearest
 from symscreen.estimators.inputs import named_columns, names_in_formulas
-from symscreen.table import levels_in, read_frame
+from symscreen.expression import columns_of
+from symscreen.table import derived_from, levels_in, read_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-__all__ = ["input_columns", "levels_of", "names_of", "warn_of_unseen"]
+    from symscreen.expression import Expression
+    from symscreen.table import Derived
+
+__all__ = [
+    "derived_of",
+    "input_columns",
+    "levels_of",
+    "listed_names",
+    "names_of",
+    "used_columns",
+    "warn_of_unseen",
+]
 
 _SHOWN = 3
 
@@ -77,6 +89,65 @@ def input_columns(
 def names_of(estimator: Any) -> list[str]:
     """Return what the columns that an estimator saw are called in formulas."""
     return names_in_formulas(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_)
+
+
+def listed_names(given: str | Sequence[str] | None) -> list[str]:
+    """Return one name, or several, or none, as a list.
+
+    Examples
+    --------
+    >>> listed_names("kind"), listed_names(["kind", "site"]), listed_names(None)
+    (['kind'], ['kind', 'site'], [])
+    """
+    return [given] if isinstance(given, str) else [str(name) for name in given or ()]
+
+
+def derived_of(expressions: Iterable[Expression], names: Collection[str]) -> dict[str, Derived]:
+    """Return what those inputs of formulas that categories came to are computed from.
+
+    Parameters
+    ----------
+    expressions : iterable of Expression
+        The formulas.
+    names : collection of str
+        The columns that an estimator saw.
+
+    Returns
+    -------
+    dict of str to Derived
+        By the input's name.
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> derived_of([parse("a + `a·1[c = p]`")], ["a", "c"])
+    {'a·1[c = p]': Derived(x='a', column='c', level='p')}
+    """
+    used = set[str]().union(*map(columns_of, expressions)) - set(names)
+    found = {name: derived_from(name, names) for name in sorted(used)}
+    return {name: made for name, made in found.items() if made is not None}
+
+
+def used_columns(expressions: Sequence[Expression], names: Collection[str]) -> set[str]:
+    """Return the columns that formulas are made of, those of their categories among them.
+
+    Parameters
+    ----------
+    expressions, names
+        As of `derived_of`.
+
+    Returns
+    -------
+    set of str
+
+    Examples
+    --------
+    >>> from symscreen.expression import parse
+    >>> sorted(used_columns([parse("b + `a·1[c = p]`")], ["a", "b", "c", "d"]))
+    ['a', 'b', 'c']
+    """
+    used, derived = set[str]().union(*map(columns_of, expressions)), derived_of(expressions, names)
+    return (used - set(derived)).union(*({made.column, made.x or made.column} for made in derived.values()))
 
 
 def _columns(X: Any, places: int | list[int]) -> Any:  # noqa: N803  # as above

@@ -27,6 +27,7 @@ _CUT: dict[Kind, str] = {
     "ranking": "t0",
     "stages": "t0",
     "survival": "t0",
+    "weighted": "t0",
 }
 _WITHOUT_SIGN: dict[Kind, tuple[str, str]] = {
     "ranking": ("--ranking", "with an order"),
@@ -179,7 +180,7 @@ def check_kind(kind: Kind, sign: str, mode: str, rounds: int) -> None:
     """
     if kind == "numeric":
         return
-    if sign == "positive" and kind != "survival":
+    if sign == "positive" and kind not in {"survival", "weighted"}:
         option, whose = _WITHOUT_SIGN[kind]
         raise OptionError(
             f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "

@@ -57,7 +57,8 @@ def with_categorical(X: Any, y: object, options: ScreenOptions) -> tuple[Any, Sc
     if y is None and not taken:
         taken = [target_named(frame, None, exclude)[0]]
     taken += [] if options.event is None else [options.event]
-    left_out = [*exclude, *categorical, *([] if options.groups is None else [options.groups])]
+    apart = [name for name in (options.groups, options.weights) if name is not None]
+    left_out = [*exclude, *categorical, *apart]
     picked = None if options.inputs is None else [x for x in _listed(options.inputs) if x not in categorical]
     passing: list[str] = []
     if how == "gate":

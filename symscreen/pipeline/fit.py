@@ -17,8 +17,10 @@ from symscreen.options import (
     read_memory,
     read_schedule,
 )
+from symscreen.pipeline.categories import derived_inputs, levels_told, with_categorical
 from symscreen.pipeline.fit_job import FitJob
 from symscreen.pipeline.fitting import fitted
+from symscreen.pipeline.screen_options import ScreenOptions
 from symscreen.result import Request, chunk_size_for
 from symscreen.screeners import Screener, across_targets
 from symscreen.table import is_ranking, read_frame, read_table, target_names
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from symscreen.models import FitResult, SharedFitResult
     from symscreen.response import Kind
     from symscreen.screeners import AnyScreener
+    from symscreen.table import Frame, Table
+    from symscreen.table.categories import CategoricalAs
 
     Names = str | Sequence[str]
     Screeners = str | Sequence[str | AnyScreener]
@@ -51,6 +55,8 @@ def fit(
     *,
     target: Names | None = None,
     inputs: Sequence[str] | None = None,
+    categorical: Names = (),
+    categorical_as: CategoricalAs = "gate",
     exclude: Sequence[str] = (),
     missing: Literal["refuse", "drop"] = "refuse",
     layers: str | None = None,
@@ -80,7 +86,10 @@ def fit(
 
     Parameters
     ----------
-    X, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs
+    X, inputs, categorical, categorical_as, exclude, missing
+        As in `symscreen.screen`: `predict`, bundles and exports compute what categories come to from their
+        own columns; a level that was not seen is 0 there.
+    operators, unary, binary, pool, max_complexity, max_ram, jobs
         As in `symscreen.screen`.
     y : array_like, shape (n,) or (n, K), optional
         The response, where `X` does not hold it, or K targets: a frame names them, else they are y1 to yK.
@@ -156,13 +165,24 @@ def fit(
     if preset is not None:
         cut, layers = (_IBART_CUT if cut is None else cut), layers or _IBART_LAYERS
     X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
+    named = ScreenOptions(
+        target=target,
+        inputs=inputs,
+        categorical=categorical,
+        categorical_as=categorical_as,
+        exclude=exclude,
+    )
+    X, read = with_categorical(X, y, named)  # noqa: N806  # a frame with more columns
     kind: Kind = "several" if is_ranking(y) or len(target_names(X, target)) > 1 else "numeric"
     cutters, keeps = read_cutters(cut, keep, {}, kind), read_keep(keep)
     backend = Threads(available_cores() if jobs is None else at_least_1("jobs", jobs))
-    table = read_table(X, target=target, inputs=inputs, exclude=exclude, missing=missing, y=y, kind=kind)
+    table = read_table(
+        X, target=target, inputs=read.inputs, exclude=read.exclude, missing=missing, y=y, kind=kind
+    )
     grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
     table = replace(table, notices=(*table.notices, *idle_rules(grammar, parsed, table.names)))
-    table, measured = given_units(table, units, target_units)
+    derived = derived_inputs(X, table.names, categorical)
+    table, measured = given_units(table, units, target_units, derived)
     told = None
     if measured is not None:
         table, targets = with_targets_in_base_units(table, measured)
@@ -186,8 +206,18 @@ def fit(
         ibart=preset is not None,
         units=measured,
         told_units=told,
+        told_categories=_categories_told(X, named, table),
     )
     return fitted(table, job)
+
+
+def _categories_told(frame: Frame, named: ScreenOptions, table: Table) -> dict[str, Any] | None:
+    """Return what the record tells of categories, as that of a screen does: exports compute them again."""
+    levels = levels_told(frame, named)
+    if not levels:
+        return None
+    options = {"categorical": list(levels["levels"]), "categorical_as": named.categorical_as, **levels}
+    return {"options": options, "data": {"inputs": list(table.names)}}
 
 
 def _request(

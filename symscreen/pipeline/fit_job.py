@@ -61,6 +61,8 @@ class FitJob:
         As of `Growth`; the table is in base units then.
     told_units : mapping or None
         What the record tells of the units of columns and targets.
+    told_categories : mapping or None
+        What it tells of columns of categories, in the places where the record of a screen does.
     """
 
     grammar: Grammar
@@ -81,6 +83,7 @@ class FitJob:
     ibart: bool = False
     units: Units | None = None
     told_units: Mapping[str, Any] | None = None
+    told_categories: Mapping[str, Any] | None = None
 
     @property
     def growth(self) -> Growth:

@@ -149,6 +149,7 @@ def _record(
         "cut": [] if job.cut is None else [one.name for one in job.cut.screeners],
         "keep": None if job.keeps is None else dict(job.keeps),
         **({} if job.told_units is None else {"units": job.told_units}),
+        **(job.told_categories or {}),
     }
 
 

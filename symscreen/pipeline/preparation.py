@@ -33,6 +33,7 @@ from symscreen.pipeline.options_running import check_limit, read_backend, read_c
 from symscreen.pipeline.rounds import Job
 from symscreen.pipeline.stability import halving_of
 from symscreen.pipeline.thinning import check_distinct
+from symscreen.pipeline.weighing import weighed
 from symscreen.pipeline.written_options import written
 from symscreen.response.kinds import labels_of
 from symscreen.result import Request, chunk_size_for, read_control
@@ -49,7 +50,7 @@ from symscreen.units import checked_formulas, given_units
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from symscreen.pipeline.grouping import Grouping
     from symscreen.pipeline.screen_options import ScreenOptions
@@ -136,6 +137,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     if kind is None:
         X = read_frame(X)  # noqa: N806  # as here
         kind = kind_of_target(X, y, options.target, _excluded(options), options.target_kind)
+    X, weights, kind = weighed(X, options, kind)  # noqa: N806  # as here
     cutters, keeps = read_cutters(options.cut, options.keep, shorthand, kind), read_keep(options.keep)
     asked = screeners_asked(options.screener, shorthand, beside=cutters)
     if at_least_1("rounds", options.rounds) > _MOST_ROUNDS:
@@ -158,7 +160,7 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
     )
     check_distinct(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = read_memory(options.max_ram)
-    table = table_of(X, y, options, kind)
+    table = table_of(X, y, options, kind, weights)
     grouping = grouping_of(table, X, options)
     halving = halving_of(table, options.stability, grouping=grouping, top=options.top, rounds=options.rounds)
     if control is not None and grouping is not None:
@@ -182,10 +184,10 @@ def prepared(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepared:  
         checked_formulas(formulas, units)
     job = Job(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
     members = None if options.members is None else at_least_1("members", options.members)
-    told, folder = written(given, table, job), options.checkpoint
+    told = written(given, table, job)
     told |= {} if level is None else {"intervals": level}
     told |= levels_told(X, given)
-    kept = None if folder is None else Path(folder)
+    kept = None if options.checkpoint is None else Path(options.checkpoint)
     return Prepared(
         table, job, options.rounds, told, members, options.distinct, halving, kept, level, grouping
     )
@@ -237,6 +239,7 @@ def table_of(
     y: ArrayLike | None,
     options: ScreenOptions,
     kind: Kind,
+    weights: NDArray[np.float64] | None,
 ) -> Table:
     """Read the data."""
     return read_table(
@@ -250,16 +253,18 @@ def table_of(
         stages=None if options.stages is None else list_of_names(options.stages),
         stage_weight=options.stage_weight,
         event=options.event,
+        weights=weights,
         kind=kind,
     )
 
 
 def _excluded(options: ScreenOptions) -> Sequence[str]:
-    """Return the columns to leave out: the one of groups is no input."""
-    if options.groups is None:
+    """Return the columns to leave out: those of groups and weights are no inputs."""
+    apart = [name for name in (options.groups, options.weights) if name is not None]
+    if not apart:
         return options.exclude
     named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
-    return [*named, options.groups]
+    return [*named, *apart]
 
 
 def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kind) -> Request:

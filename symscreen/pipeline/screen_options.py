@@ -69,6 +69,7 @@ class ScreenOptions:
     members: int | None = None
     stability: int | None = None
     groups: str | None = None
+    weights: str | None = None
     intervals: bool | float = False
     seed: int = 0
     max_ram: str | int | None = None

@@ -73,6 +73,7 @@ def screen(
     members: int | None = None,
     stability: int | None = None,
     groups: str | None = None,
+    weights: str | None = None,
     intervals: bool | float = False,
     seed: int = 0,
     max_ram: str | int | None = None,
@@ -203,6 +204,12 @@ def screen(
         A column of labels, text, numbers or dates: rows of one label stay together when rows are halved, are
         left out together for intervals, and stay together when the response is permuted. It is no input.
         There are no p- and q-values with it: they take rows for exchangeable.
+    weights : str, optional
+        A column that tells what each row weighs, of which the ratios alone count; it is no input. A pair of
+        rows weighs the product, so that a whole number is as good as so many equal rows. Only some screeners
+        take weights (``"weighted"`` in `accepts` of their record), of a numeric response, in one round and
+        over all rows. Rows of weight 0 are left out. There is no inference with them, such as p-values and
+        intervals, which takes rows to count alike.
     intervals : bool or float
         Whether to give a standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features shown, at
         this level, True for 0.95: ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,
@@ -291,6 +298,7 @@ def screen(
         members=members,
         stability=stability,
         groups=groups,
+        weights=weights,
         intervals=intervals,
         seed=seed,
         max_ram=max_ram,

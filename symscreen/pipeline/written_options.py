@@ -34,6 +34,7 @@ def written(options: ScreenOptions, table: Table, job: Job) -> dict[str, Any]:
         "distinct": options.distinct,
         "stability": options.stability,
         "groups": options.groups,
+        "weights": options.weights,
         "plugins": _from_other_packages(options, job) or None,
         "units": None if job.units is None else {name: one.given for name, one in job.units.columns.items()},
         "target_units": options.target_units,

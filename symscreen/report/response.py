@@ -100,4 +100,8 @@ def read_response(data: Mapping[str, Any], options: Mapping[str, Any], delta: fl
             f"{met}; {told['comparable']:,} pairs of rows are comparable.",
             f"{share}; 1 is none. harrell_c: 1 - t0/2.",
         ]
+    if "weighted" in data:
+        rows = data["weighted"]["effective_rows"]
+        by = printable(options["weights"])
+        return [f"{data['rows']:,} rows weigh as {by} says: as much as {rows:,.1f} of one weight would."]
     return []

@@ -90,7 +90,7 @@ def offers(record: Mapping[str, Any]) -> list[str]:
         One line, or none.
     """
     options, data = record["options"], record["data"]
-    numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival"}
+    numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival", "weighted"}
     whole = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
     plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
     if (

@@ -9,12 +9,13 @@ from symscreen.response.rankings import RankingResponse
 from symscreen.response.several import SeveralResponse
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 
 __all__ = ["AnyResponse", "NumericResponse", "PairsResponse", "labels_of", "numbers", "numeric"]
 
 PairsResponse = RankingResponse | StagesResponse | ClassesResponse  # what comes to binary responses
 NumericResponse = Response | SeveralResponse  # `values` of shape (n,) or (K, n), by row
-AnyResponse = NumericResponse | PairsResponse | SurvivalResponse
+AnyResponse = NumericResponse | PairsResponse | SurvivalResponse | WeightedResponse
 
 
 def labels_of(response: AnyResponse) -> int:

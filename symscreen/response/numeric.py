@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Kind", "Response"]
 
-Kind = Literal["numeric", "ranking", "stages", "classes", "several", "survival"]
+Kind = Literal["numeric", "ranking", "stages", "classes", "several", "survival", "weighted"]
 KINDS: dict[Kind, str] = {
     "numeric": "a numeric response",
     "ranking": "a ranking",
@@ -28,6 +28,7 @@ KINDS: dict[Kind, str] = {
     "classes": "a class",
     "several": "several targets",
     "survival": "a time until an event",
+    "weighted": "a response with weights",
 }
 
 _LARGEST = 4e307  # T0 reaches 2Δ, four times the largest magnitude

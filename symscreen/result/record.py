@@ -14,6 +14,7 @@ from symscreen.response.rankings import RankingResponse
 from symscreen.response.several import SeveralResponse
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 from symscreen.statistics.t0 import gini_mean_difference
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _of_stages(response: AnyResponse) -> dict[str, Any]:
 
 
 def _of_target(response: AnyResponse) -> dict[str, Any]:
-    """Tell of classes how many rows each has, of several targets each one's Δ, of survival what is known."""
+    """Tell of classes their rows, of several targets each one's Δ, of survival and weights what is known."""
     if isinstance(response, ClassesResponse):
         return {"classes": {"names": list(response.classes), "rows": response.sizes.tolist()}}
     if isinstance(response, SeveralResponse):
@@ -187,4 +188,6 @@ def _of_target(response: AnyResponse) -> dict[str, Any]:
     if isinstance(response, SurvivalResponse):
         met = int(response.events.sum())
         return {"survival": {"event": response.event, "met": met, "comparable": response.comparable}}
+    if isinstance(response, WeightedResponse):
+        return {"weighted": {"effective_rows": response.effective_rows}}
     return {}

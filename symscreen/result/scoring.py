@@ -12,6 +12,7 @@ from symscreen.response.classes import ClassesResponse
 from symscreen.response.rankings import RankingResponse
 from symscreen.response.several import SeveralResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 from symscreen.result.classes import signatures_of
 from symscreen.result.kept import Kept, best_classes, joined, merged_when_due, none_kept, rounded
 from symscreen.result.watch import NOTHING_SEEN, Seen, Sight
@@ -21,6 +22,7 @@ from symscreen.statistics.correlation import correlations, pearson_of
 from symscreen.statistics.order import Ordered, order_features, together
 from symscreen.statistics.room import Rooms
 from symscreen.statistics.several_t0 import ranking_metrics
+from symscreen.statistics.weighted import weighted_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -241,6 +243,8 @@ def _alignment(ordered: Ordered, response: AnyResponse) -> NDArray[np.float64]:
     """Return what members of a class are ordered by."""
     if isinstance(response, Response):
         return np.abs(pearson_of(ordered, response))
+    if isinstance(response, WeightedResponse):
+        return np.abs(weighted_pearson(ordered, response))
     if isinstance(response, SurvivalResponse):
         return np.abs(correlations(ordered.values, response.scaled))
     if isinstance(response, SeveralResponse):
@@ -260,7 +264,7 @@ def _direction(
 
     An order of several labels has none, nor have more than two classes.
     """
-    if isinstance(response, Response | SurvivalResponse):
+    if isinstance(response, Response | SurvivalResponse | WeightedResponse):
         return screener.direction(statistics)
     if isinstance(response, SeveralResponse):
         found = ranking_metrics(ordered, response)

@@ -191,6 +191,8 @@ def require_accepting(screeners: Sequence[AnyScreener], kind: Kind) -> None:
             continue
         *others, last = (each.name for each in SCREENERS.values() if _takes(each, kind))
         others_that_do = f"{', '.join(others)} and {last}" if others else last
+        if kind == "weighted":
+            raise OptionError(f"the screener {one.name} takes no weights of rows; {others_that_do} do")
         if kind != "numeric":
             do = "do" if others else "does"
             what = "several targets" if kind == "several" else f"no {kind}"

@@ -68,7 +68,8 @@ class Screener:
         it at a known risk, and it can be raced (`symscreen.search`). Of a numeric response.
     accepts : tuple of str
         The kinds of responses that it scores against, of `symscreen.response.KINDS`: what it is given is a
-        `Response`, `RankingResponse` and so on. The sign is free but for numbers and survival, and only there
+        `Response`, `RankingResponse` and so on; ``"weighted"`` says that it takes weights of rows, of which
+        only the ratios may count. The sign is free but for numbers and survival, and only there
         `direction` is asked: a ranking has none, and of stages, and of two classes, it is the one that all
         pairs agree on. One that sees columns and takes numbers takes several targets, too
         (`symscreen.screeners.several`).

@@ -14,6 +14,7 @@ from symscreen.response.rankings import RankingResponse
 from symscreen.response.several import SeveralResponse, several_of
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,12 +57,15 @@ class Case:
             return np.stack([self.response.times, self.response.events.astype(np.float64)])
         if isinstance(self.response, SeveralResponse):
             return self.response.values
+        if isinstance(self.response, WeightedResponse):
+            return np.stack([self.response.values, self.response.weights])
         return self.response.ranks if isinstance(self.response, RankingResponse) else self.response.values
 
     @property
     def separable(self) -> bool:
         """Whether the strongest feature explains the response to the last row."""
-        return not isinstance(self.response, Response) or self.response.untied
+        own = self.response.plain if isinstance(self.response, WeightedResponse) else self.response
+        return not isinstance(own, Response) or own.untied
 
 
 def cases_of(kind: Kind, rng: np.random.Generator) -> Iterator[Case]:
@@ -76,6 +80,8 @@ def cases_of(kind: Kind, rng: np.random.Generator) -> Iterator[Case]:
         yield from _of_survival(rng)
     elif kind == "several":
         yield from _of_several(rng)
+    elif kind == "weighted":
+        yield from _of_weights(rng)
     else:
         yield from _of_numbers(rng)
 
@@ -178,6 +184,23 @@ def _of_several(rng: np.random.Generator) -> Iterator[Case]:
     yield Case("targets, one feature alone", z[None].copy(), y, 0)
     yield Case("targets with ties", _with(noise, 4, z), tied)
     yield Case("targets, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), y, 3)
+
+
+def _of_weights(rng: np.random.Generator) -> Iterator[Case]:
+    z, noise = np.sort(rng.normal(size=ROWS)), _noise(rng)
+    weights = rng.integers(1, 9, ROWS).astype(np.float64)
+    y, tied = (WeightedResponse(Response(own), weights) for own in (z, np.round(z)))
+    few = np.sort(rng.normal(size=20))
+    of_few = WeightedResponse(Response(few), weights[:20])
+    five = WeightedResponse(Response(np.array([-1.0, 0.0, 0.5, 2.0, 3.0])), weights[:5])
+    yield Case("weights among noise", _with(noise, 4, z), y, 4)
+    yield Case("weights, falling among noise", _with(noise, 4, -z), y, 4, -1)
+    yield Case("weights, one feature alone", z[None].copy(), y, 0)
+    yield Case("weights, one feature of noise alone", noise[:1], y)
+    yield Case("weights, features of the sizes 1e-150 and 1e150", _sizes() * _with(noise, 3, z), y, 3)
+    yield Case("weights and a response with ties", _with(noise, 4, np.round(z)), tied, 4)
+    yield Case("weights, more features than rows", _with(rng.normal(size=(40, 20)), 2, few), of_few, 2)
+    yield Case("five rows with weights", rng.normal(size=(3, 5)), five, may_refuse=True)
 
 
 def _classed(z: Values, shares: list[float]) -> ClassesResponse:

@@ -10,6 +10,7 @@ import numpy as np
 
 from symscreen.errors import InputError, OptionError
 from symscreen.response import Kind, Response
+from symscreen.response.weighted import WeightedResponse
 from symscreen.screeners.base import Screener
 from symscreen.screeners.check_cases import ROWS, cases_of
 from symscreen.screeners.joint import JointScreener, Shown, Verdict
@@ -131,7 +132,7 @@ def _bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
 
 
 def _signs(case: Case) -> tuple[Sign, ...]:
-    return ("free", "positive") if isinstance(case.response, Response) else ("free",)
+    return ("free", "positive") if isinstance(case.response, Response | WeightedResponse) else ("free",)
 
 
 def _statistic(screener: Screener, what: str, ordered: Ordered, response: AnyResponse) -> Values:

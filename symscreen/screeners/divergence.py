@@ -8,11 +8,13 @@ import numpy as np
 
 from symscreen.response import Response
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 from symscreen.screeners.base import Screener, by_sign
 from symscreen.statistics.binary_t0 import binary_metric
 from symscreen.statistics.survival_t0 import survival_metric
 from symscreen.statistics.t0 import gini_mean_difference, ranking_metric
 from symscreen.statistics.t0_null import t0_null
+from symscreen.statistics.weighted import weighted_metric
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["T0"]
 
 
-def _metric(ordered: Ordered, response: Response | PairsResponse | SurvivalResponse) -> NDArray[np.float64]:
+def _metric(
+    ordered: Ordered, response: Response | PairsResponse | SurvivalResponse | WeightedResponse
+) -> NDArray[np.float64]:
     if isinstance(response, Response):
         return ranking_metric(ordered, response)
+    if isinstance(response, WeightedResponse):
+        return weighted_metric(ordered, response)
     if isinstance(response, SurvivalResponse):
         return survival_metric(ordered, response)
     return binary_metric(ordered, response.binary)  # a sign-free mean: never negative
@@ -70,7 +76,7 @@ T0 = Screener(
     cost="O(n log n) a feature",
     source="Luo and Li 2024, eq. 18",
     by_pairs=True,
-    accepts=("numeric", "ranking", "stages", "classes", "survival"),
+    accepts=("numeric", "ranking", "stages", "classes", "survival", "weighted"),
     null=t0_null,
     weights=_weights,
 )

@@ -23,9 +23,11 @@ from symscreen.compiled import kernel
 from symscreen.response import Response
 from symscreen.response.several import SeveralResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 from symscreen.statistics.binary_t0 import mean_gini_difference
 from symscreen.statistics.lanes import dot_in_lanes
 from symscreen.statistics.runs import rank
+from symscreen.statistics.weighted import weighted_gini_difference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,6 +102,8 @@ def gini_mean_difference(response: AnyResponse) -> float:
     """
     if isinstance(response, SurvivalResponse | SeveralResponse):
         return 1.0
+    if isinstance(response, WeightedResponse):
+        return weighted_gini_difference(response)
     if not isinstance(response, Response):
         return mean_gini_difference(response.binary)
     n = response.n

@@ -19,6 +19,7 @@ from symscreen.table.record import Table, some_rows, with_inputs, with_response
 from symscreen.table.source import Frame, read_frame
 from symscreen.table.targets import kind_of_target, target_names
 from symscreen.table.unpacked import bounded_read, most_bytes
+from symscreen.table.weights import row_weights
 
 __all__ = [
     "Derived",
@@ -39,6 +40,7 @@ __all__ = [
     "read_frame",
     "read_table",
     "row_groups",
+    "row_weights",
     "some_rows",
     "target_named",
     "target_names",

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.response import Response
 from symscreen.response.classes import ClassesResponse
 from symscreen.response.several import several_of
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse, whole_weights
 from symscreen.table.record import canonical_order, in_order
 
 if TYPE_CHECKING:
@@ -112,6 +114,41 @@ def arranged_survival(
     order = canonical_order([1.0 - events, *columns], times)
     response = SurvivalResponse(times[order] + 0.0, events[order], given.name, given.event)
     return in_order(inputs, rows[order], response, kept, notices)
+
+
+def arranged_weighted(
+    inputs: Inputs,
+    response: Values,
+    name: str,
+    weights: Values,
+    *,
+    kept: NDArray[np.bool_],
+    notices: Sequence[str],
+) -> Table:
+    """Put columns and rows of a table whose rows have weights into canonical order.
+
+    Parameters
+    ----------
+    inputs, response, name, kept, notices
+        As of `arranged`.
+    weights : float64 array, shape (m,)
+        Positive in the rows kept.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the response is constant.
+    """
+    rows = np.flatnonzero(kept)
+    own = whole_weights(weights[rows])
+    columns = [inputs[each][rows] for each in sorted(inputs)]
+    order = canonical_order([*columns, own], response[rows])
+    plain = Response(response[rows][order] + 0.0, name)
+    return in_order(inputs, rows[order], WeightedResponse(plain, own[order]), kept, notices)
 
 
 def _by_inputs(inputs: Inputs, rows: NDArray[np.intp], held: Values) -> NDArray[np.intp]:

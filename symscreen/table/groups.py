@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["frame_with", "row_groups"]
 
 
-def frame_with(source: object, name: str) -> Frame:
-    """Read a source that must have a column of groups.
+def frame_with(source: object, name: str, said: str = "--groups") -> Frame:
+    """Read a source that must have a column, of groups or of weights.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def frame_with(source: object, name: str) -> Frame:
         As of `read_frame`.
     name : str
         The column.
+    said : str
+        Which option named it, for messages.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def frame_with(source: object, name: str) -> Frame:
         If the source cannot be read or has no such column.
     """
     frame = read_frame(source)
-    require(frame, [name], "--groups")
+    require(frame, [name], said)
     return frame
 
 

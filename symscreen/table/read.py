@@ -10,7 +10,7 @@ import numpy as np
 from symscreen.errors import OptionError, TableError
 from symscreen.label_ranking.notation import first_repeated
 from symscreen.response.stage_chains import pair_weights, stage_names
-from symscreen.table.arrange import arranged_classes, arranged_several, arranged_survival
+from symscreen.table.arrange import arranged_classes, arranged_several, arranged_survival, arranged_weighted
 from symscreen.table.categories import derived_column
 from symscreen.table.choose import choose_inputs, choose_target, require, target_named
 from symscreen.table.column import python_column
@@ -28,6 +28,7 @@ from symscreen.table.targets import (
     target_names,
     targets_in,
 )
+from symscreen.table.weights import rows_that_weigh
 from symscreen.table.wording import count, quoted
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def read_table(
     stages: Sequence[str] | None = None,
     stage_weight: Any = "all",
     event: str | None = None,
+    weights: NDArray[np.float64] | None = None,
     kind: Kind | None = None,
 ) -> Table:
     """Read a table and bring it into canonical order.
@@ -96,6 +98,9 @@ def read_table(
     event : str, optional
         The response is a time until an event, and this column tells whether it was met then (1), or the row
         was seen no longer (0).
+    weights : float64 array, shape (n,), optional
+        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out. The others'
+        weights are kept where the kind is ``"weighted"``.
     kind : Kind, optional
         What the response is, as `symscreen.table.targets.kind_of_target` tells: ``"classes"`` or
         ``"several"`` where it is no column of numbers.
@@ -129,13 +134,13 @@ def read_table(
     if stages is None and not (isinstance(stage_weight, str) and stage_weight == "all"):
         raise OptionError("stage_weight is given without --stages: name the stages too, or leave it out")
     chain = None if stages is None else stage_names([str(name) for name in stages])
-    weights = None if chain is None else pair_weights(stage_weight, chain)
+    of_pairs = None if chain is None else pair_weights(stage_weight, chain)
     frame = read_frame(source)
     if not frame.n:
         raise TableError(f"{frame.where} has a header but no rows: at least {FEWEST_ROWS} are needed")
     picked, excluded = None if inputs is None else _names(inputs), _names(exclude)
-    if chain is not None and weights is not None:
-        return _with_stages(frame, chain, weights, picked=picked, excluded=excluded, missing=missing)
+    if chain is not None and of_pairs is not None:
+        return _with_stages(frame, chain, of_pairs, picked=picked, excluded=excluded, missing=missing)
     if event is not None or kind in {"classes", "several"}:
         return _with_targets(frame, y, target, event, picked=picked, excluded=excluded, missing=missing)
     if ranking is not None or is_ranking(y):
@@ -156,8 +161,14 @@ def read_table(
         name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
     kept, dropped = complete_rows(frame, {name: response} | used, missing)
+    if weights is not None:
+        kept, idle = rows_that_weigh(frame, weights, kept)
+        dropped += idle
+    told = [*notices, *more, *dropped]
     try:
-        return arranged(used, response, name, kept=kept, notices=[*notices, *more, *dropped])
+        if weights is not None and kind == "weighted":
+            return arranged_weighted(used, response, name, weights, kept=kept, notices=told)
+        return arranged(used, response, name, kept=kept, notices=told)
     except TableError as error:
         raise TableError(f"{frame.where}: {error}") from error
 

@@ -18,6 +18,7 @@ from symscreen.response.rankings import RankingResponse
 from symscreen.response.several import SeveralResponse, some_of
 from symscreen.response.stages import StagesResponse
 from symscreen.response.survival import SurvivalResponse
+from symscreen.response.weighted import WeightedResponse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -329,6 +330,9 @@ def _digest(names: tuple[str, ...], columns: NDArray[np.float64], response: AnyR
     elif isinstance(response, SeveralResponse):
         told.append(response.names)
         values = response.values
+    elif isinstance(response, WeightedResponse):
+        told.append("weighted")
+        values = np.stack([response.values, response.weights])
     else:
         values = response.values
     hashed = hashlib.sha256(json.dumps(told).encode())

@@ -11,7 +11,7 @@ from symscreen.names import names_in
 from symscreen.table.choose import choose_target, require, target_named
 from symscreen.table.column import python_column
 from symscreen.table.rankings import is_ranking
-from symscreen.table.wording import count, listed, quoted
+from symscreen.table.wording import count, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -268,7 +268,7 @@ def given_targets(y: Any, frame: Frame, inputs: Collection[str]) -> dict[str, Va
     Parameters
     ----------
     y : array or data frame of shape (n, K)
-        A frame names them, else they are called y1 to yK.
+        A frame names them, else they are called y1 to yK, with a mark _ behind a name that an input has.
     frame : Frame
         The source, of n rows.
     inputs : collection of str
@@ -290,12 +290,13 @@ def given_targets(y: Any, frame: Frame, inputs: Collection[str]) -> dict[str, Va
             f"y has shape {cells.shape}: one row is needed for each of the {frame.n} rows of {frame.where}"
         )
     _refuse_many(cells.shape[1])
-    names = [str(each) for each in getattr(y, "columns", [f"y{k}" for k in range(1, cells.shape[1] + 1)])]
-    taken = [name for name in names if name in inputs or names.count(name) > 1]
-    if taken:
+    names = _names_of(y, cells.shape[1], inputs)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise TableError(f"y has more than one column named {quoted(twice[0])}: rename or remove the others")
+    if taken := [name for name in names if name in inputs]:
         raise TableError(
-            f"{listed(taken[:1])} is the name of a column of y and of another: rename one, or leave it out "
-            "with --exclude"
+            f"{quoted(taken[0])} is the name of a column of y and of {frame.where}: rename one, or leave the "
+            "latter out with --exclude"
         )
     found = {}
     for name, own in zip(names, cells.T, strict=True):
@@ -304,6 +305,19 @@ def given_targets(y: Any, frame: Frame, inputs: Collection[str]) -> dict[str, Va
             raise TableError(f"the column {quoted(name)} of y holds {column.holds}: numbers are needed")
         found[name] = column.numbers
     return found
+
+
+def _names_of(y: Any, targets: int, inputs: Collection[str]) -> list[str]:
+    """Return the names that a frame gives its columns; else y1, y2, …, as far as inputs leave them free."""
+    if hasattr(y, "columns"):
+        return [str(each) for each in y.columns]
+    names = []
+    for place in range(1, targets + 1):
+        name = f"y{place}"
+        while name in inputs:
+            name += "_"
+        names.append(name)
+    return names
 
 
 def events_in(frame: Frame, name: str, target: str | None, exclude: Collection[str]) -> Values:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError
+from symscreen.errors import OptionError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +125,7 @@ def column_unit(text: str) -> ColumnUnit:
         for symbol in exponents:
             registry.parse_units(symbol)  # a dimension without a base unit, as that of a dot, has no name
     except Exception as error:  # noqa: BLE001  # pint lets whatever its tokenizer raises through
-        raise _unknown(told, str(error)) from None
+        raise _unknown(told, _reason(error, registry)) from None
     if two - one != one - zero or one == zero:
         raise _unknown(told, "its values are no multiples of values in base units")
     return ColumnUnit(told, one - zero, zero, {name: power for name, power in exponents.items() if power})
@@ -179,6 +179,20 @@ def _is_fair(text: str) -> bool:
     bare = re.sub(r"^\s*1\s*/", "", bare)
     others = any(mark.isdigit() and not mark.isascii() for mark in text)
     return not (others or _NUMBER.search(bare) or len(_GROUP.findall(text)) > 1) and text.isprintable()
+
+
+def _reason(error: Exception, registry: Any) -> str:
+    """Say what pint found: its own words, and those of its tokenizer, speak of registries and statements."""
+    unknown = getattr(error, "unit_names", None)
+    if unknown:
+        word = unknown if isinstance(unknown, str) else str(next(iter(unknown)))
+        close = nearest(word, registry)
+        return f"pint knows no unit {word!r}{close if 'did you mean' in close else ''}"
+    if isinstance(error, TypeError):  # a logarithm of an exact number
+        return (
+            "it is of a scale whose values are no multiples of values in base units, as those of logarithms"
+        )
+    return "it is no product of units and their powers"
 
 
 def _unknown(text: str, why: str) -> OptionError:

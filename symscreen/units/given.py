@@ -77,15 +77,15 @@ def given_units(
         if target_units is not None:
             raise OptionError("--target-units needs units: give --units strict, or a file of units")
         return table, None
-    target = None if target_units is None else column_unit(target_units)
+    target = None if target_units is None else _asked_unit(target_units)
     response = table.response
     targets = response.names if isinstance(response, SeveralResponse) else (response.name,)
     names = (*table.names, *targets)
     columns, doubtful = _by_column([name for name in names if name not in derived], told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(
-            f"no column has a unit{doubtful}: write length (mm) in the header, or give a file of units to "
-            '--units, with lines such as length = "mm"'
+            f"no column has a unit{doubtful}{_of_none(told, names)}: write length (mm) in the header, or "
+            'give a file of units, with lines such as length = "mm"'
         )
     columns |= _of_gates(derived, columns)
     read = Units(columns, target)
@@ -240,6 +240,23 @@ def _by_column(names: Iterable[str], told: Mapping[str, str]) -> tuple[dict[str,
                 raise
             doubtful.append(name)  # the brackets may hold a remark
     return found, f"; pint knows no unit in {_listed(doubtful)}" if doubtful else ""
+
+
+def _asked_unit(text: str) -> ColumnUnit:
+    try:
+        return column_unit(text)
+    except OptionError as error:
+        raise OptionError(f"target_units: {error}") from None
+
+
+def _of_none(told: Mapping[str, str], names: Sequence[str]) -> str:
+    """Say which name that a unit was told of is no column's, if there is any."""
+    idle = next((name for name in told if name not in names), None)
+    return (
+        ""
+        if idle is None
+        else f"; units are told of {idle!r}, and there is no such column{nearest(idle, names)}"
+    )
 
 
 def _of_gates(derived: Mapping[str, Derived], columns: Mapping[str, ColumnUnit]) -> dict[str, ColumnUnit]:

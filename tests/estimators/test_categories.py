@@ -118,9 +118,9 @@ def test_only_categories_will_do(rng):
     [
         ({}, {"categorical": "k"}, "X has no column 'k' for categorical"),
         ({"c": None}, {"categorical": "c"}, "X has no category in 1 of 90 rows of 'c': fill them"),
-        ({}, {"categorical_as": "onehot"}, "--categorical-as onehot is given without --categorical"),
+        ({}, {"categorical_as": "onehot"}, "categorical_as='onehot' is given without categorical"),
         ({}, {"categorical": "c", "categorical_as": "dummy"}, "there are gate and onehot"),
-        ({"c": "p"}, {"categorical": "x1"}, "'x1' of --categorical has 90 levels"),
+        ({"c": "p"}, {"categorical": "x1"}, "'x1' of categorical has 90 levels"),
     ],
 )
 def test_mistakes_are_told_in_one_line(data, change, options, says):

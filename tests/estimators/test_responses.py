@@ -158,12 +158,12 @@ def test_the_responses_own_name_is_told(inputs, z):
         ("stages", {"stages": STAGES[:2]}, "y has a column 'followed' that stages does not name"),
         ("array", {"stages": STAGES}, r"y has shape \(90, 2\), and stages names 3 columns of it"),
         ("stages", {"stages": STAGES, "ranking": "a"}, "both ranking and stages are given"),
-        ("stages", {"stages": STAGES, "target_kind": "classes"}, "both --stages and --target-kind classes"),
-        ("array", {"target_kind": "classes"}, "--target names 2 columns, and --target-kind classes"),
-        ("z", {"target_kind": "several"}, "--target-kind several needs several targets"),
-        ("z", {"stage_weight": "next"}, "stage_weight is given without --stages"),
+        ("stages", {"stages": STAGES, "target_kind": "classes"}, "both stages and target_kind='classes'"),
+        ("array", {"target_kind": "classes"}, "y has 2 columns, and target_kind='classes'"),
+        ("z", {"target_kind": "several"}, "target_kind='several' needs several targets"),
+        ("z", {"stage_weight": "next"}, "stage_weight is given without stages"),
         ("clash", {}, "'x1' is the name of a column of y and of X: rename one or leave it out"),
-        ("twice", {}, "y has more than one column of a name"),
+        ("twice", {}, "y has more than one column named"),
         ("one class", {}, "all 90 rows are of one class"),
         ("gap", {}, "1 row of 90 with missing values"),
         ("none", {}, "y has no value in 1 of 90 rows: leave these rows out"),
@@ -193,6 +193,6 @@ def test_mistakes_are_told_in_one_line(inputs, z, rng, y, options, says):
 
 def test_a_regressor_refuses_what_is_no_column_of_numbers(inputs, z, rng):
     words = np.where(z < 1, "low", "high")
-    for y in (words, _lived(z, rng)):
-        with pytest.raises((InputError, ValueError)):
+    for y, says in ((words, "could not convert string"), (_lived(z, rng), "^y has the fields '.*numbers")):
+        with pytest.raises((InputError, ValueError), match=says):
             symscreen.SymbolicRegressor(layers="u", unary="id").fit(inputs, y)

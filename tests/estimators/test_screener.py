@@ -29,7 +29,7 @@ from symscreen.pipeline.screen_options import ScreenOptions
 SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "jobs": 1}
 # What names columns of a file, or rows that are missing, is scikit-learn's business.
 NOT_FOR_ESTIMATORS = {
-    *("target", "inputs", "exclude", "missing", "groups"),
+    *("target", "inputs", "exclude", "missing", "groups", "weights"),
     *(
         "backend",
         "scheduler",
@@ -172,17 +172,16 @@ def test_nothing_that_would_not_be_heeded_is_taken(data):
         symscreen.SymbolicScreener(**SMALL),
         symscreen.SymbolicRegressor(layers="u", unary="id"),
     ):
-        with pytest.raises(OptionError, match="takes no sample_weight: every row counts once"):
-            estimator.fit(inputs, y, sample_weight=np.ones(60))
         with pytest.raises(OptionError, match="takes no 'group'"):
             estimator.fit(inputs, y, group=np.ones(60))
         estimator.fit(inputs, y, sample_weight=None)
     with pytest.raises(OptionError, match="did you mean 'groups'"):
         symscreen.SymbolicScreener().fit(inputs, y, group=np.ones(60))
-    with pytest.raises(OptionError, match="takes no sample_weight"):
-        make_pipeline(symscreen.SymbolicScreener(**SMALL), Ridge()).fit(
-            inputs, y, symbolicscreener__sample_weight=np.ones(60)
-        )
+    for name in ("sample_weight", "weights"):
+        with pytest.raises(OptionError, match=f"takes no '?{name}"):
+            make_pipeline(symscreen.SymbolicRegressor(layers="u", unary="id")).fit(
+                inputs, y, **{f"symbolicregressor__{name}": np.ones(60)}
+            )
 
 
 def test_mistakes_are_told_in_one_line(data):
@@ -203,14 +202,16 @@ def test_groups_stay_together_where_rows_are_halved(data, rng):
     frame = inputs.assign(site=groups)
     direct = symscreen.screen(frame, y, groups="site", **SMALL, stability=3).table
     pd.testing.assert_series_equal(found.stability, direct.stability)
-    with pytest.raises(OptionError, match="give --stability"):
+    with pytest.raises(OptionError, match=r"^groups: nothing heeds .* give stability"):
         symscreen.SymbolicScreener(**SMALL).fit(inputs, y, groups=groups)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = make_pipeline(clone(screener).set_fit_request(groups=True), LinearRegression())
         routed.fit(inputs, y, groups=groups)
         pd.testing.assert_frame_equal(routed[0].ranking_, found)
         weighed = Ridge().set_fit_request(sample_weight=True)  # the model's own business
-        make_pipeline(symscreen.SymbolicScreener(**SMALL), weighed).fit(inputs, y, sample_weight=np.ones(60))
+        unweighed = symscreen.SymbolicScreener(**SMALL).set_fit_request(sample_weight=False)
+        make_pipeline(unweighed, weighed).fit(inputs, y, sample_weight=np.arange(60))
+        assert "weighted" not in unweighed.fit(inputs, y).result_.record["data"]
 
 
 def test_grids_pipelines_and_column_transformers(rng):

@@ -1,0 +1,205 @@
+"""T0, Spearman's ρ and Pearson's r of rows that weigh differently.
+
+Of rows of weights w_i, S_i(θ) is the weight of the rows below row i in θ, less that of the rows above: for
+whole weights it is 2 R_i − (n + 1), R the mid-ranks, where each row stands as often as it weighs. Hence, from
+one sort::
+
+    Δ − T0(θ) = Σ_{i≠j} w_i w_j |y_i − y_j| s_ij / D = 2/D · Σ_i w_i y_i S_i(θ),    D = Σ_{i≠j} w_i w_j
+    ρ(θ) = Σ_i w_i S_i(y) S_i(θ) / √(Σ_i w_i S_i(y)² · Σ_i w_i S_i(θ)²)
+
+with s_ij = sign(θ_i − θ_j)·sign(y_i − y_j) and Δ = Σ_{i≠j} w_i w_j |y_i − y_j| / D. Equal weights give the T0
+of Luo and Li (2024, eq. 18). Copies of a row are at no distance from each other, so T0/Δ, which orders
+features, is that of rows repeated as often as they weigh; T0 and Δ are theirs times (W² − W)/D, W = Σ w_i.
+
+S is a difference of whole numbers, without rounding: of mirrored ranks it is exactly the negative.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.compiled import kernel
+from symscreen.statistics.lanes import dot_in_lanes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.response.weighted import WeightedResponse
+    from symscreen.statistics.order import Ordered
+
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.int32]
+    Values = NDArray[np.float64]
+
+__all__ = ["weighted_gini_difference", "weighted_metric", "weighted_pearson", "weighted_spearman"]
+
+_BLOCK = 1024  # partial sums over this many rows keep the rounding error small at any n
+
+
+def weighted_metric(ordered: Ordered, response: WeightedResponse) -> Values:
+    """Compute Δ − T0(θ) of each feature of a block.
+
+    Parameters
+    ----------
+    ordered : Ordered
+        m features over the response's n rows.
+    response : WeightedResponse
+        The response.
+
+    Returns
+    -------
+    float64 array, shape (m,)
+        In [−Δ, Δ], in the response's unit; of mirrored ranks exactly the negative.
+    """
+    centred, exponent = response.centred
+    sums = np.empty(len(ordered.order))
+    _metrics(ordered.order, ordered.values, ordered.tied, response.weights, response.weights * centred, sums)
+    return np.asarray(np.ldexp(2.0 / response.pairs * sums, exponent))
+
+
+def weighted_gini_difference(response: WeightedResponse) -> float:
+    """Compute Δ, the mean of |y_i − y_j| over pairs of distinct rows that weigh w_i w_j.
+
+    Parameters
+    ----------
+    response : WeightedResponse
+        The response.
+
+    Returns
+    -------
+    float
+        Δ > 0, in the response's unit.
+    """
+    centred, exponent = response.centred
+    sums = np.empty(1)
+    _metrics(*_own(response), response.weights, response.weights * centred, sums)
+    return float(np.ldexp(2.0 / response.pairs * sums[0], exponent))
+
+
+def weighted_spearman(ordered: Ordered, response: WeightedResponse) -> Values:
+    """Compute Spearman's ρ, Pearson's correlation of the mid-ranks that weights come to.
+
+    Parameters
+    ----------
+    ordered : Ordered
+        m features over the response's n rows, none constant.
+    response : WeightedResponse
+        The response.
+
+    Returns
+    -------
+    float64 array, shape (m,)
+        In [−1, 1]; exactly the negative for mirrored ranks.
+    """
+    ours = np.empty(response.n)
+    rows, values, tied = _own(response)
+    _standing(rows[0], values[0], bool(tied[0]), response.weights, response.total, ours)
+    ours /= response.total  # of moderate size
+    spread = float(np.sqrt((response.weights * ours * ours).sum()))
+    out = np.empty(len(ordered.order))
+    aim = response.weights * ours
+    _ranked(ordered.order, ordered.values, ordered.tied, response.weights, response.total, aim, spread, out)
+    return out
+
+
+def weighted_pearson(ordered: Ordered, response: WeightedResponse) -> Values:
+    """Compute Pearson's correlation about weighted means.
+
+    Parameters
+    ----------
+    ordered : Ordered
+        m features over the response's n rows; only their values are used.
+    response : WeightedResponse
+        The response.
+
+    Returns
+    -------
+    float64 array, shape (m,)
+        In [−1, 1]; 0 where a feature is constant.
+    """
+    aim, _ = response.centred
+    weights = response.weights / response.total
+    spread = float(np.sqrt((weights * aim * aim).sum()))
+    # by a power of two, which is exact, so that squares neither overflow nor vanish
+    _, exponent = np.frexp(np.abs(ordered.values).max(axis=1, initial=0.0))
+    near_1 = np.ldexp(ordered.values, -exponent[:, None])
+    out = np.empty(len(near_1))
+    _correlate(np.ascontiguousarray(near_1), weights, weights * aim, spread, out)
+    return out
+
+
+def _own(response: WeightedResponse) -> tuple[Rows, Values, Flags]:
+    """Return the response as a block of one feature in order."""
+    rows = np.arange(response.n, dtype=np.int32)[None, :]
+    return rows, response.values[None, :], np.array([not response.plain.untied])
+
+
+@kernel
+def _metrics(order: Rows, values: Values, tied: Flags, weights: Values, aim: Values, out: Values) -> None:
+    m, n = order.shape
+    standing = np.empty(n)
+    total = weights.sum()
+    for f in range(m):
+        _standing(order[f], values[f], tied[f], weights, total, standing)
+        out[f] = _dot(aim, standing)
+
+
+@kernel
+def _ranked(
+    order: Rows,
+    values: Values,
+    tied: Flags,
+    weights: Values,
+    total: float,
+    aim: Values,
+    spread: float,
+    out: Values,
+) -> None:
+    m, n = order.shape
+    standing, weighted = np.empty(n), np.empty(n)
+    for f in range(m):
+        _standing(order[f], values[f], tied[f], weights, total, standing)
+        for i in range(n):
+            standing[i] /= total
+            weighted[i] = weights[i] * standing[i]
+        own = spread * np.sqrt(_dot(weighted, standing))
+        out[f] = min(1.0, max(-1.0, _dot(aim, standing) / own)) if own > 0.0 else 0.0
+
+
+@kernel
+def _standing(rows: Rows, z: Values, tied: bool, weights: Values, total: float, out: Values) -> None:
+    """Write S of rows that stand in order."""
+    n, start = rows.size, 0
+    below = 0.0
+    for k in range(1, n + 1):
+        if k == n or not tied or z[rows[k]] != z[rows[start]]:
+            own = 0.0
+            for j in range(start, k):
+                own += weights[rows[j]]
+            for j in range(start, k):
+                out[rows[j]] = 2.0 * below + own - total
+            below += own
+            start = k
+
+
+@kernel
+def _correlate(values: Values, weights: Values, aim: Values, spread: float, out: Values) -> None:
+    m, n = values.shape
+    away, weighted = np.empty(n), np.empty(n)
+    for f in range(m):
+        mean = _dot(values[f], weights)
+        for i in range(n):
+            away[i] = values[f, i] - mean
+            weighted[i] = weights[i] * away[i]
+        own = spread * np.sqrt(_dot(weighted, away))
+        out[f] = min(1.0, max(-1.0, _dot(aim, away) / own)) if own > 0.0 else 0.0
+
+
+@kernel
+def _dot(a: Values, b: Values) -> float:
+    total = 0.0
+    for start in range(0, a.size, _BLOCK):
+        total += dot_in_lanes(a, b, start, min(start + _BLOCK, a.size))
+    return total

@@ -1,0 +1,132 @@
+"""Screens of rows that weigh differently."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import symscreen
+from symscreen.cli.verbs import command
+from symscreen.errors import OptionError, TableError
+from symscreen.pipeline.again import prepared_again
+from symscreen.report import ranking_as_csv
+
+SPACE = {"target": "y", "layers": "ub", "unary": "id,square,log", "binary": "add,mul", "top": 8}
+ALL = {**SPACE, "screener": "t0,spearman,pearson"}
+
+
+@pytest.fixture
+def data(rng):
+    frame = pd.DataFrame(rng.uniform(0.5, 2.0, (50, 2)), columns=["x1", "x2"]).round(2)
+    frame["y"] = (frame.x1 * frame.x2 + rng.normal(0, 0.3, 50)).round(1)
+    return frame.assign(w=rng.integers(0, 5, 50))
+
+
+def test_whole_weights_rank_as_repeated_rows_do(data):
+    found = symscreen.screen(data, weights="w", **ALL)
+    plain = symscreen.screen(data.loc[data.index.repeat(data.w)].drop(columns="w"), **ALL)
+    same = ["expression", "direction", "class_size", "t0_rank", "spearman_rank", "pearson_rank"]
+    pd.testing.assert_frame_equal(found.table[same], plain.table[same])
+    for name in ("spearman", "pearson"):
+        np.testing.assert_allclose(found.table[name], plain.table[name], rtol=1e-12)
+    scales = [one.record["data"]["gini_mean_difference"] for one in (found, plain)]
+    np.testing.assert_allclose(found.table.t0 / scales[0], plain.table.t0 / scales[1], rtol=1e-10)
+    w = data.w[data.w > 0]
+    assert found.record["data"]["weighted"]["effective_rows"] == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert found.record["data"]["rows"] == len(w)
+    assert f"left out: {50 - len(w)} rows of 50 of weight 0" in found.notices
+
+
+def test_weights_that_are_equal_are_none_and_those_of_0_leave_rows_out(data):
+    plain = data.drop(columns="w")
+    equal = symscreen.screen(data.assign(w=0.3), weights="w", keep=20, **ALL)
+    assert ranking_as_csv(equal) == ranking_as_csv(symscreen.screen(plain, keep=20, **ALL))
+    some = symscreen.screen(data.assign(w=np.where(data.w > 0, 7.0, 0.0)), weights="w", **ALL)
+    assert ranking_as_csv(some) == ranking_as_csv(symscreen.screen(plain[data.w > 0], **ALL))
+
+
+def test_the_order_of_rows_jobs_and_chunks_do_not_matter(data):
+    data["w"] = np.round(data.w + 0.1, 1)
+    one = ranking_as_csv(symscreen.screen(data, weights="w", **ALL))
+    turned = data.iloc[::-1][["w", "y", "x2", "x1"]]
+    assert ranking_as_csv(symscreen.screen(turned, weights="w", jobs=1, chunk_size=7, **ALL)) == one
+
+
+def test_weights_turn_a_ranking(data):
+    data["y"] = np.where(data.index < 25, data.x1, -data.x1)
+    for half, direction in ((data.index < 25, "+"), (data.index >= 25, "-")):
+        heavy = data.assign(w=np.where(half, 10.0, 1.0))
+        found = symscreen.screen(heavy, weights="w", target="y", layers="u", unary="id", top=1)
+        assert (found.table.expression[0], found.table.direction[0]) == ("x1", direction)
+        rising = symscreen.screen(heavy, weights="w", target="y", layers="u", unary="id", sign="positive")
+        assert rising.table.expression[0] == ("x1" if direction == "+" else "x2")
+
+
+def test_cuts_units_categories_why_and_members_go_with_weights(data):
+    gated = data.assign(c=np.where(data.index % 2, "p", "q"))
+    asked = {**SPACE, "layers": "ub", "weights": "w", "keep": 5}
+    found = symscreen.screen(gated, categorical="c", members=3, distinct=0.99, **asked)
+    assert not any("w" in one.split() for one in found.record["data"]["inputs"])
+    assert symscreen.why(data, "x1*x2", **asked).rank is not None
+    again = prepared_again(found.record, gated)
+    assert again.table.digest == found.record["data"]["digest"]
+    pytest.importorskip("pint", reason="pint is not installed")
+    assert len(symscreen.screen(data, units={"x1": "m", "x2": "m"}, **asked))
+
+
+def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
+    path, page = tmp_path / "t.csv", tmp_path / "r.html"
+    data.to_csv(path, index=False)
+    options = ["--layers", "ub", "--unary", "id,square,log", "--binary", "add,mul", "--top", "8"]
+    asked = ["screen", str(path), "--weights", "w", "--target", "y", *options]
+    run = CliRunner().invoke
+    result = symscreen.screen(data, weights="w", **SPACE)
+    assert run(command, [*asked, "--quiet", "--out", "-"]).output == ranking_as_csv(result)
+    told = run(command, [*asked, "--report", str(page)])
+    assert told.exit_code == 0
+    assert "rows weigh as w says: as much as" in told.output
+    assert "--weights w" in page.read_text()
+    assert run(command, ["why", str(path), "x1*x2", *asked[2:]]).output.count("x1*x2 is there: rank")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"screener": "xi"}, "^the screener xi takes no weights of rows; t0, spearman and pearson do$"),
+        ({"screener": "t0,lasso"}, "the screener lasso takes no weights of rows"),
+        ({"cut": "xi", "keep": 5}, "the screener xi takes no weights of rows"),
+        ({"p_values": True}, "--p-values cannot be had with --weights w: what it infers takes all rows"),
+        ({"fdr": 0.1}, "--fdr cannot be had with --weights w"),
+        ({"permutations": 10}, "--permutations cannot be had with --weights w"),
+        ({"intervals": True}, "--intervals cannot be had with --weights w"),
+        ({"stability": 5}, "--stability cannot be had with --weights w"),
+        ({"groups": "x2"}, "--groups cannot be had with --weights w"),
+        ({"rounds": 2}, "--rounds 2 needs a numeric response"),
+        ({"search": "race"}, "--search race has no bound for a response with weights"),
+        ({"target": "y,x2"}, "--weights w cannot be had with several targets"),
+        ({"target_kind": "classes"}, "--weights w cannot be had with a class"),
+        ({"weights": "v"}, "has no column 'v' for --weights"),
+    ],
+)
+def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says):
+    with pytest.raises((OptionError, TableError), match=says) as told:
+        symscreen.screen(data, **SPACE | {"weights": "w"} | options)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda w: w.astype(float).where(w != 2), "of --weights is negative, infinite or missing in row"),
+        (lambda w: w - 1, "of --weights is negative, infinite or missing in row"),
+        (lambda w: w * 0, "all weights in 'w' are zero: no row is left"),
+        (lambda w: w.astype(str) + "kg", "of --weights holds text"),
+        (lambda w: w.where(w.index < 3, 0) + (w.index < 3), "has 3 rows after leaving out 47 rows of 50 of"),
+    ],
+)
+def test_other_weights_are_refused_in_one_line(data, change, says):
+    with pytest.raises(TableError, match=says) as told:
+        symscreen.screen(data.assign(w=change(data.w)), weights="w", **SPACE)
+    assert "\n" not in str(told.value)
