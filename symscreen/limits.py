@@ -13,7 +13,20 @@ from pathlib import Path
 
 from symscreen.errors import SpaceError
 
-__all__ = ["Room", "amount", "check_start", "least", "may_hold", "rooms", "whole_memory"]
+__all__ = [
+    "JSON_GROWS",
+    "MOST_JSON",
+    "Room",
+    "amount",
+    "check_start",
+    "least",
+    "may_hold",
+    "rooms",
+    "whole_memory",
+]
+
+MOST_JSON = 16_000_000  # bytes of a bundle, a record, or what a checkpoint is of; they have kilobytes
+JSON_GROWS = 32  # times its size, JSON takes while it is read: 30 was measured, of 50 MB of nested lists
 
 _ROOT = Path("/")
 _MIB = 1 << 20
