@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "BackendError",
     "FormulaError",
     "GrammarError",
     "InputError",
@@ -23,12 +24,14 @@ __all__ = [
     "TableError",
     "nearest",
     "printable",
+    "quoted",
     "short",
 ]
 
 
-_LONGEST = 1500
-_TAIL = 400  # how to mend it stands at the end
+_LONGEST = 300
+_TAIL = 140  # how to mend it stands at the end
+_QUOTED = 60
 
 
 class SymscreenError(Exception):
@@ -40,7 +43,7 @@ class SymscreenError(Exception):
     --------
     >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
     >>> len(text), text[-24:]
-    (1500, 'xxxxxx; give another one')
+    (300, 'xxxxxx; give another one')
     """
 
     def __str__(self) -> str:
@@ -71,6 +74,10 @@ class OutputError(InputError):
     """A result that cannot be written where it was asked for."""
 
 
+class BackendError(InputError):
+    """Workers that were lost, or that cannot do what they are asked to."""
+
+
 class SpaceError(InputError):
     """A space of formulas that does not fit into the memory allowed."""
 
@@ -86,14 +93,41 @@ def short(text: str) -> str:
     Returns
     -------
     str
-        At most 1,500 characters; the end, which says how to mend it, stays.
+        At most 300 characters; the end, which says how to mend it, stays.
 
     Examples
     --------
     >>> len(short("9" * 10**6)), short("as it stands")
-    (1500, 'as it stands')
+    (300, 'as it stands')
     """
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 3]} … {text[-_TAIL:]}"
+
+
+def quoted(value: object) -> str:
+    r"""Quote what a user gave, for a message: on one line, and shortened.
+
+    Parameters
+    ----------
+    value : object
+        A text as a rule; of anything else its `repr`.
+
+    Returns
+    -------
+    str
+        At most 60 characters and the quotes; both ends are seen.
+
+    Examples
+    --------
+    >>> print(quoted("two\nlines, λ"))
+    'two\nlines, λ'
+    >>> len(quoted("9" * 10**6)), quoted(7)
+    (62, '7')
+    """
+    text = repr(value) if not isinstance(value, str) else value
+    half = (_QUOTED - 1) // 2
+    if len(text) > _QUOTED:
+        text = f"{text[: _QUOTED - 1 - half]}…{text[-half:]}"
+    return printable(repr(text) if isinstance(value, str) else text)
 
 
 def printable(text: str) -> str:
