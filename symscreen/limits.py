@@ -14,6 +14,7 @@ from pathlib import Path
 from symscreen.errors import SpaceError
 
 __all__ = [
+    "CSV_GROWS",
     "JSON_GROWS",
     "MOST_JSON",
     "Room",
@@ -25,8 +26,12 @@ __all__ = [
     "whole_memory",
 ]
 
-MOST_JSON = 16_000_000  # bytes of a bundle, a record, or what a checkpoint is of; they have kilobytes
-JSON_GROWS = 32  # times its size, JSON takes while it is read: 30 was measured, of 50 MB of nested lists
+# Bytes of a bundle, of a record beside its ranking, and of what a checkpoint is of: they have kilobytes.
+MOST_JSON = 16_000_000
+# How many times their size texts take while they are read. Measured as the most of several: 30 for JSON, of
+# nested lists (7 for a ranking); 48 for CSV, of cells of one letter (15 for a ranking).
+JSON_GROWS = 32
+CSV_GROWS = 50
 
 _ROOT = Path("/")
 _MIB = 1 << 20

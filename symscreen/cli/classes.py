@@ -72,7 +72,7 @@ def classes(
 
     if out is not None and out != "-":
         check_free(Path(out), force=force)
-    stored = read_ranking(result)
+    stored = read_ranking(result, max_ram)
     if rank is not None and not 1 <= rank <= len(stored.table):
         raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
     with progress_bar(quiet=quiet) as progress, read_undamaged(result):
