@@ -33,6 +33,7 @@ _NOT_OF_A_FILE = (
     "max_ram",
     "progress",
     "on_progress",
+    "quiet",
     "time_limit",
     "backend",
     "scheduler",

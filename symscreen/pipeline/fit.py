@@ -19,6 +19,7 @@ from symscreen.options import (
 )
 from symscreen.pipeline.fit_job import FitJob
 from symscreen.pipeline.fitting import fitted
+from symscreen.pipeline.options_running import read_course
 from symscreen.result import Request, chunk_size_for
 from symscreen.screeners import Screener, across_targets
 from symscreen.table import is_ranking, read_frame, read_table, target_names
@@ -73,6 +74,7 @@ def fit(
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
+    quiet: bool = False,
 ) -> FitResult | SharedFitResult:
     """Find a formula for a response: a weighted sum of few features, and a constant.
 
@@ -80,7 +82,7 @@ def fit(
 
     Parameters
     ----------
-    X, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs
+    X, inputs, exclude, missing, operators, unary, binary, pool, max_complexity, max_ram, jobs, quiet
         As in `symscreen.screen`.
     y : array_like, shape (n,) or (n, K), optional
         The response, where `X` does not hold it, or K targets: a frame names them, else they are y1 to yK.
@@ -140,6 +142,7 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
+    read_course(None, None, None, quiet=quiet)
     if at_least_1("terms", terms) > _MOST_TERMS:
         raise OptionError(f"terms is {terms}; give at most {_MOST_TERMS}")
     if choose not in {"ebic", "bic", "aic", "cv"}:

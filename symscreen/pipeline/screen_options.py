@@ -77,6 +77,7 @@ class ScreenOptions:
     chunk_size: int | None = None
     progress: Progress | bool | None = None
     on_progress: Callable[[Standing], None] | None = None
+    quiet: bool = False
     time_limit: str | float | None = None
     backend: str | None = None
     scheduler: str | None = None
