@@ -7,6 +7,8 @@ status 2. Anything else that escapes is a fault of symscreen's own.
 from __future__ import annotations
 
 import difflib
+import re
+import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,9 +31,11 @@ __all__ = [
 ]
 
 
-_LONGEST = 300
-_TAIL = 140  # how to mend it stands at the end
+_LONGEST = 280  # with the name of the program before it, a line has fewer than 300
+_TAIL = 130  # how to mend it stands at the end
 _QUOTED = 60
+_LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
+_LONG_WORD = re.compile(r"\S{61,}")
 
 
 class SymscreenError(Exception):
@@ -43,7 +47,7 @@ class SymscreenError(Exception):
     --------
     >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
     >>> len(text), text[-24:]
-    (300, 'xxxxxx; give another one')
+    (96, 'xxxxxx; give another one')
     """
 
     def __str__(self) -> str:
@@ -83,7 +87,7 @@ class SpaceError(InputError):
 
 
 def short(text: str) -> str:
-    """Cut the middle out of a message that quotes something long.
+    """Cut the middle out of what a message quotes, and then out of itself, until it is short.
 
     Parameters
     ----------
@@ -93,14 +97,25 @@ def short(text: str) -> str:
     Returns
     -------
     str
-        At most 300 characters; the end, which says how to mend it, stays.
+        At most 280 characters; the end, which says how to mend it, stays.
 
     Examples
     --------
-    >>> len(short("9" * 10**6)), short("as it stands")
-    (300, 'as it stands')
+    >>> short(f"top is {'9' * 10**6!r}; give a whole number of at least 1")[-41:]
+    "99999'; give a whole number of at least 1"
+    >>> len(short("word " * 10**5)), short("as it stands")
+    (280, 'as it stands')
     """
+    if len(text) <= _LONGEST:
+        return text
+    for long in (_LONG_QUOTATION, _LONG_WORD):
+        text = long.sub(lambda found: _both_ends(found[0]), text)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 3]} … {text[-_TAIL:]}"
+
+
+def _both_ends(text: str, most: int = _QUOTED) -> str:
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[-half:]}"
 
 
 def quoted(value: object) -> str:
@@ -109,7 +124,7 @@ def quoted(value: object) -> str:
     Parameters
     ----------
     value : object
-        A text as a rule; of anything else its `repr`.
+        A text as a rule; of anything else its `repr`, shortened.
 
     Returns
     -------
@@ -123,11 +138,11 @@ def quoted(value: object) -> str:
     >>> len(quoted("9" * 10**6)), quoted(7)
     (62, '7')
     """
-    text = repr(value) if not isinstance(value, str) else value
-    half = (_QUOTED - 1) // 2
-    if len(text) > _QUOTED:
-        text = f"{text[: _QUOTED - 1 - half]}…{text[-half:]}"
-    return printable(repr(text) if isinstance(value, str) else text)
+    if isinstance(value, str):
+        text = repr(value if len(value) <= 4 * _QUOTED else value[: 2 * _QUOTED] + value[-2 * _QUOTED :])
+    else:
+        text = reprlib.repr(value)
+    return _both_ends(printable(text), _QUOTED + 2)
 
 
 def printable(text: str) -> str:

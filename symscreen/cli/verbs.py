@@ -120,7 +120,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"symscreen: {printable(short(' '.join(message.split())))}", err=True)
+    click.echo(f"symscreen: {short(printable(' '.join(message.split())))}", err=True)
     return status
 
 

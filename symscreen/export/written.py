@@ -75,10 +75,7 @@ def check_apart(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> 
 
     Examples
     --------
-    >>> check_apart([__file__], [None, "-", __file__])
-    Traceback (most recent call last):
-    ...
-    symscreen.errors.OutputError: ... is read by this command and never overwritten by it; give another name
+    >>> check_apart(["no-such-ranking.csv", "-"], [None, "-", "no-such-data.csv"])
     """
     read = [*_with_records(inputs)]
     for output in _with_records(outputs):
