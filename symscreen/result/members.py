@@ -231,11 +231,15 @@ def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[st
     whole = record["options"]["top"] != "all"  # else only the first of a class stands for it
     if (whole and ranks != list(range(1, len(table) + 1))) or (ranks and ranks[-1] > len(table)):
         raise _damaged("its classes are not those of the ranking")
+    exact = (
+        record["options"].get("search", "exact") == "exact"
+    )  # else the ranking counts what was not dropped
     for rank, size, text in zip(ranks, heads["class_size"], heads["expression"], strict=True):
         shown = table.iloc[rank - 1]
         if shown["expression"] not in {text, f"({text})"}:
             raise _damaged(f"the class of rank {rank} is that of another formula")
-        if "class_size" in table and shown["class_size"] != size:
+        counted = shown["class_size"] if "class_size" in table else size
+        if counted > size or (exact and counted != size):
             raise _damaged(f"the class of rank {rank} has {size} members, and in the ranking another number")
 
 
