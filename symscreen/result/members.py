@@ -231,9 +231,8 @@ def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[st
     whole = record["options"]["top"] != "all"  # else only the first of a class stands for it
     if (whole and ranks != list(range(1, len(table) + 1))) or (ranks and ranks[-1] > len(table)):
         raise _damaged("its classes are not those of the ranking")
-    exact = (
-        record["options"].get("search", "exact") == "exact"
-    )  # else the ranking counts what was not dropped
+    # of a search that drops features the ranking counts those that it did not drop
+    exact = record["options"].get("search", "exact") == "exact"
     for rank, size, text in zip(ranks, heads["class_size"], heads["expression"], strict=True):
         shown = table.iloc[rank - 1]
         if shown["expression"] not in {text, f"({text})"}:

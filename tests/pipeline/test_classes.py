@@ -230,6 +230,9 @@ def test_sizes_that_are_not_those_of_the_ranking_are_refused(with_members):
     table = with_members.table.assign(class_size=with_members.table.class_size + 1)
     with pytest.raises(TableError, match="in the ranking another number"):
         symscreen.classes(StoredRanking(table, with_members.record))
+    dropped = with_members.table.assign(class_size=with_members.table.class_size - 1)
+    raced = with_members.record | {"options": with_members.record["options"] | {"search": "race"}}
+    assert symscreen.classes(StoredRanking(dropped, raced)).equals(symscreen.classes(with_members))
     for table in (with_members.table.iloc[1:], with_members.table.iloc[:0]):
         with pytest.raises(TableError, match="its classes are not those of the ranking"):
             symscreen.classes(StoredRanking(table, with_members.record))
