@@ -7,12 +7,15 @@ status 2. Anything else that escapes is a fault of symscreen's own.
 from __future__ import annotations
 
 import difflib
+import re
+import reprlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "BackendError",
     "FormulaError",
     "GrammarError",
     "InputError",
@@ -23,12 +26,16 @@ __all__ = [
     "TableError",
     "nearest",
     "printable",
+    "quoted",
     "short",
 ]
 
 
-_LONGEST = 1500
-_TAIL = 400  # how to mend it stands at the end
+_LONGEST = 280  # with the name of the program before it, a line has fewer than 300
+_TAIL = 130  # how to mend it stands at the end
+_QUOTED = 60
+_LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
+_LONG_WORD = re.compile(r"\S{61,}")
 
 
 class SymscreenError(Exception):
@@ -40,7 +47,7 @@ class SymscreenError(Exception):
     --------
     >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
     >>> len(text), text[-24:]
-    (1500, 'xxxxxx; give another one')
+    (96, 'xxxxxx; give another one')
     """
 
     def __str__(self) -> str:
@@ -71,12 +78,16 @@ class OutputError(InputError):
     """A result that cannot be written where it was asked for."""
 
 
+class BackendError(InputError):
+    """Workers that were lost, or that cannot do what they are asked to."""
+
+
 class SpaceError(InputError):
     """A space of formulas that does not fit into the memory allowed."""
 
 
 def short(text: str) -> str:
-    """Cut the middle out of a message that quotes something long.
+    """Cut the middle out of what a message quotes, and then out of itself, until it is short.
 
     Parameters
     ----------
@@ -86,14 +97,52 @@ def short(text: str) -> str:
     Returns
     -------
     str
-        At most 1,500 characters; the end, which says how to mend it, stays.
+        At most 280 characters; the end, which says how to mend it, stays.
 
     Examples
     --------
-    >>> len(short("9" * 10**6)), short("as it stands")
-    (1500, 'as it stands')
+    >>> short(f"top is {'9' * 10**6!r}; give a whole number of at least 1")[-41:]
+    "99999'; give a whole number of at least 1"
+    >>> len(short("word " * 10**5)), short("as it stands")
+    (280, 'as it stands')
     """
+    if len(text) <= _LONGEST:
+        return text
+    for long in (_LONG_QUOTATION, _LONG_WORD):
+        text = long.sub(lambda found: _both_ends(found[0]), text)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 3]} … {text[-_TAIL:]}"
+
+
+def _both_ends(text: str, most: int = _QUOTED) -> str:
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[-half:]}"
+
+
+def quoted(value: object) -> str:
+    r"""Quote what a user gave, for a message: on one line, and shortened.
+
+    Parameters
+    ----------
+    value : object
+        A text as a rule; of anything else its `repr`, shortened.
+
+    Returns
+    -------
+    str
+        At most 60 characters and the quotes; both ends are seen.
+
+    Examples
+    --------
+    >>> print(quoted("two\nlines, λ"))
+    'two\nlines, λ'
+    >>> len(quoted("9" * 10**6)), quoted(7)
+    (62, '7')
+    """
+    if isinstance(value, str):
+        text = repr(value if len(value) <= 4 * _QUOTED else value[: 2 * _QUOTED] + value[-2 * _QUOTED :])
+    else:
+        text = reprlib.repr(value)
+    return _both_ends(printable(text), _QUOTED + 2)
 
 
 def printable(text: str) -> str:

@@ -13,7 +13,25 @@ from pathlib import Path
 
 from symscreen.errors import SpaceError
 
-__all__ = ["Room", "amount", "check_start", "least", "may_hold", "rooms", "whole_memory"]
+__all__ = [
+    "CSV_GROWS",
+    "JSON_GROWS",
+    "MOST_JSON",
+    "Room",
+    "amount",
+    "check_start",
+    "least",
+    "may_hold",
+    "rooms",
+    "whole_memory",
+]
+
+# Bytes of a bundle, of a record beside its ranking, and of what a checkpoint is of: they have kilobytes.
+MOST_JSON = 16_000_000
+# How many times their size texts take while they are read. Measured as the most of several: 30 for JSON, of
+# nested lists (7 for a ranking); 48 for CSV, of cells of one letter (15 for a ranking).
+JSON_GROWS = 32
+CSV_GROWS = 50
 
 _ROOT = Path("/")
 _MIB = 1 << 20

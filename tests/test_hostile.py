@@ -49,7 +49,7 @@ def ended(run, *arguments):
     status, _, err = run(*arguments)
     if status == 2:
         assert len(err.splitlines()) == 1
-        assert len(err) < 2000
+        assert len(err) <= 300
     return {0: "kept", 2: "refused"}[status]
 
 
@@ -183,7 +183,7 @@ def test_options(capfd, small, monkeypatch, name):
     assert not CONTROL.search(out + err)
     assert {0: "kept", 2: "refused"}.get(status) == ending, err
     assert len(err.splitlines()) == (ending == "refused")
-    assert len(err) < 2000
+    assert len(err) <= 300
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths")

@@ -63,16 +63,17 @@ def classes(
       symscreen classes ranking.csv
       symscreen classes ranking.csv --data data.csv --rank 1 --members 100
     """
-    from symscreen.export import check_free, write_whole
+    from symscreen.export import check_apart, check_free, write_whole
     from symscreen.pipeline import classes as pipeline_classes
     from symscreen.pipeline.membership import RELATIONS
     from symscreen.report.classes import members_as_csv, show_classes
     from symscreen.report.stored import read_ranking, read_undamaged
     from symscreen.report.terminal import print_table
 
+    check_apart((out,), (result, data))
     if out is not None and out != "-":
         check_free(Path(out), force=force)
-    stored = read_ranking(result)
+    stored = read_ranking(result, max_ram)
     if rank is not None and not 1 <= rank <= len(stored.table):
         raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
     with progress_bar(quiet=quiet) as progress, read_undamaged(result):

@@ -107,8 +107,9 @@ def export(
       symscreen export model.json --to excel --name x1=B2 --name x2=C2
       symscreen export features.json --to c --out features.c
     """
-    from symscreen.export import check_free, exported, write_whole
+    from symscreen.export import check_apart, check_free, exported, write_whole
 
+    check_apart((out,), (result,))
     if out != "-":
         check_free(Path(out), force=force)
     formulas, operators, gates = _formulas_in(result, rank)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import read_counts, read_ratios
-from symscreen.cli.output import emit, notify, progress_bar
+from symscreen.cli.output import emit, files_of, notify, progress_bar
 from symscreen.errors import OptionError, nearest
 
 __all__ = ["evaluate", "reproduce"]
@@ -59,7 +59,7 @@ def evaluate(
       symscreen evaluate ranking.csv --truth "x1 - cos(x2)/x1" --criterion exact
     """
     from symscreen import evaluation
-    from symscreen.export import check_free, write_whole
+    from symscreen.export import check_apart, check_free, write_whole
     from symscreen.grammar import load_grammar
     from symscreen.report.curves import check_picture, draw_curves, picture_of
     from symscreen.report.evaluated import show_evaluation
@@ -67,6 +67,7 @@ def evaluate(
     from symscreen.report.stored import read_ranking
     from symscreen.report.terminal import print_table
 
+    check_apart((out, picture), files_of(result, {"operators": operators}))
     if out is not None and out != "-":
         check_free(Path(out), force=force)
     if picture is not None:

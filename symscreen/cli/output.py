@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from symscreen.errors import OutputError, printable
+from symscreen.errors import OutputError, printable, quoted
 from symscreen.logs import LOGGER, JsonLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from symscreen.result import Standing
 
-__all__ = ["attended", "emit", "logged", "notify", "progress_bar"]
+__all__ = ["attended", "check_log_apart", "emit", "files_of", "logged", "notify", "progress_bar"]
+
+
+_LONGEST_LINE = 1 << 16
 
 
 def emit(text: str) -> None:
@@ -112,14 +116,17 @@ def best_of(standing: Standing) -> str:
 
 @contextmanager
 def logged(file: str | None) -> Iterator[None]:
-    """Write a JSON line for each stage to a file, or with ``-`` to standard error."""
+    """Write a JSON line for each stage to a file, or with ``-`` to standard error.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or holds something else than such lines.
+    """
     if file is None:
         yield
         return
-    try:
-        own = None if file == "-" else Path(file).open("a", encoding="utf-8")  # noqa: SIM115  # closed below
-    except OSError as error:
-        raise OutputError(f"{file}: cannot be written ({error.strerror})") from None
+    own = None if file == "-" else _log(file)
     handler = logging.StreamHandler(own)
     handler.setFormatter(JsonLines())
     level = LOGGER.level
@@ -132,3 +139,49 @@ def logged(file: str | None) -> Iterator[None]:
         LOGGER.removeHandler(handler)
         if own is not None:
             own.close()
+
+
+def files_of(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the files that a verb reads: the data, and what its options name, which may be words instead."""
+    named = (options.get("operators"), options.get("units"))
+    return (data, *(str(name) for name in named if str(name).endswith((".toml", ".json"))))
+
+
+def check_log_apart(log: str | None, *others: str | None) -> None:
+    """Refuse a log that another option writes, too."""
+    if log is None or log == "-":
+        return
+    written = [name for name in others if name is not None and name != "-"]
+    written += [f"{name}.json" for name in written]  # a ranking's record
+    if Path(log).absolute() in {Path(name).absolute() for name in written}:
+        raise OutputError(f"--log-json {quoted(log)} is a file that another option writes too")
+
+
+def _log(file: str) -> TextIO:
+    """Open a log to be added to."""
+    path = Path(file)
+    try:
+        if path.is_file() and path.stat().st_size and not _is_log(path):
+            raise OutputError(
+                f"{quoted(file)} holds something else than a log of symscreen, and is not added to; give "
+                "another name"
+            )
+        return path.open("a", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        if isinstance(error, OutputError):
+            raise
+        # a ValueError is a path with a null character inside
+        raise OutputError(
+            f"{quoted(file)}: cannot be written ({getattr(error, 'strerror', error)})"
+        ) from None
+
+
+def _is_log(path: Path) -> bool:
+    """Say whether a file begins with a line of ours."""
+    with path.open("rb") as there:
+        first = there.readline(_LONGEST_LINE)
+    try:
+        told = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and list(told)[:2] == ["time", "level"]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options, unit_options
-from symscreen.cli.output import emit, notify, progress_bar
+from symscreen.cli.output import emit, files_of, notify, progress_bar
 from symscreen.cli.targets import category_options
 
 __all__ = ["power"]
@@ -57,12 +57,13 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
       symscreen power data.csv --truth "x1*x2" --layers ub
       symscreen power data.csv --truth "2*x1**3 + 5*x3" --feature "x1**3" --noise-ratio 0,0.1,1
     """
-    from symscreen.export import check_free, write_whole
+    from symscreen.export import check_apart, check_free, write_whole
     from symscreen.pipeline import power as pipeline_power
     from symscreen.report.files import frame_as_csv
     from symscreen.report.power import show_power
     from symscreen.report.terminal import print_table
 
+    check_apart((out,), files_of(data, options))
     if out is not None and out != "-":
         check_free(Path(out), force=force)
     with progress_bar(quiet=quiet) as progress:

@@ -63,12 +63,14 @@ def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool)
       symscreen report ranking.csv --data data.csv --out report.html
       symscreen report ranking.csv --out without-rows.html
     """
+    from symscreen.export import check_apart
     from symscreen.pipeline.stored import load_result
     from symscreen.report.page import check_report
     from symscreen.report.stored import read_undamaged
 
     if out == "-":
         raise OptionError("--out needs a file's name that ends in .html")
+    check_apart((out,), (result, data))
     check_report(out, force=force)
     stored = load_result(result, data)
     notify(stored.notices, quiet=quiet)

@@ -28,7 +28,7 @@ from symscreen.cli.options import (
     trust_options,
     unit_options,
 )
-from symscreen.cli.output import attended, emit, logged, notify
+from symscreen.cli.output import attended, check_log_apart, emit, files_of, logged, notify
 from symscreen.cli.power import power
 from symscreen.cli.report import check_report_free, report, report_option, save_report
 from symscreen.cli.targets import category_options, target_options, weights_option
@@ -120,7 +120,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _complain(message: str, status: int) -> int:
-    click.echo(f"symscreen: {printable(short(' '.join(message.split())))}", err=True)
+    click.echo(f"symscreen: {short(printable(' '.join(message.split())))}", err=True)
     return status
 
 
@@ -217,11 +217,14 @@ def screen(
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen.cli.export import check_bundle, write_bundle
+    from symscreen.export import check_apart
     from symscreen.pipeline import screening
     from symscreen.report.files import check_output, half_written, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
+    check_apart((out, bundle, report, log_json), files_of(data, options))
+    check_log_apart(log_json, out, bundle, report)
     if out is not None:
         force = force or (options["checkpoint"] is not None and half_written(out))
         check_output(out, force=force)
@@ -284,13 +287,14 @@ def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any)
     """
     from pathlib import Path
 
-    from symscreen.export import check_free
+    from symscreen.export import check_apart, check_free
     from symscreen.models import SharedFitResult
     from symscreen.pipeline import fit as pipeline_fit
     from symscreen.report.fitted import equation_of, show_fit
     from symscreen.report.shared_fit import equations_of, show_shared_fit
     from symscreen.report.terminal import print_table
 
+    check_apart((out,), files_of(data, options))
     if out is not None and out != "-":
         check_free(Path(out), force=force)
     result = pipeline_fit.fit(data, **options)
@@ -323,9 +327,10 @@ def apply(bundle: str, data: str, out: str, *, force: bool) -> None:
     """
     from pathlib import Path
 
-    from symscreen.export import apply_bundle, check_free, write_whole
+    from symscreen.export import apply_bundle, check_apart, check_free, write_whole
     from symscreen.report.files import frame_as_csv
 
+    check_apart((out,), (bundle, data))
     if out != "-":
         check_free(Path(out), force=force)
     text = frame_as_csv(apply_bundle(bundle, data))

@@ -14,7 +14,7 @@ from symscreen.export.numpy_source import to_numpy
 from symscreen.export.shared_formula import SharedFormula, shared_formula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.export.targets import TARGETS, Target, exported, operators_of_record
-from symscreen.export.written import check_free, write_whole
+from symscreen.export.written import check_apart, check_free, write_whole
 
 __all__ = [
     "TARGETS",
@@ -25,6 +25,7 @@ __all__ = [
     "Target",
     "apply_bundle",
     "bundle_as_json",
+    "check_apart",
     "check_free",
     "exported",
     "for_gplearn",

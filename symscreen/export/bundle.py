@@ -13,11 +13,12 @@ from symscreen.export.definitions import costs_of, definitions_of
 from symscreen.export.formula import Formula
 from symscreen.export.parts import check_numbers, inputs_of
 from symscreen.export.shared_formula import SharedFormula
-from symscreen.export.stored import FORMAT, MOST_BYTES, Bundle, digest_of, whole_bundle_from
+from symscreen.export.stored import FORMAT, Bundle, digest_of, whole_bundle_from
 from symscreen.export.trees import domains_of, tree_of
 from symscreen.export.written import check_free, write_whole
 from symscreen.expression import key, to_text
 from symscreen.grammar import OPERATORS
+from symscreen.limits import MOST_JSON
 
 if TYPE_CHECKING:
     import os
@@ -121,7 +122,7 @@ def bundle_as_json(
     except (FormulaError, GrammarError) as error:
         raise OutputError(f"this cannot be saved: {error}") from None
     returned = _expressions(back)
-    if len(text) > MOST_BYTES // 4:  # UTF-8 takes four bytes for a character at most
+    if len(text) > MOST_JSON // 4:  # UTF-8 takes four bytes for a character at most
         raise OutputError(f"this cannot be saved: {len(expressions)} formulas are too many for one file")
     if any(key(one) != key(other) for one, other in zip(expressions, returned, strict=True)):
         raise OutputError("this cannot be saved: a formula's text reads back as another formula")
@@ -184,8 +185,8 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
         # a ValueError is a path with a null character inside
         reason = getattr(error, "strerror", None) or error
         raise FormulaError(f"{where}: cannot be read ({reason})") from None
-    if len(data) > MOST_BYTES:
-        raise FormulaError(f"{where}: larger than {MOST_BYTES // 10**6} MB; this is no bundle of formulas")
+    if len(data) > MOST_JSON:
+        raise FormulaError(f"{where}: larger than {MOST_JSON // 10**6} MB; this is no bundle of formulas")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -195,9 +196,9 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
 
 def _bytes(path: str | os.PathLike[str]) -> bytes:
     if str(path) == "-":
-        return sys.stdin.buffer.read(MOST_BYTES + 1)
+        return sys.stdin.buffer.read(MOST_JSON + 1)
     with Path(path).open("rb") as file:
-        return file.read(MOST_BYTES + 1)
+        return file.read(MOST_JSON + 1)
 
 
 def _expressions(thing: Formula | SharedFormula | Sequence[Expression]) -> tuple[Expression, ...]:

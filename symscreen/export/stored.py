@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
     from symscreen.grammar import Operator
 
-__all__ = ["FORMAT", "MOST_BYTES", "Bundle", "Thing", "bundle_from", "digest_of", "whole_bundle_from"]
+__all__ = ["FORMAT", "Bundle", "Thing", "bundle_from", "digest_of", "whole_bundle_from"]
 
 Thing = Formula | SharedFormula | tuple[Expression, ...]
 
 FORMAT = 2  # 1 had neither trees nor domains nor a digest; it is still read
-MOST_BYTES = 50_000_000
 _MOST_DEFINED = 400
 _MOST_COST = 1000
 

@@ -10,12 +10,12 @@ from stat import S_ISLNK, S_ISREG
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OutputError
+from symscreen.errors import OutputError, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["check_free", "write_together", "write_whole"]
+__all__ = ["check_apart", "check_free", "write_together", "write_whole"]
 
 _PREFIX = 40  # letters of a name that a file beside it is called by: a name may be as long as can be
 _LONGEST_WAIT = 5.0  # seconds for another process that renames; it takes milliseconds, unless it was stopped
@@ -57,6 +57,47 @@ def check_free(path: Path, *, force: bool = False) -> None:
             raise
         # a ValueError is a path with a null character inside
         raise OutputError(f"{path}: cannot be written ({getattr(error, 'strerror', error)})") from None
+
+
+def check_apart(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
+    """Refuse, before any work is done, an output that is a file which the same command reads.
+
+    Parameters
+    ----------
+    outputs, inputs : iterable of str or None
+        Names of files; None is left out, and ``-``. Of a table ``.csv`` the record beside it counts too. What
+        are names of grammars or words, and no files, cannot be taken for one another.
+
+    Raises
+    ------
+    OutputError
+        If one is both, by whatever name, link or path; no ``--force`` changes that.
+
+    Examples
+    --------
+    >>> check_apart(["no-such-ranking.csv", "-"], [None, "-", "no-such-data.csv"])
+    """
+    read = [*_with_records(inputs)]
+    for output in _with_records(outputs):
+        if any(_same_file(output, one) for one in read):
+            raise OutputError(
+                f"{quoted(output)} is read by this command and never overwritten by it; give another name"
+            )
+
+
+def _with_records(names: Iterable[str | None]) -> Iterator[str]:
+    for name in names:
+        if name is not None and name != "-":
+            yield name
+            if name.lower().endswith(".csv"):
+                yield f"{name}.json"
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):  # one of them is not there, or is no name
+        return False
 
 
 def _check_place(path: Path, *, force: bool) -> None:

@@ -17,6 +17,7 @@ from symscreen.grammar.operator import meant_by
 from symscreen.grammar.toml import bounded_toml
 from symscreen.plugins import plugin_named, usable
 from symscreen.shipped import shipped_folder
+from symscreen.table.plain import plain_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,10 +93,9 @@ def _of_another_package(name: str) -> Grammar:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+        data = plain_bytes(path, _MAX_BYTES)
     except (OSError, ValueError) as error:
-        # a ValueError is a path with a null character inside
+        # a ValueError is a pipe, or a path with a null character inside
         raise GrammarError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
     return _read(data, path)
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OptionError, nearest
-from symscreen.grammar import load_grammar
+from symscreen.grammar import Grammar, load_grammar
 from symscreen.options.values import at_least_1, list_of_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from symscreen.grammar import Grammar, Layer
+    from symscreen.grammar import Layer
     from symscreen.options.values import Names
 
 __all__ = ["idle_rules", "read_grammar", "read_keep", "read_schedule"]
@@ -64,13 +64,13 @@ def read_keep(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | No
 
 
 def read_grammar(
-    operators: str | Path,
+    operators: str | Path | Grammar,
     layers: str | None,
     unary: Names | None,
     binary: Names | None,
     max_complexity: int | None,
 ) -> tuple[Grammar, tuple[Layer, ...]]:
-    """Load a grammar and alter it as the options say.
+    """Load a grammar, unless it is given as one, and alter it as the options say.
 
     Returns
     -------
@@ -78,7 +78,8 @@ def read_grammar(
     tuple of Layer
         The layers asked for, else the grammar's own.
     """
-    grammar = load_grammar(operators).altered(
+    grammar = operators if isinstance(operators, Grammar) else load_grammar(operators)
+    grammar = grammar.altered(
         unary=None if unary is None else list_of_names(unary),
         binary=None if binary is None else list_of_names(binary),
         max_complexity=max_complexity,

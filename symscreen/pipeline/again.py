@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import OptionError, TableError, quoted
+from symscreen.export import operators_of_record
+from symscreen.grammar import Grammar
+from symscreen.grammar.layers import named_operators
 from symscreen.pipeline.preparation import prepared
 from symscreen.pipeline.screen_options import ScreenOptions
 from symscreen.result.record import grammar_record
@@ -22,7 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = ["prepared_again"]
 
-_READ_APART = ("screener", "cut", "risk", "progress", "jobs")
+_READ_APART = ("screener", "cut", "risk", "operators")
+# what reaches beyond this process, or changes no answer: it is for who asks to say, not for a file
+_NOT_OF_A_FILE = (
+    "jobs",
+    "chunk_size",
+    "max_ram",
+    "progress",
+    "on_progress",
+    "quiet",
+    "time_limit",
+    "backend",
+    "scheduler",
+    "checkpoint",
+)
 
 
 def prepared_again(
@@ -57,7 +73,8 @@ def prepared_again(
         If a screener or the grammar is not there as it was.
     """
     options = record["options"]
-    known = {field.name for field in fields(ScreenOptions)} - set(_READ_APART)
+    _check_plain(options)
+    known = {field.name for field in fields(ScreenOptions)} - {*_READ_APART, *_NOT_OF_A_FILE}
     given = {name: value for name, value in options.items() if name in known}
     given |= {
         "screener": _screeners(options["screener"], options.get("settings", {})),
@@ -70,6 +87,7 @@ def prepared_again(
         "cut": _screeners(options["cut"], options.get("cut_settings", {})) or None,
         **_response(record, beside=y is not None),
         "risk": options["risk"] if options["search"] == "race" else None,
+        "operators": _grammar(record),
         "unary": record["grammar"]["unary"] or None,
         "binary": record["grammar"]["binary"] or None,
         "jobs": jobs,
@@ -80,6 +98,38 @@ def prepared_again(
     _require_same_data(ready.table, record["data"])
     _require_same_grammar(grammar_record(ready.job.grammar), record["grammar"], options["operators"])
     return ready
+
+
+def _check_plain(options: Mapping[str, Any]) -> None:
+    """Refuse units that are no table of them: as a text they would be the name of a file to be opened."""
+    units = options.get("units")
+    plain = isinstance(units, dict) and all(isinstance(unit, str) for unit in units.values())
+    if units is not None and not plain:
+        raise TableError(f"the record is damaged: its units are {quoted(units)}, not those of columns")
+
+
+def _grammar(record: Mapping[str, Any]) -> str | Grammar:
+    """Return the name of a grammar that is installed; one of a file is built from the record.
+
+    The file may have changed since; and a record that somebody else wrote must not have any file opened.
+    """
+    name, told = str(record["options"]["operators"]), record["grammar"]
+    if not name.endswith(".toml"):
+        return name
+    operators = operators_of_record(record)
+    rules: dict[str, Any] = {
+        rule: {outer: frozenset(map(str, inner)) for outer, inner in told[rule].items()}
+        for rule in ("forbid", "forbid_within", "columns")
+    }
+    return Grammar(
+        name=name,
+        operators=operators,
+        unary=named_operators(told["unary"], 1, operators, "the record's unary"),
+        binary=named_operators(told["binary"], 2, operators, "the record's binary"),
+        constants=tuple(map(int, told["constants"])),
+        max_complexity=told["max_complexity"],
+        **rules,
+    )
 
 
 def _response(record: Mapping[str, Any], *, beside: bool) -> dict[str, Any]:

@@ -10,17 +10,20 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import zipfile
 from contextlib import contextmanager
 from dataclasses import fields
+from stat import S_ISREG
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OutputError, short
+from symscreen.errors import OutputError, printable, short
 from symscreen.expansion import Fate
 from symscreen.export import write_whole
+from symscreen.limits import MOST_JSON
 from symscreen.result import Kept, Seen, Streamed, none_kept
 from symscreen.statistics.tally import Tally
 
@@ -37,7 +40,6 @@ _FORMAT = 1
 _EVERY = 2.0  # seconds between two states …
 _SHARE = 0.02  # … or more, so that writing them takes at most this share of a run
 _MARK = "symscreen-checkpoint"
-_MOST_BYTES = 100_000_000  # of run.json
 
 
 class Folder:
@@ -57,8 +59,17 @@ class Folder:
         self._kept: dict[str, int] = {}
         self.failure: str | None = None
 
-    def found(self, stream: str) -> Streamed | None:
+    def found(self, stream: str, check: Callable[[Streamed], None], most: int) -> Streamed | None:
         """Return the state that was kept of a stream, or None.
+
+        Parameters
+        ----------
+        stream : str
+            Its name.
+        check : callable
+            Raises `ValueError` for a state that this run cannot have kept.
+        most : int
+            How many bytes such a state can take.
 
         Raises
         ------
@@ -69,7 +80,9 @@ class Folder:
         if not path.is_file():
             return None
         try:
-            state = state_of(path.read_bytes(), self._run)
+            with path.open("rb") as held:
+                state = state_of(held.read(min(most, path.stat().st_size) + 1), self._run, most)
+            check(state)
         except OSError as error:
             raise OutputError(f"{path}: cannot be read ({error.strerror})") from None
         except ValueError as error:
@@ -124,15 +137,23 @@ def opened(path: Path, identity: Mapping[str, Any]) -> Iterator[Folder]:
     whole = {"format": _FORMAT, **json.loads(json.dumps(identity))}
     try:
         path.mkdir(exist_ok=True)
-        held = (path / "lock").open("ab")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot keep a checkpoint there ({error.strerror})") from None
+        held = _plainly(path / "lock", write=True)
+    except (OSError, ValueError) as error:  # a ValueError is a path with a null character inside
+        reason = getattr(error, "strerror", error)
+        raise OutputError(f"{path}: cannot keep a checkpoint there ({reason})") from None
     with held:
         _lock(held, path)
         _check(path, whole)
         for left in path.glob(".*.state.*"):  # of a run that was killed while it wrote
             left.unlink(missing_ok=True)
         yield Folder(path, _digest(whole))
+
+
+def _plainly(path: Path, *, write: bool) -> BinaryIO:
+    """Open a file of our own: no link that leads elsewhere, and no pipe, which would be waited for."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.fdopen(os.open(path, flags, 0o666), "ab" if write else "rb")
 
 
 def _lock(held: BinaryIO, path: Path) -> None:
@@ -152,22 +173,37 @@ def _lock(held: BinaryIO, path: Path) -> None:
 def _check(path: Path, whole: dict[str, Any]) -> None:
     """Say of what run the folder is, or refuse it where it says so of another."""
     file = path / "run.json"
-    if not file.exists():
+    if not os.path.lexists(file):
         others = sorted(one.name for one in path.iterdir() if one.name != "lock" and one.name[0] != ".")
         if others:
             raise OutputError(f"{path}: holds {others[0]!r} and is no checkpoint; give a folder of its own")
         write_whole(file, (json.dumps(whole, indent=2) + "\n").encode())
         return
     try:
-        with file.open("rb") as held:
-            there = json.loads(held.read(_MOST_BYTES))
+        there = _told_in(file, max(MOST_JSON, 2 * len(json.dumps(whole, indent=2))))
+        different = next(_differences(there, whole), None)
     except (OSError, ValueError, RecursionError):
         raise OutputError(f"{file}: cannot be read; delete the folder to begin anew") from None
-    ways = "run it as it was, or give another folder to begin anew"
-    for name, was, now in _differences(there, whole):
+    if different is not None:
+        name, was, now = different
+        ways = "run it as it was, or give another folder to begin anew"
         raise OutputError(f"{path} is the checkpoint of another run: {name} was {was}, now {now}; {ways}")
     if there != whole:
         raise OutputError(f"{file}: was altered; delete the folder to begin anew")
+
+
+def _told_in(file: Path, most: int) -> dict[str, Any]:
+    """Read an object of JSON, of at most so many bytes."""
+    with _plainly(file, write=False) as held:
+        if not S_ISREG(os.fstat(held.fileno()).st_mode):
+            raise ValueError("it is no file")
+        content = held.read(most + 1)
+    if len(content) > most:
+        raise ValueError("it is too long")
+    told = json.loads(content)
+    if not isinstance(told, dict):
+        raise ValueError("it is no object")  # noqa: TRY004  # the text is at fault, not a type of ours
+    return told
 
 
 def _differences(was: Any, now: Any, name: str = "") -> Iterator[tuple[str, str, str]]:
@@ -182,7 +218,7 @@ def _differences(was: Any, now: Any, name: str = "") -> Iterator[tuple[str, str,
 
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return printable(text if len(text) <= 60 else f"{text[:57]}…")
 
 
 def _digest(whole: Mapping[str, Any]) -> str:
@@ -223,7 +259,7 @@ def state_bytes(state: Streamed, run: str) -> bytes:
     return f"{_MARK} {_FORMAT} {run} {hashlib.sha256(body).hexdigest()}\n".encode() + body
 
 
-def state_of(content: bytes, run: str) -> Streamed:
+def state_of(content: bytes, run: str, most: int | None = None) -> Streamed:
     """Read a state.
 
     Parameters
@@ -232,6 +268,8 @@ def state_of(content: bytes, run: str) -> Streamed:
         As `state_bytes` wrote it.
     run : str
         Of what run it must be.
+    most : int, optional
+        How many bytes it may have.
 
     Returns
     -------
@@ -240,8 +278,10 @@ def state_of(content: bytes, run: str) -> Streamed:
     Raises
     ------
     ValueError
-        If it was cut short or altered, or is of another run.
+        If it was cut short or altered, is too long, or is of another run.
     """
+    if most is not None and len(content) > most:
+        raise ValueError("it is larger than this run can have kept")
     head, _, body = content.partition(b"\n")
     expected = f"{_MARK} {_FORMAT} {run} {hashlib.sha256(body).hexdigest()}".encode()
     if head != expected:
@@ -260,19 +300,49 @@ def state_of(content: bytes, run: str) -> Streamed:
 def _check_stored(body: bytes) -> None:
     """Refuse what would be unpacked: a kilobyte may stand for a gigabyte."""
     with zipfile.ZipFile(io.BytesIO(body)) as members:
-        if any(one.compress_type != zipfile.ZIP_STORED for one in members.infolist()):
+        held = members.infolist()
+        if any(one.compress_type != zipfile.ZIP_STORED for one in held):
             raise ValueError("it is compressed")
+        # parts may stand for each other's bytes, and a name for several of them
+        if sum(one.file_size for one in held) > len(body) or len({one.filename for one in held}) < len(held):
+            raise ValueError("its parts overlap")
 
 
 def _streamed(arrays: dict[str, NDArray[Any]]) -> Streamed:
-    lists, scored, done, total, chunks = (int(figure) for figure in arrays["figures"])
-    kept = tuple(Kept(*(arrays[f"{place}_{field.name}"] for field in fields(Kept))) for place in range(lists))
-    plain = none_kept(0)
-    for one in kept:
+    lists, scored, done, total, chunks = _array(arrays, "figures", np.int64, (5,)).tolist()
+    plain, kept = none_kept(0), list[Kept]()
+    if not 0 <= lists <= len(arrays):
+        raise ValueError(f"it tells of {lists} lists")
+    for place in range(lists):
+        length = len(arrays[f"{place}_number"])
+        columns = []
         for field in fields(Kept):
-            values, like = getattr(one, field.name), getattr(plain, field.name)
-            if values.dtype != like.dtype or values.ndim != like.ndim or len(values) != len(one):
-                raise ValueError(f"its {field.name} has another shape")
-    lost = {Fate(int(value)): int(count) for value, count in arrays["lost"]}
-    seen = Seen(Tally(arrays["tally_keys"], arrays["tally_counts"]), arrays.get("seen_best"))
-    return Streamed(kept, scored, lost, seen, done=done, total=total, chunks=chunks)
+            like = getattr(plain, field.name)
+            shape = (length, *(None for _ in like.shape[1:]))
+            columns.append(_array(arrays, f"{place}_{field.name}", like.dtype, shape))
+        kept.append(Kept(*columns))
+    pairs = _array(arrays, "lost", np.int64, (None, 2)).tolist()
+    lost = {Fate(value): count for value, count in pairs}
+    if len(lost) < len(pairs):
+        raise ValueError("a reason stands twice in it")
+    keys = _array(arrays, "tally_keys", np.int32, (None,))
+    tally = Tally(keys, _array(arrays, "tally_counts", np.int64, keys.shape))
+    best = _array(arrays, "seen_best", np.float64, (None,)) if "seen_best" in arrays else None
+    if arrays:
+        raise ValueError(f"{printable(min(arrays))[:40]!r} is no part of it")
+    return Streamed(tuple(kept), scored, lost, Seen(tally, best), done=done, total=total, chunks=chunks)
+
+
+def _array(
+    arrays: dict[str, NDArray[Any]], name: str, kind: Any, shape: tuple[int | None, ...]
+) -> NDArray[Any]:
+    """Take an array of a type and a shape, of which None may be any length."""
+    values = arrays.pop(name)
+    lengths = zip(values.shape, shape, strict=False)
+    if (
+        values.dtype != kind
+        or values.ndim != len(shape)
+        or any(want not in {None, have} for have, want in lengths)
+    ):
+        raise ValueError(f"its {name.partition('_')[2] or name} has another shape")
+    return values

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, TableError
-from symscreen.expression import to_text
+from symscreen.errors import InputError, OptionError, TableError, quoted
+from symscreen.export import operators_of_record
+from symscreen.expression import complexity, parse, to_text
 from symscreen.options import at_least_1
 from symscreen.pipeline.again import prepared_again
-from symscreen.pipeline.membership import member_table
+from symscreen.pipeline.membership import RELATIONS, member_table
 from symscreen.pipeline.thinning import rounds_thinned
-from symscreen.result import stored_members
+from symscreen.result import check_members, stored_members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
     from numpy.typing import ArrayLike
@@ -69,7 +70,7 @@ def classes(
     OptionError
         If no members are stored with the result and no data are given.
     TableError
-        If the data are others than those that were screened.
+        If the data are others than those that were screened, or what is stored does not fit together.
 
     Notes
     -----
@@ -92,12 +93,14 @@ def classes(
         if X is None:
             raise OptionError("spellings are not stored with a result: give the data that were screened")
     if X is None:
-        stored = stored_members(result.record)
+        stored = stored_members(result.record, tuple(RELATIONS))
         if stored is None:
             raise OptionError(
                 "no members are stored with this result: give the data that were screened (--data FILE), or "
                 f"screen again with --members {limit}"
             )
+        check_members(stored, result.table, result.record)
+        _check_formulas(stored, result.record)
         return stored[stored.member <= limit].reset_index(drop=True)
     ready = prepared_again(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
     found, _ = rounds_thinned(ready.table, ready.job, ready.rounds, ready.distinct)
@@ -108,6 +111,20 @@ def classes(
             "made by another version; screen again"
         )
     return member_table(found, ready.job.request, limit, spellings)
+
+
+def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:
+    """Refuse members that are no formulas of the record's columns and operators, or not so complex."""
+    operators, names = operators_of_record(record), record["data"]["inputs"]
+    for text, told in zip(members["expression"], members["complexity"], strict=True):
+        try:
+            known = complexity(parse(text, operators, names))
+        except InputError as error:
+            raise TableError(f"the record is damaged: its member {quoted(text)}: {error}") from None
+        if known != told:
+            raise TableError(
+                f"the record is damaged: the complexity of {quoted(text)} is {known}, not {told}"
+            )
 
 
 def _same(shown: list[str], written: list[str]) -> bool:

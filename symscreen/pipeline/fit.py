@@ -20,6 +20,7 @@ from symscreen.options import (
 from symscreen.pipeline.categories import derived_inputs, levels_told, with_categorical
 from symscreen.pipeline.fit_job import FitJob
 from symscreen.pipeline.fitting import fitted
+from symscreen.pipeline.options_running import read_course
 from symscreen.pipeline.screen_options import ScreenOptions
 from symscreen.result import Request, chunk_size_for
 from symscreen.screeners import Screener, across_targets
@@ -79,6 +80,7 @@ def fit(
     seed: int = 0,
     max_ram: str | int | None = None,
     jobs: int | None = None,
+    quiet: bool = False,
 ) -> FitResult | SharedFitResult:
     """Find a formula for a response: a weighted sum of few features, and a constant.
 
@@ -89,7 +91,7 @@ def fit(
     X, inputs, categorical, categorical_as, exclude, missing
         As in `symscreen.screen`: `predict`, bundles and exports compute what categories come to from their
         own columns; a level that was not seen is 0 there.
-    operators, unary, binary, pool, max_complexity, max_ram, jobs
+    operators, unary, binary, pool, max_complexity, max_ram, jobs, quiet
         As in `symscreen.screen`.
     y : array_like, shape (n,) or (n, K), optional
         The response, where `X` does not hold it, or K targets: a frame names them, else they are y1 to yK.
@@ -149,6 +151,7 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
+    read_course(None, None, None, quiet=quiet)
     if at_least_1("terms", terms) > _MOST_TERMS:
         raise OptionError(f"terms is {terms}; give at most {_MOST_TERMS}")
     if choose not in {"ebic", "bic", "aic", "cv"}:

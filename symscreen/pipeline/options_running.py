@@ -134,6 +134,8 @@ def read_course(
     progress: Progress | bool | None,  # noqa: FBT001  # True asks for a line, as elsewhere in Python
     on_progress: Tell | None,
     limit: str | float | None,
+    *,
+    quiet: bool = False,
 ) -> Course:
     """Read who is told how far a screen is, and when it must end.
 
@@ -145,6 +147,8 @@ def read_course(
         Called with a `Standing`.
     limit : str, float or None
         As of `read_seconds`, from now on.
+    quiet : bool
+        Whether nothing is written, neither that line nor that kernels are compiled.
 
     Returns
     -------
@@ -154,6 +158,11 @@ def read_course(
     for name, given in (("progress", progress), ("on_progress", on_progress)):
         if given is not None and not isinstance(given, bool) and not callable(given):
             raise OptionError(f"{name} is {given!r}; give a function")
+    if quiet:
+        from symscreen.compiled import ANNOUNCEMENT
+
+        ANNOUNCEMENT.silence()
+        progress = None if progress is True else progress
     plain = None if isinstance(progress, bool) else progress
     until = None if seconds is None else monotonic() + seconds
     told = [one for one in (on_progress, _line(until) if progress is True else None) if one is not None]

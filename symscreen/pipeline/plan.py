@@ -60,6 +60,7 @@ def plan(
     risk: float | None = None,
     max_ram: str | int | None = None,
     jobs: int | None = None,
+    quiet: bool = False,
 ) -> Plan:
     """Count what `screen` would do with the same options, and predict what it would take.
 
@@ -71,7 +72,7 @@ def plan(
         As in `screen`.
     layers, operators, unary, binary, pool, max_complexity, units, target_units, screener, prescreen, sign
         As in `screen`.
-    top, search, risk, max_ram, jobs
+    top, search, risk, max_ram, jobs, quiet
         As in `screen`.
 
     Returns
@@ -123,6 +124,7 @@ def plan(
         risk=risk,
         max_ram=max_ram,
         jobs=jobs,
+        quiet=quiet,
     )
     ready = prepared(X, y, options)
     growth = growth_of(ready.table, ready.job)

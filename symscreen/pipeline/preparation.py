@@ -286,7 +286,7 @@ def request_of(options: ScreenOptions, asked: tuple[AnyScreener, ...], kind: Kin
         jobs=backend.jobs,
         backend=backend,
         chunk_size=0 if size is None else at_least_1("chunk_size", size),
-        course=read_course(options.progress, options.on_progress, options.time_limit),
+        course=read_course(options.progress, options.on_progress, options.time_limit, quiet=options.quiet),
         search=read_search(options.search, options.risk, asked, limit, options.rounds),
         kind=kind,
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from symscreen.expansion import PoolKind
+    from symscreen.grammar import Grammar
     from symscreen.result import Standing
     from symscreen.screeners import Across, AnyScreener, Sign
     from symscreen.search import Mode
@@ -42,7 +43,7 @@ class ScreenOptions:
     exclude: Sequence[str] = ()
     missing: Literal["refuse", "drop"] = "refuse"
     layers: str | None = None
-    operators: str | Path = "basic"
+    operators: str | Path | Grammar = "basic"
     unary: Names | None = None
     binary: Names | None = None
     pool: PoolKind = "cumulative"
@@ -77,6 +78,7 @@ class ScreenOptions:
     chunk_size: int | None = None
     progress: Progress | bool | None = None
     on_progress: Callable[[Standing], None] | None = None
+    quiet: bool = False
     time_limit: str | float | None = None
     backend: str | None = None
     scheduler: str | None = None

@@ -81,6 +81,7 @@ def screen(
     chunk_size: int | None = None,
     progress: Progress | bool | None = None,
     on_progress: Callable[[Standing], None] | None = None,
+    quiet: bool = False,
     time_limit: str | float | None = None,
     backend: Literal["threads", "dask"] | None = None,
     scheduler: str | None = None,
@@ -227,6 +228,9 @@ def screen(
         error, in a notebook as on a terminal.
     on_progress : callable, optional
         Called with a `Standing` after each chunk: done, rate, time left, best so far.
+    quiet : bool
+        Write nothing on standard error: no line of progress, and no word of kernels being compiled. Functions
+        that were given are called; notices stand in the result.
     time_limit : str or float, optional
         ``"60s"``, ``"5m"``, or seconds from now: scoring ends in order when they are over, and the result
         says how many candidates were looked at. They are looked at in a fixed order. Exact search, one
@@ -306,6 +310,7 @@ def screen(
         chunk_size=chunk_size,
         progress=progress,
         on_progress=on_progress,
+        quiet=quiet,
         time_limit=time_limit,
         backend=backend,
         scheduler=scheduler,

@@ -71,8 +71,8 @@ def load_result(
     stored = read_ranking(path)
     check_reported(path, stored.record)
     expressions = _formulas(stored, str(path))
-    table = None if X is None and y is None else prepared_again(stored.record, X, y).table
     with read_undamaged(path):
+        table = None if X is None and y is None else prepared_again(stored.record, X, y).table
         notices, together = _notices(stored.record, table), _agreement(stored.record)
     return ScreenResult(
         _as_it_was(

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symscreen.errors import OutputError
 from symscreen.export.written import check_free, write_together, write_whole
+from symscreen.limits import MOST_JSON
 from symscreen.report.digest import content_of_csv, content_of_rows, content_of_table, ranking_digest
+from symscreen.table import plain_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,7 +87,7 @@ def half_written(path: str | Path) -> bool:
     if path.suffix.lower() != ".csv" or path.exists() or not record.is_file():
         return False
     try:
-        content = json.loads(record.read_bytes())
+        content = json.loads(plain_bytes(record, MOST_JSON)[:MOST_JSON])
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and {"format", "symscreen", "options", "data"} <= content.keys()

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import InputError, TableError, printable
+from symscreen.limits import CSV_GROWS, JSON_GROWS, MOST_JSON, amount
+from symscreen.options import read_memory
 from symscreen.report.digest import content_of_csv, content_of_rows, content_of_table, ranking_digest
 from symscreen.report.files import ENDINGS, record_beside
 from symscreen.result.record import RECORD_FORMAT
-from symscreen.table import bounded_read, most_bytes, parquet_table
+from symscreen.table import most_bytes, parquet_table, plain_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -46,13 +48,15 @@ class StoredRanking:
     record: dict[str, Any]
 
 
-def read_ranking(path: str | Path) -> StoredRanking:
+def read_ranking(path: str | Path, max_ram: str | int | None = None) -> StoredRanking:
     """Read what `symscreen screen --out` wrote.
 
     Parameters
     ----------
     path : str or Path
         A ``.csv`` with its record beside it (``NAME.csv.json``), a ``.parquet`` or a ``.json``.
+    max_ram : str or int, optional
+        Memory that reading a text may take, ``"2GB"`` or bytes; by default four fifths of the machine's.
 
     Returns
     -------
@@ -62,17 +66,20 @@ def read_ranking(path: str | Path) -> StoredRanking:
     Raises
     ------
     TableError
-        If the file cannot be read, is no ranking, has lost its record, or is not as it was written.
+        If the file cannot be read, would not fit in the memory allowed, is no ranking, has lost its record,
+        or is not as it was written.
     """
-    path = Path(path)
+    path, allowed = Path(path), read_memory(max_ram)
     try:
         match path.suffix.lower():
             case ".csv":
-                ranking, content = _csv(_bytes(path), _bytes(record_beside(path)))
+                ranking, content = _csv(
+                    _text_of(path, allowed, CSV_GROWS), _bytes(record_beside(path), MOST_JSON)
+                )
             case ".parquet":
-                ranking, content = _parquet(_bytes(path), path)
+                ranking, content = _parquet(_bytes(path, most_bytes()), path)
             case ".json":
-                ranking, content = _json(_bytes(path))
+                ranking, content = _json(_text_of(path, allowed, JSON_GROWS))
             case _:
                 raise TableError(f"{path}: a ranking ends in one of {', '.join(ENDINGS)}")
     except OSError as error:
@@ -113,13 +120,15 @@ def _first_line(error: Exception) -> str:
     return printable((str(error).strip().splitlines() or [type(error).__name__])[0])[:200]
 
 
-def _bytes(path: Path) -> bytes:
-    if path.is_char_device():
-        raise ValueError("it is a device, which may never end")
-    with path.open("rb") as file:
-        data = bounded_read(file, path.stat().st_size)
-    if len(data) > most_bytes():
-        raise ValueError(f"it is larger than {most_bytes()} bytes")
+def _text_of(path: Path, allowed: int | None, grows: int) -> bytes:
+    """Read a text that takes so many times its size while it is parsed."""
+    return _bytes(path, most_bytes() if allowed is None else min(most_bytes(), allowed // grows))
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    data = plain_bytes(path, most)
+    if len(data) > most:
+        raise ValueError(f"it has more than {amount(most)}, as much as may be read here")
     return data
 
 
@@ -170,7 +179,10 @@ def _parquet(content: bytes, path: Path) -> tuple[StoredRanking, bytes]:
         table.validate(full=True)  # a damaged offset would crash the process later
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
-    record = _record((table.schema.metadata or {})[b"symscreen"])
+    told = (table.schema.metadata or {})[b"symscreen"]
+    if len(told) > MOST_JSON:
+        raise ValueError(f"its record has more than {amount(MOST_JSON)}")
+    record = _record(told)
     # what pandas notes in a file steers how it is read: it is not needed, and anybody may have written it
     return StoredRanking(table.to_pandas(ignore_metadata=True), record), content_of_table(table)
 

@@ -11,6 +11,7 @@ from symscreen.result.kept import Kept, none_kept
 from symscreen.result.members import (
     MEMBER_COLUMNS,
     Members,
+    check_members,
     members_of,
     members_record,
     stored_members,
@@ -50,6 +51,7 @@ __all__ = [
     "Streamed",
     "Views",
     "best_of",
+    "check_members",
     "chunk_size_for",
     "class_place",
     "cut_of",

@@ -60,8 +60,11 @@ class Standing:
 class Keeper(Protocol):
     """Keeps the state of a stream, so that a later run can go on from there."""
 
-    def found(self, stream: str) -> Streamed | None:
-        """Return the state that was kept of a stream, by its name, or None."""
+    def found(self, stream: str, check: Callable[[Streamed], None], most: int) -> Streamed | None:
+        """Return the state that was kept of a stream, by its name, or None.
+
+        It is no larger than so many bytes, and passes a check that raises `ValueError` where it does not.
+        """
         ...
 
     def offer(self, stream: str, now: Callable[[], Streamed], *, last: bool) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "MOST_TIES",
     "Kept",
     "best_classes",
     "every_feature",
@@ -30,7 +31,7 @@ __all__ = [
     "united",
 ]
 
-_MOST_TIES = 1 << 20
+MOST_TIES = 1 << 20  # classes that tie with the last one, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,7 @@ def best_classes(kept: Kept, limit: int) -> Kept:
     by_class = np.lexsort((signatures, losses))
     if len(by_class) > limit:
         ties = int((losses <= losses[by_class[limit - 1]]).sum())
-        by_class = by_class[: min(ties, max(limit, _MOST_TIES))]
+        by_class = by_class[: min(ties, max(limit, MOST_TIES))]
     stay = np.sort(first[by_class])
     return replace(kept.take(stay), class_size=sizes[which[stay]])
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import contains
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.errors import TableError, quoted
 from symscreen.result.kept import joined, none_kept, rounded
 from symscreen.result.scoring import Keep, Scorer
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from symscreen.result.screened import Request, Screened
     from symscreen.statistics.order import Ordered
 
-__all__ = ["MEMBER_COLUMNS", "Members", "members_of", "members_record", "stored_members"]
+__all__ = ["MEMBER_COLUMNS", "Members", "check_members", "members_of", "members_record", "stored_members"]
 
 MEMBER_COLUMNS = (
     "rank", "class_size", "member", "expression", "complexity", "layer", "direction", "relation",
@@ -168,26 +171,102 @@ def members_record(table: pd.DataFrame, limit: int) -> dict[str, Any]:
     return {"members": limit, "shown": shown}
 
 
-def stored_members(record: Mapping[str, Any]) -> pd.DataFrame | None:
+def stored_members(record: Mapping[str, Any], relations: Sequence[str]) -> pd.DataFrame | None:
     """Read the members of classes from a result's record.
 
     Parameters
     ----------
     record : mapping
-        Of a result.
+        Of a result; somebody may have altered it.
+    relations : sequence of str
+        How a member can be related to the one shown, which comes first.
 
     Returns
     -------
     pandas.DataFrame or None
         What `members_record` was given; None where none are stored.
+
+    Raises
+    ------
+    TableError
+        If it is not as `members_record` writes it.
     """
     import pandas as pd
 
     if "classes" not in record:
         return None
-    rows = [
-        {name: one[name] for name in _OF_CLASS} | {"member": place} | member
-        for one in record["classes"]["shown"]
-        for place, member in enumerate(one["members"], start=1)
-    ]
+    limit, shown = _told(record["classes"], {"members": _counts, "shown": _listed})
+    rows, last = [], 0
+    for one in shown:
+        rank, size, members = _told(one, {"rank": _counts, "class_size": _counts, "members": _listed})
+        if rank <= last or len(members) != min(limit, size):
+            raise _damaged(f"the class of rank {rank} is out of order, or does not have its members")
+        last = rank
+        for place, member in enumerate(members, start=1):
+            known = relations[:1] if place == 1 else relations[1:]
+            figures = _told(member, {**_OF_MEMBER, "relation": partial(contains, known)})
+            rows.append((rank, size, place, *figures))
     return pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
+
+
+def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[str, Any]) -> None:
+    """Refuse members of other classes than a ranking has.
+
+    Parameters
+    ----------
+    members : pandas.DataFrame
+        What `stored_members` returned.
+    table : pandas.DataFrame
+        The ranking.
+    record : mapping
+        Of the same result.
+
+    Raises
+    ------
+    TableError
+        If ranks, sizes or the formulas shown are not those of the ranking.
+    """
+    heads = members[members["member"] == 1]
+    ranks = heads["rank"].tolist()
+    whole = record["options"]["top"] != "all"  # else only the first of a class stands for it
+    if (whole and ranks != list(range(1, len(table) + 1))) or (ranks and ranks[-1] > len(table)):
+        raise _damaged("its classes are not those of the ranking")
+    # of a search that drops features the ranking counts those that it did not drop
+    exact = record["options"].get("search", "exact") == "exact"
+    for rank, size, text in zip(ranks, heads["class_size"], heads["expression"], strict=True):
+        shown = table.iloc[rank - 1]
+        if shown["expression"] not in {text, f"({text})"}:
+            raise _damaged(f"the class of rank {rank} is that of another formula")
+        counted = shown["class_size"] if "class_size" in table else size
+        if counted > size or (exact and counted != size):
+            raise _damaged(f"the class of rank {rank} has {size} members, and in the ranking another number")
+
+
+def _told(value: object, parts: Mapping[str, Callable[[Any], bool]]) -> list[Any]:
+    """Return the parts of an object, each of its own kind, and no others."""
+    if not isinstance(value, dict) or value.keys() != parts.keys():
+        raise _damaged(f"where {', '.join(parts)} are expected, it has {quoted(value)}")
+    for name, fits in parts.items():
+        if not fits(value[name]):
+            raise _damaged(f"{name} is {quoted(value[name])}")
+    return [value[name] for name in parts]
+
+
+def _damaged(what: str) -> TableError:
+    return TableError(f"the record of the classes is damaged: {what}; screen again")
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 63
+
+
+def _listed(value: object) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+_OF_MEMBER: dict[str, Callable[[Any], bool]] = {
+    "expression": lambda value: isinstance(value, str),
+    "complexity": _counts,
+    "layer": lambda value: type(value) is int and value >= 0,
+    "direction": lambda value: value in ("+", "-", ""),
+}

@@ -15,6 +15,7 @@ from symscreen.result.classes import classes_behind
 from symscreen.result.course import UNATTENDED
 from symscreen.result.kept import best_classes
 from symscreen.result.merging import Merged, Streamed, merged_parts
+from symscreen.result.resumed import check_resumed, most_bytes_kept
 from symscreen.result.standing import Teller
 from symscreen.result.thin import merge_numeric_copies, stand_ins
 
@@ -73,7 +74,9 @@ def streamed(scorer: Scorer, backend: Backend, chunk_size: int, course: Course =
     """
     space, keeper = scorer.space, course.keeper
     stream = "" if keeper is None else _name_of(scorer)
-    before = None if keeper is None else keeper.found(stream)
+    before = None
+    if keeper is not None:
+        before = keeper.found(stream, partial(check_resumed, scorer=scorer), most_bytes_kept(scorer))
     merged = Merged(scorer.keeps, len(scorer.screeners), space.total, before)
     teller = Teller(scorer, course, merged.done)
     passed, chunks = _left(_chunks(space, chunk_size), merged.done)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "MOST_KEYS",
     "Method",
     "Tally",
     "adjusted",
@@ -38,7 +39,7 @@ _SMALLEST = 1e-300
 _LOW, _HIGH = 1000, 10_000  # four digits
 _A_DECADE = _HIGH - _LOW
 _DECADES = 300
-_MOST = (_DECADES + 1) * _A_DECADE  # of a key
+MOST_KEYS = (_DECADES + 1) * _A_DECADE  # of a key
 _POWERS = np.array([float(f"1e{k}") for k in range(_DECADES + 4)])
 _SLACK = 1.0 - 1e-12  # 0.1 is 1.000e-1, whatever the last bit of its product with 10⁴
 
@@ -159,7 +160,7 @@ def together(tallies: Sequence[Tally]) -> Tally:
     if not tallies:
         return Tally(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
     keys = np.concatenate([one.keys for one in tallies])
-    low, high = keys.min(initial=_MOST), keys.max(initial=0)
+    low, high = keys.min(initial=MOST_KEYS), keys.max(initial=0)
     counts = np.zeros(max(0, high - low + 1), dtype=np.int64)  # 22 MB where p-values of every size occur
     np.add.at(counts, keys - low, np.concatenate([one.counts for one in tallies]))
     occurring = np.flatnonzero(counts)

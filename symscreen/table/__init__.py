@@ -13,6 +13,7 @@ from symscreen.table.categories import (
 from symscreen.table.choose import choose_inputs, target_named
 from symscreen.table.files import parquet_table
 from symscreen.table.groups import frame_with, row_groups
+from symscreen.table.plain import plain_bytes
 from symscreen.table.rankings import is_ranking
 from symscreen.table.read import frame_columns, read_table
 from symscreen.table.record import Table, some_rows, with_inputs, with_response
@@ -37,6 +38,7 @@ __all__ = [
     "levels_in",
     "most_bytes",
     "parquet_table",
+    "plain_bytes",
     "read_frame",
     "read_table",
     "row_groups",

@@ -19,6 +19,7 @@ from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import plain_number
 from symscreen.grammar.toml import bounded_toml
 from symscreen.response.several import SeveralResponse
+from symscreen.table import plain_bytes
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
 from symscreen.units.meaning import Units
 
@@ -196,8 +197,7 @@ def _told_units(units: Given) -> dict[str, str] | None:
 
 def _file(path: Path) -> dict[str, str]:
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        content = plain_bytes(path, _MAX_BYTES)
     except (OSError, ValueError) as error:
         raise OptionError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
     if len(content) > _MAX_BYTES:

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import fields
+from threading import Thread
 
 import pandas as pd
 import pytest
@@ -11,7 +15,8 @@ from result.brute_force import space_of, table_of
 
 import symscreen
 from symscreen.backends import Dask, Threads
-from symscreen.errors import OptionError
+from symscreen.backends.dask_cluster import check_same
+from symscreen.errors import BackendError, OptionError
 from symscreen.result.course import Course
 from symscreen.result.kept import Kept
 from symscreen.result.scoring import Keep, Scorer
@@ -110,8 +115,163 @@ def test_without_dask_the_line_to_type_is_told(frame, monkeypatch):
         symscreen.screen(frame, backend="dask", **OPTIONS)
 
 
-def test_a_scheduler_that_does_not_answer_is_refused(frame, monkeypatch):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        " ",
+        "foo",
+        "tcp://",
+        "tcp://a",
+        "tcp://a:0",
+        "tcp://a:65536",
+        "tcp://a:99999999999",
+        "tcp://a:-1",
+        "tcp://a:٣",
+        "tcp://a:1/x",
+        "tcp://a b:1",
+        "http://a:1",
+        "gopher://x",
+        "/home/scheduler.json",
+        "scheduler.json",
+        "file:///etc/passwd",
+        "tcp://[::1:1",
+        "a:1\nb:2",
+        "\x1b[2J:1",
+        "x" * 5000 + ":1",
+    ],
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(OptionError, match="give its address, such as tcp://") as refused:
+        Dask(1, address)
+    assert str(refused.value).isprintable()
+
+
+@pytest.fixture
+def impatient(monkeypatch):
     pytest.importorskip("distributed", reason="Dask is an extra")
-    monkeypatch.setattr("symscreen.backends.dask._PATIENCE", "1s")
-    with pytest.raises(OptionError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        symscreen.screen(frame, scheduler="tcp://127.0.0.1:9", **OPTIONS)
+    for name in ("dask_cluster._PATIENCE", "dask_cluster._FOR_WORKERS", "dask._WORKERLESS"):
+        monkeypatch.setattr(f"symscreen.backends.{name}", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://127.0.0.1:9", r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"),
+        ("no.such.host.invalid:8786", "no Dask scheduler answers at no.such.host.invalid:8786"),
+        ("tls://127.0.0.1:9", "needs certificates"),
+    ],
+)
+@pytest.mark.usefixtures("impatient")
+def test_a_scheduler_that_does_not_answer_is_refused(frame, address, words):
+    with pytest.raises(OptionError, match=words):
+        symscreen.screen(frame, scheduler=address, **OPTIONS)
+
+
+@pytest.mark.parametrize("says", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"\x02" + bytes(200), b"\xff" * 4096])
+@pytest.mark.usefixtures("impatient")
+def test_what_answers_otherwise_than_a_scheduler_is_refused(frame, says, capfd):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=_say, args=(server, says), daemon=True).start()
+        with pytest.raises(OptionError, match="no Dask scheduler answers at"):
+            symscreen.screen(frame, scheduler="tcp://{}:{}".format(*server.getsockname()), **OPTIONS)
+    assert not capfd.readouterr().err
+
+
+def _say(server, words):
+    with suppress(OSError):
+        while True:
+            caller, _ = server.accept()
+            caller.sendall(words)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_scheduler_without_workers_is_refused(frame):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as empty:
+        address = empty.scheduler_address
+        with pytest.raises(OptionError, match="has no workers: start some"):
+            symscreen.screen(frame, scheduler=address, **OPTIONS)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_worker_is_no_scheduler(cluster, frame):
+    (worker, *_) = cluster._client().ncores()
+    with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
+        symscreen.screen(frame, scheduler=worker, **OPTIONS)
+
+
+def test_workers_that_cannot_run_what_is_asked_are_refused(cluster, frame):
+    client = cluster._client()
+    address = cluster._held["cluster"].scheduler_address
+    client.run(_hide)
+    try:
+        with pytest.raises(OptionError, match=r"cannot run symscreen .*No module named 'symscreen'"):
+            symscreen.screen(frame, scheduler=address, **OPTIONS)
+    finally:
+        client.run(_show)
+    with pytest.raises(BackendError, match="and this process 9: install the same version on both"):
+        check_same("tcp://a:1", {"symscreen": "8"}, {"symscreen": "9"})
+
+
+def _hide():
+    class Hidden:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            del path, target
+            if name.partition(".")[0] == "symscreen":
+                raise ModuleNotFoundError("No module named 'symscreen'", name="symscreen")
+
+    sys.meta_path.insert(0, Hidden)
+    sys.hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name[:9] == "symscreen"}
+
+
+def _show():
+    sys.meta_path.pop(0)
+    sys.modules.update(sys.hidden)
+
+
+# the test of one that came late: what a worker is asked says which versions it needs
+def test_a_worker_that_came_later_is_looked_at_too(cluster, monkeypatch):
+    monkeypatch.setattr("symscreen.backends.dask.versions", lambda: {"symscreen": "9"})
+    with pytest.raises(BackendError, match="and this process 9"):
+        list(cluster.reduced(_square, [1, 2], _sum))
+
+
+ALONE = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=':0', silence_logs=50)
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.usefixtures("impatient")
+def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_stays(frame, tmp_path, capfd):
+    (tmp_path / "alone.py").write_text(ALONE)
+    command = [sys.executable, str(tmp_path / "alone.py")]
+    theirs = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        address = theirs.stdout.readline().strip()
+
+        def kill(_):
+            with suppress(ProcessLookupError):
+                os.killpg(theirs.pid, signal.SIGKILL)
+
+        asked = OPTIONS | {"chunk_size": 5, "checkpoint": tmp_path / "kept"}
+        with pytest.raises(BackendError, match="was lost; start it anew: with --checkpoint") as lost:
+            symscreen.screen(frame, scheduler=address, on_progress=kill, **asked)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(theirs.pid, signal.SIGKILL)
+        theirs.wait()
+        theirs.stdout.close()
+    assert "\n" not in str(lost.value)
+    assert not capfd.readouterr().err
+    on = symscreen.screen(frame, **asked)
+    assert on.record["options"]["run"]["resumed_chunks"] > 0
+    pd.testing.assert_frame_equal(on.table, symscreen.screen(frame, **OPTIONS).table, check_exact=True)

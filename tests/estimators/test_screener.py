@@ -34,6 +34,7 @@ NOT_FOR_ESTIMATORS = {
         "backend",
         "scheduler",
         "checkpoint",
+        "quiet",
         "time_limit",
         "on_progress",
     ),  # of a run at a terminal, or a cluster

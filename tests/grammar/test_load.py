@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -368,3 +369,10 @@ def test_a_familys_name_means_all_its_operators_wherever_operators_are_listed(lo
         grammar.altered(unary=["bend_2", "bend"])
     with pytest.raises(GrammarError, match=r"^--binary: 'bend' is a unary operator; list it under unary$"):
         grammar.altered(binary=["bend"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+def test_a_pipe_is_no_grammar_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(GrammarError, match="a pipe or a device"):
+        load_grammar(tmp_path / "pipe.toml")

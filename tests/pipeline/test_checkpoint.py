@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import hashlib
+import io
 import json
+import os
 import subprocess
 import sys
+import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -249,3 +253,195 @@ def test_a_partial_result_is_that_of_the_first_candidates(frame):
     both = part.table.merge(whole.table, on="expression")
     pd.testing.assert_series_equal(both.t0_x, both.t0_y, check_names=False, check_exact=True)
     assert len(both) == len(part) == part.scored
+
+
+def _sealed(path, arrays):
+    """Write a state anew, with the checksum that belongs to it."""
+    run = path.read_bytes().split(b" ")[2]
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    body = content.getvalue()
+    digest = hashlib.sha256(body).hexdigest().encode()
+    path.write_bytes(b"symscreen-checkpoint 1 " + run + b" " + digest + b"\n" + body)
+
+
+def _put(place, value):
+    def change(values):
+        values = values.copy()
+        values.ravel()[place] = value
+        return values
+
+    return change
+
+
+def _times(factor):
+    return lambda values: values * np.array(factor).astype(values.dtype)
+
+
+CRAFTED = {
+    "a number too large": ("0_number", _put(0, 10**12)),
+    "a negative number": ("0_number", _put(0, -1)),
+    "one number for all": ("0_number", _times(0)),
+    "another feature": ("0_number", lambda values: np.where(values == values[0], values[0] + 1, values)),
+    "numbers as floats": ("0_number", lambda values: values.astype(float)),
+    "a loss that is no number": ("0_loss", _put(0, np.nan)),
+    "no loss": ("0_loss", _times(0)),
+    "an endless loss": ("0_loss", _put(0, -np.inf)),
+    "other signatures": ("0_signature", _put(0, 12345)),
+    "one signature": ("0_signature", _times(0)),
+    "other keys": ("0_keys", _times(0)),
+    "keys of another shape": ("0_keys", lambda values: values[:, :1]),
+    "no complexity": ("0_complexity", _times(0)),
+    "another direction": ("0_direction", _times(-1)),
+    "a direction of 5": ("0_direction", _put(0, 5)),
+    "no correlation": ("0_pearson", _times(0)),
+    "a correlation that is no number": ("0_pearson", _put(0, np.nan)),
+    "scores that are no numbers": ("0_scores", lambda values: values * np.nan),
+    "better scores": ("0_scores", _times(0.5)),
+    "more scores": ("0_scores", lambda values: np.hstack((values, values))),
+    "empty classes": ("0_class_size", _times(0)),
+    "a negative class": ("0_class_size", _put(0, -4)),
+    "huge classes": ("0_class_size", lambda values: values * 0 + 2**62),
+    "more done than there is": ("figures", _put(2, 10**15)),
+    "less than nothing done": ("figures", _put(2, -5)),
+    "nothing done": ("figures", _put(2, 0)),
+    "fewer done than scored": ("figures", _put(2, 60)),
+    "fewer scored than done": ("figures", _put(1, 60)),
+    "fewer than none scored": ("figures", _put(1, -5)),
+    "another total": ("figures", _put(3, 5)),
+    "no lists": ("figures", _put(0, 0)),
+    "fewer lists than none": ("figures", _put(0, -1)),
+    "10¹⁵ lists": ("figures", _put(0, 10**15)),
+    "a negative count of chunks": ("figures", _put(4, -1)),
+    "no chunks": ("figures", _put(4, 0)),
+    "figures cut short": ("figures", lambda values: values[:3]),
+    "figures that are no numbers": ("figures", lambda values: values * np.nan),
+    "figures nested": ("figures", lambda values: values[None]),
+    "an unknown reason": ("lost", lambda _: np.array([[99, 1]])),
+    "a reason twice": ("lost", lambda _: np.array([[3, 0], [3, 0]])),
+    "a negative loss": ("lost", lambda _: np.array([[3, -1]])),
+    "reasons as floats": ("lost", lambda values: values + 0.5),
+    "p-values as floats": ("tally_keys", lambda values: values.astype(float)),
+    "p-values below none": ("tally_keys", _put(0, -7)),
+    "p-values above one": ("tally_keys", _put(-1, 2**31 - 1)),
+    "p-values in disorder": ("tally_keys", lambda values: values[::-1].copy()),
+    "no p-values": ("tally_keys", lambda values: values[:0]),
+    "p-values of fewer features": ("tally_counts", _put(0, 0)),
+    "more p-values than features": ("tally_counts", lambda values: values + 1),
+    "a count that runs over": ("tally_counts", lambda values: values * 0 + 2**62),
+    "counts of another shape": ("tally_counts", lambda _: np.zeros((3, 3), dtype=np.int64)),
+    "permutations that are no numbers": ("seen_best", _put(0, np.nan)),
+    "endless permutations": ("seen_best", _put(0, np.inf)),
+    "permutations of nothing": ("seen_best", _put(0, -np.inf)),
+    "permutations out of range": ("seen_best", _put(0, 1e300)),
+    "fewer permutations": ("seen_best", lambda values: values[:3]),
+    "no permutations": ("seen_best", None),
+    "no list": ("0_number", None),
+    "no figures": ("figures", None),
+    "something else": ("readme", lambda _: np.zeros(3)),
+    "another list": ("1_number", lambda _: np.zeros(3, dtype=np.int64)),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The state of a whole run, and what reads it there."""
+    folder, asked = tmp_path_factory.mktemp("stored"), []
+    rng = np.random.default_rng(7)
+    x1, x2 = rng.uniform(0.5, 2.0, (2, 60))
+    frame = pd.DataFrame({"x1": x1, "x2": x2, "target": x1**2 + x2 + rng.normal(0, 0.1, 60)})
+    own = checkpoint.Folder.found
+
+    def found(self, *given):
+        asked.append(lambda: own(self, *given))
+        return own(self, *given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(checkpoint.Folder, "found", found)
+        symscreen.screen(frame, checkpoint=folder / "kept", **OPTIONS)
+    (path,) = (folder / "kept").glob("*.state")
+    with np.load(io.BytesIO(path.read_bytes().partition(b"\n")[2])) as held:
+        arrays = dict(held)
+    return path, arrays, asked[0]
+
+
+def test_an_untouched_state_that_was_sealed_anew_is_read(stored):
+    path, arrays, read = stored
+    _sealed(path, arrays)
+    assert read().done == read().total > 0
+
+
+@pytest.mark.parametrize("case", CRAFTED)
+def test_a_crafted_state_with_a_right_checksum_is_refused_in_one_line(stored, case):
+    path, arrays, read = stored
+    name, change = CRAFTED[case]
+    altered = dict(arrays)
+    if change is None:
+        del altered[name]
+    else:
+        altered[name] = change(arrays.get(name))
+    _sealed(path, altered)
+    with pytest.raises(OutputError, match="the checkpoint is damaged") as refused:
+        read()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_list_of_every_feature_must_be_whole(frame, tmp_path):
+    asked = OPTIONS | {"top": "all", "p_values": False, "permutations": None}
+    found = symscreen.screen(frame, checkpoint=tmp_path, **asked)
+    (path,) = tmp_path.glob("*.state")
+    with np.load(io.BytesIO(path.read_bytes().partition(b"\n")[2])) as held:
+        arrays = dict(held)
+    _sealed(path, arrays)
+    assert _of(symscreen.screen(frame, checkpoint=tmp_path, **asked)) == _of(found)
+    _sealed(path, {name: one[1:] if name[:2] == "0_" else one for name, one in arrays.items()})
+    with pytest.raises(OutputError, match="a list has "):
+        symscreen.screen(frame, checkpoint=tmp_path, **asked)
+
+
+def test_a_state_beyond_what_a_run_can_keep_is_not_read(frame, tmp_path, monkeypatch):
+    symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
+    monkeypatch.setattr("symscreen.result.stream.most_bytes_kept", lambda _: 1000)
+    with pytest.raises(OutputError, match="larger than this run can have kept"):
+        symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
+
+
+def test_parts_of_a_state_that_overlap_are_refused(rng):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as members:
+        members.writestr("figures.npy", b"x")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            members.writestr("figures.npy", b"x")
+    body = content.getvalue()
+    head = state_bytes(_state(rng, 2), "run").partition(b"\n")[0].split(b" ")[:3]
+    sealed = b" ".join([*head, hashlib.sha256(body).hexdigest().encode()]) + b"\n" + body
+    with pytest.raises(ValueError, match="its parts overlap"):
+        state_of(sealed, "run")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"[]", b"null", b"3", b'"x"', b"[" * 200_000, b'{"options":' * 900 + b"1" + b"}" * 900, b"{\xff}"],
+)
+def test_a_crafted_run_json_is_refused_in_one_line(tmp_path, content):
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(OutputError) as refused, opened(tmp_path, {"options": {"top": 3}}):
+        pass
+    assert "\n" not in str(refused.value)
+    assert "checkpoint of another run: was" not in str(refused.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+@pytest.mark.parametrize("name", ["run.json", "lock"])
+def test_pipes_in_a_checkpoint_are_refused_and_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OutputError, match=r"cannot be read|cannot keep a checkpoint"), opened(tmp_path, {}):
+        pass
+
+
+def test_a_lock_that_leads_elsewhere_is_refused(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "lock").symlink_to(tmp_path / "made.txt")
+    with pytest.raises(OutputError, match="cannot keep a checkpoint"), opened(tmp_path / "kept", {}):
+        pass
+    assert not (tmp_path / "made.txt").exists()

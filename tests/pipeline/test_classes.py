@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import copy
 import json
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import GrammarError, OptionError, TableError
 from symscreen.report import write_ranking
+from symscreen.report.stored import StoredRanking
 
 SMALL = {"layers": "ub", "unary": "neg,cube,log", "binary": "sub,mul", "top": 12}
 
@@ -112,9 +115,13 @@ def test_another_grammar_or_screener_is_told(frame, tmp_path):
     own.write_text('unary = ["twice"]\nlayers = "u"\n[define.twice]\nformula = "2*x"\n')
     result = symscreen.screen(frame, operators=own)
     assert len(symscreen.classes(result, frame)) >= len(result)
+    found = symscreen.classes(result, frame)
     own.write_text('unary = ["twice"]\nlayers = "u"\n[define.twice]\nformula = "3*x"\n')
-    with pytest.raises(OptionError, match=r"not what it was .*define changed"):
+    assert symscreen.classes(result, frame).equals(found)  # the record has it: the file is not opened
+    result.record["options"]["operators"] = "basic"
+    with pytest.raises(GrammarError, match="there is no unary operator 'twice'"):
         symscreen.classes(result, frame)
+    result.record["options"]["operators"] = str(own)
     result.record["options"]["screener"] = ["t00"]
     with pytest.raises(OptionError, match="did you mean 't0'"):
         symscreen.classes(result, frame)
@@ -125,3 +132,107 @@ def test_the_order_of_rows_does_not_matter(frame, rng):
     mixed = frame.iloc[rng.permutation(len(frame))]
     assert symscreen.classes(result, mixed).equals(symscreen.classes(result, frame, jobs=1))
     assert isinstance(symscreen.classes(result, mixed), pd.DataFrame)
+
+
+def test_families_and_rules_of_a_grammar_s_file_are_taken_from_the_record(frame, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'unary = ["bell", "sin"]\nbinary = ["mul"]\nlayers = "ub"\nconstants = [2]\n[costs]\nsin = 3\n'
+        '[define.bell]\nformula = "exp(-a*x**2)"\n[define.bell.parameters]\na = [0.1, 1]\n'
+        '[forbid]\nmul = ["sin"]\n[columns]\nsin = ["x1"]\n'
+    )
+    result = symscreen.screen(frame, operators=own, members=4)
+    own.unlink()
+    assert symscreen.classes(result, frame, members=4).equals(symscreen.classes(result))
+
+
+@pytest.mark.parametrize("to", ["pipe", "secret", "device"])
+def test_a_record_has_no_file_opened_and_reaches_nothing(frame, tmp_path, to):
+    result = symscreen.screen(frame, **SMALL)
+    places = {"pipe": tmp_path / "pipe.toml", "secret": tmp_path / "secret.toml", "device": "/dev/zero"}
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(places["pipe"])
+    places["secret"].write_text("secret = 'abc")
+    options, name = result.record["options"], str(places[to])
+    options |= {"checkpoint": str(tmp_path / "made"), "scheduler": "tcp://127.0.0.1:9", "backend": "dask"}
+    options |= {"chunk_size": 1, "time_limit": 1e-9, "max_ram": 1}
+    assert len(symscreen.classes(result, frame)) >= len(result)
+    assert not (tmp_path / "made").exists()
+    options["units"] = name
+    with pytest.raises(TableError, match="its units are"):
+        symscreen.classes(result, frame)
+    del options["units"]
+    options["operators"] = name
+    try:  # of a device: there is no such grammar; of the others: the grammar is the record's
+        symscreen.classes(result, frame)
+    except GrammarError as error:
+        assert "abc" not in str(error)  # noqa: PT017  # what a file holds is told by nobody
+
+
+ALTERED = {
+    "no object": lambda classes: classes.clear(),
+    "no limit": lambda classes: classes.update(members=None),
+    "another key": lambda classes: classes.update(more=1),
+    "nothing shown": lambda classes: classes.update(shown=[]),
+    "a class left out": lambda classes: classes["shown"].pop(),
+    "classes in disorder": lambda classes: classes["shown"].reverse(),
+    "a class that is a number": lambda classes: classes["shown"].__setitem__(0, 7),
+    "rank 0": lambda classes: classes["shown"][0].update(rank=0),
+    "rank 10²⁰": lambda classes: classes["shown"][-1].update(rank=10**20),
+    "rank as a text": lambda classes: classes["shown"][0].update(rank="=cmd"),
+    "a rank that is true": lambda classes: classes["shown"][0].update(rank=True),
+    "a larger class": lambda classes: classes["shown"][0].update(class_size=10**6),
+    "a class of less than nothing": lambda classes: classes["shown"][0].update(class_size=-3),
+    "no members": lambda classes: classes["shown"][0].update(members=[]),
+    "a member that is a list": lambda classes: classes["shown"][0]["members"].__setitem__(0, []),
+    "fewer members": lambda classes: max(classes["shown"], key=_members)["members"].pop(),
+    "another formula": lambda classes: classes["shown"][0]["members"][0].update(expression="x1*x2*x3"),
+    "no formula": lambda classes: _second(classes).update(expression=None),
+    "code": lambda classes: _second(classes).update(expression="__import__('os')"),
+    "an escape": lambda classes: _second(classes).update(expression="\x1b[31m<script>"),
+    "an unknown column": lambda classes: _second(classes).update(expression="nobody"),
+    "another complexity": lambda classes: _second(classes).update(complexity=77),
+    "a layer below 0": lambda classes: _second(classes).update(layer=-1),
+    "an unknown direction": lambda classes: _second(classes).update(direction="<b>"),
+    "an unknown relation": lambda classes: _second(classes).update(relation="=1+1"),
+    "another one shown": lambda classes: _second(classes).update(relation="shown"),
+    "none shown": lambda classes: classes["shown"][0]["members"][0].update(relation="same ranks"),
+}
+
+
+def _members(one):
+    return len(one["members"])
+
+
+def _second(classes):
+    return max(classes["shown"], key=_members)["members"][1]
+
+
+@pytest.fixture(scope="module")
+def with_members():
+    rng = np.random.default_rng(5)
+    x1, x2 = rng.uniform(0.5, 2.0, (2, 40))
+    frame = pd.DataFrame({"x1": x1, "x2": x2, "target": x1**2 + x2 + rng.normal(0, 0.1, 40)})
+    return symscreen.screen(frame, members=3, **SMALL)
+
+
+@pytest.mark.parametrize("case", ALTERED)
+def test_members_that_were_altered_are_refused_without_the_data(with_members, case):
+    record = copy.deepcopy(with_members.record)
+    ALTERED[case](record["classes"])
+    assert len(symscreen.classes(with_members)) > len(with_members)
+    with pytest.raises(TableError, match=r"the record .*is damaged") as refused:
+        symscreen.classes(StoredRanking(with_members.table, record))
+    assert str(refused.value).isprintable()
+
+
+def test_sizes_that_are_not_those_of_the_ranking_are_refused(with_members):
+    table = with_members.table.assign(class_size=with_members.table.class_size + 1)
+    with pytest.raises(TableError, match="in the ranking another number"):
+        symscreen.classes(StoredRanking(table, with_members.record))
+    dropped = with_members.table.assign(class_size=with_members.table.class_size - 1)
+    raced = with_members.record | {"options": with_members.record["options"] | {"search": "race"}}
+    assert symscreen.classes(StoredRanking(dropped, raced)).equals(symscreen.classes(with_members))
+    for table in (with_members.table.iloc[1:], with_members.table.iloc[:0]):
+        with pytest.raises(TableError, match="its classes are not those of the ranking"):
+            symscreen.classes(StoredRanking(table, with_members.record))

@@ -91,3 +91,22 @@ def test_the_last_standing_names_the_best_of_all_features_too(frame):
     told = []
     result = symscreen.screen(frame, layers="b", top="all", jobs=1, on_progress=told.append)
     assert told[-1].best == result.table.expression[0]
+
+
+def test_quiet_writes_nothing_and_still_calls_what_was_given(frame, capfd, monkeypatch):
+    silenced, told = [], []
+    monkeypatch.setattr("symscreen.compiled.ANNOUNCEMENT.silence", lambda: silenced.append(1))
+    asked = {"layers": "u", "unary": "sin", "top": 2}
+    loud = symscreen.screen(frame, progress=True, **asked)
+    assert " of " in capfd.readouterr().err
+    assert not silenced
+    quiet = symscreen.screen(frame, progress=True, on_progress=told.append, quiet=True, **asked)
+    assert capfd.readouterr().err == ""
+    assert told
+    assert len(silenced) == 1
+    assert quiet.record == loud.record
+    assert symscreen.plan(frame, layers="u", quiet=True).features
+    assert symscreen.why(frame, "x1", quiet=True, **asked).rank
+    assert symscreen.fit(frame, layers="u", unary="sin", terms=1, quiet=True).formula.terms
+    assert capfd.readouterr().err == ""
+    assert len(silenced) == 4

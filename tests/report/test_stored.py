@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import symscreen
 from symscreen.errors import TableError
+from symscreen.limits import CSV_GROWS, JSON_GROWS
 from symscreen.report.files import write_ranking
 from symscreen.report.stored import read_ranking
 
@@ -190,3 +192,43 @@ def test_a_ranking_of_before_there_were_digests_is_read(written):
         read_ranking(written)
     beside.write_text(json.dumps(record | {"format": 1}))
     assert read_ranking(written).record["format"] == 1
+
+
+@pytest.fixture
+def small(frame):
+    return symscreen.screen(frame, layers="u", unary="neg", top=2)
+
+
+def test_a_text_that_would_not_fit_in_the_memory_allowed_is_not_read(small, tmp_path):
+    for ending, grows in (("csv", CSV_GROWS), ("json", JSON_GROWS)):
+        path = tmp_path / f"fits.{ending}"
+        write_ranking(small, path)
+        size = path.stat().st_size
+        assert len(read_ranking(path, max_ram=size * grows).table)
+        with pytest.raises(TableError, match="as much as may be read here"):
+            read_ranking(path, max_ram=(size - 1) * grows)
+
+
+@pytest.mark.parametrize("place", ["r.csv", "r.csv.json", "r.json", "r.parquet"])
+def test_pipes_and_devices_are_no_rankings(tmp_path, place):
+    (tmp_path / "r.csv").write_text("rank\n")
+    (tmp_path / place).unlink(missing_ok=True)
+    (tmp_path / place).symlink_to("/dev/zero")
+    named = tmp_path / place.removesuffix(".json") if place == "r.csv.json" else tmp_path / place
+    with pytest.raises(TableError, match="it is a pipe or a device, not a file"):
+        read_ranking(named)
+    if hasattr(os, "mkfifo"):
+        (tmp_path / place).unlink()
+        os.mkfifo(tmp_path / place)
+        with pytest.raises(TableError, match="it is a pipe or a device, not a file"):
+            read_ranking(named)
+
+
+def test_a_record_beside_a_ranking_is_bounded(small, tmp_path, monkeypatch):
+    for ending in ("csv", "parquet"):
+        write_ranking(small, tmp_path / f"r.{ending}")
+        assert len(read_ranking(tmp_path / f"r.{ending}").table)
+    monkeypatch.setattr("symscreen.report.stored.MOST_JSON", 100)
+    for ending in ("csv", "parquet"):
+        with pytest.raises(TableError, match="is no ranking that symscreen wrote"):
+            read_ranking(tmp_path / f"r.{ending}")
