@@ -8,6 +8,7 @@ from symscreen.expansion.grow import expand
 from symscreen.expansion.layer import PoolKind
 from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.memory import amount, fits, require, resident
+from symscreen.expansion.in_time import OutOfTime, ends_at, untimed
 from symscreen.expansion.orders import bytes_of_orders, with_orders
 from symscreen.expansion.prune import equal_to_rounding, numeric_copies
 from symscreen.expansion.reordered import with_rows
@@ -19,12 +20,14 @@ __all__ = [
     "Cut",
     "Fate",
     "LayerCount",
+    "OutOfTime",
     "PoolKind",
     "Space",
     "amount",
     "block_bytes",
     "blocks_of",
     "bytes_of_orders",
+    "ends_at",
     "equal_to_rounding",
     "expand",
     "fits",
@@ -35,6 +38,7 @@ __all__ = [
     "require",
     "resident",
     "rows_per_block",
+    "untimed",
     "with_orders",
     "with_rows",
 ]

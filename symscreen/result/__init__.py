@@ -16,6 +16,7 @@ from symscreen.result.members import (
     stored_members,
 )
 from symscreen.result.merging import Streamed
+from symscreen.result.partial import partial_in_brief, partial_record, partial_told
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
 from symscreen.result.power import Power
@@ -58,6 +59,9 @@ __all__ = [
     "members_record",
     "none_kept",
     "orders_worth",
+    "partial_in_brief",
+    "partial_record",
+    "partial_told",
     "places_in",
     "predicted",
     "ranking",
