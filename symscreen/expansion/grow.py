@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
 
-__all__ = ["Terms", "expand", "inputs_of", "with_layer"]
+__all__ = ["Terms", "expand", "inputs_of", "last_layer", "with_layer"]
 
 _SEARCHING = 100_000_000  # bytes that a search takes beside scoring
 _NODE = 300  # bytes of a pool's member without values
@@ -133,11 +133,11 @@ def expand(
                 following = layers[number] if pool.learnt is None else None
                 pool, count = with_layer(pool, layer, terms, number=number, following=following)
             else:
-                space = _last(pool, layer, terms, by_name, grows=True, counts=counts)
+                space = last_layer(pool, layer, terms, by_name, grows=True, counts=counts)
                 pool, count = cut_pool(space, layer, cut(space), pool_kind)
             counts.append(count)
         number = len(layers)
-        return _last(pool, layers[-1], terms, by_name, also=also, counts=counts)
+        return last_layer(pool, layers[-1], terms, by_name, also=also, counts=counts)
     except OutOfTime:
         return _ended(pool, by_name, also, counts, number)
 
@@ -216,7 +216,7 @@ def with_layer(
     return pool, LayerCount(number, layer.kind, candidates.total, tally(fates, lost), len(pool.features))
 
 
-def _last(
+def last_layer(
     pool: Pool,
     layer: Layer,
     terms: Terms,

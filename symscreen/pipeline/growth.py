@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from symscreen.expansion import ends_at, expand, require, resident
+from symscreen.expansion import ends_at, expand, foresee, require, resident
 from symscreen.expression import columns_of
 from symscreen.result import cut_of, uncut
 from symscreen.table import with_inputs
@@ -142,9 +142,8 @@ def holds_no_pool(size: int, rows: int, growth: Growth) -> bool:
 def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
     if len(layers) == 1:
         return False
-    counted = expand(
+    counted = foresee(
         table.names,
-        None,
         growth.grammar,
         layers[:-1],
         growth.pool_kind,
@@ -152,7 +151,7 @@ def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
         spread=growth.spread,
         units=growth.units and replace(growth.units, target=None),
     )
-    return holds_no_pool(counted.size, table.response.n, growth)
+    return holds_no_pool(counted.features, table.response.n, growth)
 
 
 def with_best_inputs(table: Table, growth: Growth) -> Table | None:
