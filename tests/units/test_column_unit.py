@@ -62,8 +62,8 @@ def test_temperatures_have_an_offset_and_angles_are_pure_numbers():
     ("text", "why"),
     [
         ("mmm", "'mmm' is not defined"),
+        ("dB/m", "cannot be read"),
         ("left", "'left' is not defined"),
-        ("dB", "cannot be read"),
         ("10 m", "numbers stand above a unit only"),
         ("9**9**9 m", "numbers stand above a unit only"),
         ("m**9**9**9", "numbers stand above a unit only"),
