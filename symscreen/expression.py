@@ -6,7 +6,7 @@ Values and metadata live elsewhere; a tree holds structure only and two trees of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,9 +41,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number; an `int` where it is whole."""
+    """A number; an `int` where it is whole.
+
+    Parameters
+    ----------
+    value : float or int
+        The number.
+    fitted : bool
+        Whether data told it, so that a display may round it; an operator's own numbers and those of units are
+        exact. It makes no difference to what is equal.
+    """
 
     value: float
+    fitted: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return to_text(self)

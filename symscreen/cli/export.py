@@ -94,10 +94,18 @@ def _read_names(ctx: click.Context, parameter: click.Parameter, texts: tuple[str
     callback=_read_names,
     help="What a column is called there, or its cell; may be repeated.",
 )
+@click.option("--digits", metavar="D", type=int, help="Of fitted numbers in latex, 1 to 17; else 4.")
 @click.option("--out", metavar="FILE", default="-", show_default=True, help="- is standard output.")
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
 def export(
-    result: str, target: str, rank: int | None, name: dict[str, str], out: str, *, force: bool
+    result: str,
+    target: str,
+    rank: int | None,
+    name: dict[str, str],
+    out: str,
+    *,
+    digits: int | None,
+    force: bool,
 ) -> None:
     """Write a ranking's or a bundle's formulas in another language.
 
@@ -113,7 +121,7 @@ def export(
     if out != "-":
         check_free(Path(out), force=force)
     formulas, operators, gates = _formulas_in(result, rank)
-    text = exported(formulas, target, names=name, operators=operators, gates=gates)
+    text = exported(formulas, target, names=name, operators=operators, gates=gates, digits=digits)
     text = text if text.endswith("\n") else f"{text}\n"
     if out == "-":
         emit(text)

@@ -17,7 +17,6 @@ __all__ = [
     "cut_options",
     "error_options",
     "fit_options",
-    "plan_options",
     "ranking_option",
     "read_counts",
     "read_level",
@@ -286,23 +285,6 @@ _TRUST: tuple[Callable[..., Any], ...] = (
 def trust_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the options that tell how far a ranking can be trusted, and what stands behind it."""
     return _with(_TRUST, function)
-
-
-# fmt: off
-_PLAN: tuple[Callable[..., Any], ...] = (
-    click.option("--screener", metavar="t0[,xi,…]", default="t0", show_default=True, help="As of screen."),
-    click.option("--prescreen", metavar="M", type=int, help="As of screen."),
-    click.option("--top", metavar="K", default="20", show_default=True, callback=read_top,
-                 help="As of screen."),
-    *_SEARCH,
-    click.option("--jobs", metavar="N", type=int, help="Threads."),
-)
-# fmt: on
-
-
-def plan_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the options that decide what a screen takes."""
-    return _with(_PLAN, function)
 
 
 def search_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,8 @@ import io
 import os
 import sys
 import traceback
-from typing import Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +18,6 @@ from symscreen.cli.known import evaluate, reproduce
 from symscreen.cli.options import (
     error_options,
     fit_options,
-    plan_options,
     ranking_option,
     read_top,
     running_options,
@@ -36,9 +36,13 @@ from symscreen.cli.why import why
 from symscreen.errors import InputError, OptionError, nearest, printable, short
 from symscreen.limits import check_start
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["main"]
 
 _ROWS_BESIDE_A_FILE = 20
+_OUTPUTS = frozenset({"out", "bundle", "report", "force", "log_json"})
 
 
 def main() -> None:
@@ -150,45 +154,56 @@ def command() -> None:
     """
 
 
+def _screen_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb all that `screen` takes, so that `plan` can stand in its place in a command."""
+
+    @ranking_option
+    @stages_options
+    @target_options
+    @weights_option
+    @space_options
+    @unit_options
+    @screener_options
+    @click.option(
+        "--sign",
+        type=click.Choice(["free", "positive"]),
+        default="free",
+        show_default=True,
+        help="Whether falling with the response is as good as rising.",
+    )
+    @click.option(
+        "--top",
+        metavar="K",
+        default="20",
+        show_default=True,
+        callback=read_top,
+        help="How many classes to show; all shows every feature, unmerged.",
+    )
+    @search_options
+    @error_options
+    @trust_options
+    @click.option(
+        "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
+    )
+    @click.option(
+        "--out",
+        metavar="FILE",
+        help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
+    )
+    @bundle_option
+    @report_option
+    @click.option("--force", is_flag=True, help="Overwrite existing output.")
+    @running_options
+    @wraps(function)
+    def verb(*given: Any, **named: Any) -> None:
+        function(*given, **named)
+
+    return verb
+
+
 @command.command()
 @click.argument("data")
-@ranking_option
-@stages_options
-@target_options
-@weights_option
-@space_options
-@unit_options
-@screener_options
-@click.option(
-    "--sign",
-    type=click.Choice(["free", "positive"]),
-    default="free",
-    show_default=True,
-    help="Whether falling with the response is as good as rising.",
-)
-@click.option(
-    "--top",
-    metavar="K",
-    default="20",
-    show_default=True,
-    callback=read_top,
-    help="How many classes to show; all shows every feature, unmerged.",
-)
-@search_options
-@error_options
-@trust_options
-@click.option(
-    "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
-)
-@click.option(
-    "--out",
-    metavar="FILE",
-    help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
-)
-@bundle_option
-@report_option
-@click.option("--force", is_flag=True, help="Overwrite existing output.")
-@running_options
+@_screen_options
 def screen(
     data: str,
     out: str | None,
@@ -246,14 +261,11 @@ def screen(
 
 @command.command()
 @click.argument("data")
-@ranking_option
-@stages_options
-@target_options
-@space_options
-@unit_options
-@plan_options
+@_screen_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.
+
+    It takes the options of `screen`, and writes nothing.
 
     \b
     Examples:
@@ -263,7 +275,8 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
     from symscreen.pipeline import plan as pipeline_plan
     from symscreen.report.terminal import print_table, show_plan
 
-    planned = pipeline_plan.plan(data, **options)
+    kept = {name: value for name, value in options.items() if name not in _OUTPUTS}
+    planned = pipeline_plan.plan(data, **kept)
     notify(planned.notices, quiet=quiet)
     print_table(show_plan(planned), sys.stdout)
 

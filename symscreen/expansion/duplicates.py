@@ -15,6 +15,7 @@ import numpy as np
 
 from symscreen.expansion import walk
 from symscreen.expansion.copies import simplest_of_equals, suspects
+from symscreen.expansion.in_time import untimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.expansion.cases import Case
+    from symscreen.expansion.in_time import Check
 
     Numbers = NDArray[np.int64]
     Spread = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
@@ -35,6 +37,7 @@ _MOST_BITS = 16
 _WORD_BITS = 61
 _TASKS = 32  # that a stage is cut into, at most
 _SPAN = 1 << 16  # candidates or entries in a task, at least; fewer are not worth a thread
+_PIECE = 1 << 20  # candidates walked before it is asked again whether there is time
 
 
 def searching_bytes(total: int) -> int:
@@ -58,6 +61,8 @@ class Search:
         Their burdens.
     spread : callable
         Maps a function over tasks, in order, as the built-in `map` does.
+    check : callable, optional
+        Called again and again; what it raises ends the search.
     """
 
     cases: Sequence[Case]
@@ -65,6 +70,7 @@ class Search:
     known: NDArray[np.uint64]
     burdens: NDArray[np.int32]
     spread: Spread
+    check: Check = untimed
 
     # known feature k is called k + 1, and the candidates are called by the names that follow
     @property
@@ -120,8 +126,9 @@ class Search:
                 max(span[0], case.segment.start),
                 min(span[1], case.segment.start + case.segment.count),
             )
-            if first < stop:
-                yield case, first, stop
+            for start in range(first, stop, _PIECE):
+                self.check()
+                yield case, start, min(start + _PIECE, stop)
 
     def copies(self, counts: NDArray[np.int32]) -> Iterator[tuple[Numbers, Numbers]]:
         """Find all but the least burdened, first, of equal keys.
@@ -177,6 +184,7 @@ class Search:
         names = np.empty(max(largest, min(_SUSPECTS, int(bounds[stop] - bounds[start]))), dtype=np.int64)
         found = []
         while start < stop:
+            self.check()
             start, size = suspects(entries, bounds, start, stop, self._name_bits, table, names)
             found.append(self._equal(names[:size]))
         return found

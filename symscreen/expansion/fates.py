@@ -10,6 +10,7 @@ import numpy as np
 
 from symscreen.expansion.cases import cases_of
 from symscreen.expansion.duplicates import Search, searching_bytes
+from symscreen.expansion.in_time import untimed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.duplicates import Spread
+    from symscreen.expansion.in_time import Check
     from symscreen.expansion.meanings import PoolUnits
     from symscreen.expansion.nodes import Nodes, Structure
     from symscreen.grammar import Grammar
@@ -98,6 +100,7 @@ def judge(
     banned: Mapping[int, Fate],
     units: PoolUnits | None = None,
     spread: Spread = map,
+    check: Check = untimed,
 ) -> Judgement:
     """Decide by structure, and by the domains of the pool's features, which candidates are worth computing.
 
@@ -125,6 +128,8 @@ def judge(
         Those of the pool's features, where formulas must have a unit.
     spread : callable
         Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
+    check : callable, optional
+        Called again and again; what it raises ends the search for duplicates.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def judge(
     fates = np.zeros(candidates.total, dtype=np.uint8)
     fates[list(banned)] = list(banned.values())
     cases = cases_of(candidates, structure, pool, grammar, defined=defined, grows=grows, units=units)
-    search = Search(cases, fates, known, burdens, spread)
+    search = Search(cases, fates, known, burdens, spread, check)
     replaced_by = np.full(len(known), -1)
     for copies, simplest in search.copies(search.sift()):
         fates[copies[copies >= 0]] = Fate.DUPLICATE

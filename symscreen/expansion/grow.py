@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.errors import OptionError, TableError
-from symscreen.expansion.candidates import candidates_of
+from symscreen.expansion.candidates import Candidates, candidates_of
 from symscreen.expansion.chunks import block_bytes
 from symscreen.expansion.cut import cut_pool
 from symscreen.expansion.fates import Fate, judging_bytes
 from symscreen.expansion.given import given_formulas
+from symscreen.expansion.in_time import OutOfTime, untimed
 from symscreen.expansion.layer import added, distinct_features, judged, staying, tally, tried
 from symscreen.expansion.memory import FEWER, fits, require
 from symscreen.expansion.nodes import structure_of
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
     from symscreen.expansion.cut import Cut
     from symscreen.expansion.duplicates import Spread
+    from symscreen.expansion.in_time import Check
     from symscreen.expansion.layer import PoolKind
     from symscreen.expansion.pool import Pool
     from symscreen.expression import Expression
     from symscreen.grammar import Grammar, Layer
     from symscreen.units import Units
 
-__all__ = ["expand"]
+__all__ = ["Terms", "expand", "inputs_of", "last_layer", "with_layer"]
 
 _SEARCHING = 100_000_000  # bytes that a search takes beside scoring
 _NODE = 300  # bytes of a pool's member without values
@@ -54,6 +56,7 @@ def expand(
     spread: Spread = map,
     thin: bool = False,
     units: Units | None = None,
+    check: Check = untimed,
 ) -> Space:
     """Grow the pool through all layers but the last, and judge the last.
 
@@ -87,10 +90,14 @@ def expand(
     units : Units, optional
         Those of the inputs: only formulas that have a unit are made, and if they name a target, those of the
         last space have that unit.
+    check : callable, optional
+        Called again and again while a long layer is grown, as `ends_at` makes it: it raises `OutOfTime` when
+        no more may be grown.
 
     Returns
     -------
     Space
+        Where the time ran out, that of the layers before: the same as if no more had been asked for.
 
     Raises
     ------
@@ -114,114 +121,125 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    pool, count = _inputs(
+    terms = Terms(grammar, pool_kind, max_bytes, beside, spread, check)
+    pool, count = inputs_of(
         first_pool(structure_of(names, grammar, layers), grammar, columns, thin=thin, units=units)
     )
-    counts = [count]
+    counts, number = [count], 1
     by_name = None if columns is None else dict(zip(names, columns, strict=True))
-    for number, layer in enumerate(layers[:-1], start=1):
-        if cut is None:
-            following = layers[number] if pool.learnt is None else None
-            pool, count = _grown(
-                pool,
-                layer,
-                grammar,
-                pool_kind,
-                number=number,
-                following=following,
-                max_bytes=max_bytes,
-                beside=beside,
-                spread=spread,
-            )
-        else:
-            space = _last(
-                pool,
-                layer,
-                grammar,
-                pool_kind,
-                by_name,
-                grows=True,
-                max_bytes=max_bytes,
-                beside=beside,
-                counts=counts,
-                spread=spread,
-            )
-            pool, count = cut_pool(space, layer, cut(space), pool_kind)
-        counts.append(count)
-    return _last(
-        pool,
-        layers[-1],
-        grammar,
-        pool_kind,
-        by_name,
-        also=also,
-        max_bytes=max_bytes,
-        beside=beside,
-        counts=counts,
-        spread=spread,
-    )
+    try:
+        for number, layer in enumerate(layers[:-1], start=1):
+            if cut is None:
+                following = layers[number] if pool.learnt is None else None
+                pool, count = with_layer(pool, layer, terms, number=number, following=following)
+            else:
+                space = last_layer(pool, layer, terms, by_name, grows=True, counts=counts)
+                pool, count = cut_pool(space, layer, cut(space), pool_kind)
+            counts.append(count)
+        number = len(layers)
+        return last_layer(pool, layers[-1], terms, by_name, also=also, counts=counts)
+    except OutOfTime:
+        return _ended(pool, by_name, also, counts, number)
 
 
-def _grown(
-    pool: Pool,
-    layer: Layer,
-    grammar: Grammar,
-    pool_kind: PoolKind,
-    *,
-    number: int,
-    following: Layer | None,
-    max_bytes: int | None,
-    beside: int,
-    spread: Spread,
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """On what terms layers are grown; the fields are arguments of `expand`."""
+
+    grammar: Grammar
+    pool_kind: PoolKind
+    max_bytes: int | None
+    beside: int = 0
+    spread: Spread = map
+    check: Check = untimed
+
+
+def with_layer(
+    pool: Pool, layer: Layer, terms: Terms, *, number: int, following: Layer | None
 ) -> tuple[Pool, LayerCount]:
-    """Add a whole layer to the pool; while only counting, refuse in advance what the next could not judge."""
-    stay = staying(pool, pool_kind)
+    """Add a whole layer to the pool; while only counting, refuse in advance what the next could not judge.
+
+    Parameters
+    ----------
+    pool : Pool
+        What the layer is applied to.
+    layer : Layer
+        The layer.
+    terms : Terms
+        How.
+    number : int
+        The layer's, from 1.
+    following : Layer or None
+        The layer that would have to be judged next.
+
+    Returns
+    -------
+    Pool
+        The next one.
+    LayerCount
+        What the layer made.
+    """
+    stay = staying(pool, terms.pool_kind)
     candidates, fates, left = judged(
-        pool, layer, grammar, stay, grows=True, max_bytes=max_bytes, beside=beside, spread=spread
+        pool,
+        layer,
+        terms.grammar,
+        stay,
+        grows=True,
+        max_bytes=terms.max_bytes,
+        beside=terms.beside,
+        spread=terms.spread,
+        check=terms.check,
     )
     replaced, size = len(stay) - len(left), len(left) + int((fates == Fate.KEPT).sum())
-    needed = pool.bytes_with(size) + max(beside, block_bytes(pool.rows))
+    needed = pool.bytes_with(size) + max(terms.beside, block_bytes(pool.rows))
     thin = needed - pool.bytes_with(size) + _SEARCHING + (len(pool) + size) * _NODE
-    thin_fits = not pool.thin and fits(thin, max_bytes)
+    thin_fits = not pool.thin and fits(thin, terms.max_bytes)
     ways = (*FEWER, "use --search sieve, which holds no pool") if thin_fits else FEWER
-    require(needed, max_bytes, f"a pool of {size:,} features after layer {number}", ways)
-    reached = tried(pool, layer, left, pool_kind)
+    require(needed, terms.max_bytes, f"a pool of {size:,} features after layer {number}", ways)
     if following is not None:
+        reached = tried(pool, layer, left, terms.pool_kind)
         coming = candidates_of(following, pool.structure, size, reached)
-        require(judging_bytes(coming.total), max_bytes, f"a layer of {coming.total:,} candidates")
+        require(judging_bytes(coming.total), terms.max_bytes, f"a layer of {coming.total:,} candidates")
     kept = np.flatnonzero(fates == Fate.KEPT)
-    pool, lost = added(pool, layer, pool_kind, stay=left, candidates=candidates, numbers=kept, number=number)
+    pool, lost = added(
+        pool,
+        layer,
+        terms.pool_kind,
+        stay=left,
+        candidates=candidates,
+        numbers=kept,
+        number=number,
+        check=terms.check,
+    )
     lost[Fate.DUPLICATE] += replaced
     return pool, LayerCount(number, layer.kind, candidates.total, tally(fates, lost), len(pool.features))
 
 
-def _last(
+def last_layer(
     pool: Pool,
     layer: Layer,
-    grammar: Grammar,
-    pool_kind: PoolKind,
+    terms: Terms,
     columns: Mapping[str, NDArray[np.float64]] | None,
     *,
     grows: bool = False,
     also: Sequence[Expression] = (),
-    max_bytes: int | None,
-    beside: int,
     counts: Sequence[LayerCount],
-    spread: Spread,
 ) -> Space:
     """Judge a layer that will be streamed, and put it behind what stays of the pool."""
-    stay = staying(pool, pool_kind)
+    stay = staying(pool, terms.pool_kind)
     given = given_formulas(also, columns, pool.nodes.keys[np.intersect1d(stay, pool.features)])
     candidates, fates, left = judged(
         pool,
         layer,
-        grammar,
+        terms.grammar,
         stay,
         grows=grows,
         given=given,
-        max_bytes=max_bytes,
-        beside=beside,
-        spread=spread,
+        max_bytes=terms.max_bytes,
+        beside=terms.beside,
+        spread=terms.spread,
+        check=terms.check,
     )
     base = np.intersect1d(left, pool.features)
     asked = base if grows else _as_asked(pool, base)
@@ -232,6 +250,23 @@ def _last(
     return replace(space, counts=(*counts, last))
 
 
+def _ended(
+    pool: Pool,
+    columns: Mapping[str, NDArray[np.float64]] | None,
+    also: Sequence[Expression],
+    counts: Sequence[LayerCount],
+    layer: int,
+) -> Space:
+    """Return the space of the layers that are complete, as if no more had been asked for."""
+    base = _as_asked(pool, pool.features)
+    given = given_formulas(also, columns, pool.nodes.keys[pool.features])
+    none = Candidates((), 0)
+    lost = {Fate.OTHER_UNITS: len(pool.features) - len(base)}
+    pruned = Counter(counts[-1].pruned) + Counter(lost)
+    last = replace(counts[-1], pruned=dict(pruned), features=len(base) + len(given.expressions))
+    return Space(pool, base, given, none, np.zeros(0, np.uint8), (*counts[:-1], last), ended_in=layer)
+
+
 def _as_asked(pool: Pool, places: NDArray[np.int64]) -> NDArray[np.int64]:
     """Leave out members that have other units than a result is asked to have."""
     if pool.measures is None or pool.measures.target is None:
@@ -239,7 +274,7 @@ def _as_asked(pool: Pool, places: NDArray[np.int64]) -> NDArray[np.int64]:
     return places[pool.measures.asked[places]]
 
 
-def _inputs(pool: Pool) -> tuple[Pool, LayerCount]:
+def inputs_of(pool: Pool) -> tuple[Pool, LayerCount]:
     """Leave out inputs that are constant or repeat another."""
     generated = len(pool.features)
     if pool.learnt is None:

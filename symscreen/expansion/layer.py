@@ -13,6 +13,7 @@ from symscreen.expansion.candidates import candidates_of
 from symscreen.expansion.cases import burden
 from symscreen.expansion.chunks import block_bytes, blocks_at, rows_per_block
 from symscreen.expansion.fates import Fate, judge, judging_bytes
+from symscreen.expansion.in_time import untimed
 from symscreen.expansion.learnt import learnt_of
 from symscreen.expansion.memory import FEWER, require
 from symscreen.expansion.proof import surely_of_use
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.duplicates import Spread
     from symscreen.expansion.given import Given
+    from symscreen.expansion.in_time import Check
     from symscreen.expansion.meanings import PoolUnits
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Grammar, Layer, Operator
@@ -35,6 +37,8 @@ __all__ = ["PoolKind", "added", "distinct_features", "judged", "staying", "tally
 
 PoolKind = Literal["cumulative", "strict"]
 _TOGETHER = 1 << 18  # candidates looked at together; a multiple of 8
+_LONG = 1 << 20  # candidates of a layer that may be given up; fewer are judged in less than a second
+_LONG_VALUES = 1 << 25  # the same, of values that are computed
 
 
 def staying(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
@@ -53,6 +57,7 @@ def judged(
     max_bytes: int | None,
     beside: int = 0,
     spread: Spread = map,
+    check: Check = untimed,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Give a layer's candidates their numbers and decide which are worth computing.
 
@@ -64,8 +69,14 @@ def judged(
         Their fates.
     int64 array
         Of the places in the pool that were to stay, those that no simpler candidate replaces.
+
+    Raises
+    ------
+    OutOfTime
+        Of a long layer, when `check` does.
     """
     candidates = candidates_of(layer, pool.structure, len(pool), pool.tried)
+    check = check if candidates.total > _LONG else untimed
     judging = judging_bytes(candidates.total) - candidates.total + block_bytes(pool.rows)
     needed = pool.bytes_with(0) + candidates.total + max(judging, beside)
     # before the first layer there is nothing to cut
@@ -95,9 +106,10 @@ def judged(
             banned=banned,
             units=_units_that_matter(pool, grows=grows),
             spread=spread,
+            check=check,
         )
         # equal by algebra is not yet computable: who stands for others must have values of use
-        useless = _useless(pool, candidates, judgement.winners & ~proved, spread)
+        useless = _useless(pool, candidates, judgement.winners & ~proved, spread, check)
         if not useless:
             return candidates, judgement.fates, stay[judgement.replaced_by[: len(stay)] < 0]
         proved |= judgement.winners  # the useless among them do not win again
@@ -112,22 +124,28 @@ def _units_that_matter(pool: Pool, *, grows: bool) -> PoolUnits | None:
 
 
 def _useless(
-    pool: Pool, candidates: Candidates, chosen: NDArray[np.uint8], spread: Spread
+    pool: Pool, candidates: Candidates, chosen: NDArray[np.uint8], spread: Spread, check: Check
 ) -> dict[int, Fate]:
     """Find, among candidates packed as bits, those that are undefined or constant by their values."""
     if pool.learnt is None:
         return {}
     parts = range(0, candidates.total, _TOGETHER)
     tasks = [(first, own) for first in parts if (own := chosen[first // 8 : (first + _TOGETHER) // 8]).any()]
-    found = spread(partial(_useless_from, pool, candidates), tasks)
+    found = spread(partial(_useless_from, pool, candidates, check), tasks)
     return {number: fate for part in found for number, fate in part.items()}
 
 
-def _useless_from(pool: Pool, candidates: Candidates, task: tuple[int, NDArray[np.uint8]]) -> dict[int, Fate]:
+def _useless_from(
+    pool: Pool, candidates: Candidates, check: Check, task: tuple[int, NDArray[np.uint8]]
+) -> dict[int, Fate]:
+    check()
     first, chosen = task
     numbers = first + np.flatnonzero(np.unpackbits(chosen))
     numbers = numbers[~surely_of_use(pool, candidates, numbers)]
-    good = [block.numbers for block in blocks_at(candidates, pool, numbers)]
+    good = []
+    for block in blocks_at(candidates, pool, numbers):
+        check()
+        good.append(block.numbers)
     useless = {}
     for number in np.setdiff1d(numbers, np.concatenate((numbers[:0], *good))):
         lost = next(blocks_at(candidates, pool, np.array([number]))).lost
@@ -152,6 +170,7 @@ def added(
     candidates: Candidates,
     numbers: NDArray[np.int64],
     number: int,
+    check: Check = untimed,
 ) -> tuple[Pool, Counter[Fate]]:
     """Make the next pool: what stays of a pool and, behind it, features that a layer makes.
 
@@ -167,6 +186,8 @@ def added(
         Those that are made.
     number : int
         The layer's.
+    check : callable, optional
+        Called for each block of a long layer; what it raises ends the making.
 
     Returns
     -------
@@ -183,7 +204,9 @@ def added(
         values = np.empty((len(stay) + len(numbers), pool.rows))
         values[: len(stay)] = pool.computed(stay)
     found, learnt, end, lost = [numbers[:0]], [pool.learnt.take(stay)], len(stay), Counter[Fate]()
+    check = check if len(numbers) * pool.rows > _LONG_VALUES else untimed
     for block in blocks_at(candidates, pool, numbers):
+        check()
         found.append(block.numbers)
         learnt.append(learnt_of(block.values))
         start, end = end, end + len(block.numbers)

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     Sorted = tuple[NDArray[np.int32], NDArray[np.bool_]]
     Spread = Callable[[Callable[[tuple[int, int]], Sorted], list[tuple[int, int]]], Iterable[Sorted]]
 
-__all__ = ["Orders", "bytes_of_orders", "keeps_order", "with_orders"]
+__all__ = [
+    "Orders",
+    "bytes_of_orders",
+    "bytes_of_so_many",
+    "keeps_order",
+    "members_that_follow",
+    "with_orders",
+]
 
 _WORTH = 2.0  # functions that follow, for each member that is put in order for them
 _FEWEST_ROWS = 513  # shorter columns are sorted as fast as an order is looked through
@@ -88,16 +95,25 @@ def bytes_of_orders(space: Space, rows: int) -> int:
     -------
     int
     """
+    return bytes_of_so_many(len(space.pool), members_that_follow(space), rows)
+
+
+def bytes_of_so_many(members: int, follow: int, rows: int) -> int:
+    """Say the same of a pool of so many members, of which so many features of the space follow one."""
     if rows < _FEWEST_ROWS:
         return 0
-    members, operators = len(space.pool), space.pool.structure.operators
-    follow = len(space.base)
+    return members * (4 * rows + 1) if follow >= _WORTH * members else 0
+
+
+def members_that_follow(space: Space) -> int:
+    """Count the features of a space that are ordered as a member of its pool."""
+    operators, follow = space.pool.structure.operators, len(space.base)
     for segment in space.candidates.segments:
         operator = operators[segment.code]
         if operator.arity == 1 and operator.monotone != Monotone.NONE:
             fates = space.fates[segment.start : segment.start + segment.count]
             follow += int(np.count_nonzero(fates == Fate.KEPT))
-    return members * (4 * rows + 1) if follow >= _WORTH * members else 0
+    return follow
 
 
 def with_orders(space: Space, spread: Spread) -> Space:

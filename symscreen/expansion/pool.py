@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar
     from symscreen.units import Units
 
-__all__ = ["Pool", "first_pool"]
+__all__ = ["NODE_BYTES", "Pool", "first_pool"]
 
-_NODE_BYTES = 250  # of structure and metadata, while they are put together
+NODE_BYTES = 250  # of structure and metadata, while they are put together
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +191,7 @@ class Pool:
     def bytes_with(self, size: int) -> int:
         """Predict the memory that the making of the next pool, of so many features, takes beside this one."""
         row = 0 if self.values is None else self.values[:1].nbytes
-        return len(self) * _NODE_BYTES + size * (row + _NODE_BYTES)
+        return len(self) * NODE_BYTES + size * (row + NODE_BYTES)
 
     def defined(
         self, operators: tuple[Operator, ...]

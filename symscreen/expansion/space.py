@@ -78,6 +78,9 @@ class Space:
         What is known of each candidate before values are computed.
     counts : tuple of LayerCount
         One for the inputs and one for each layer. The last counts what structure and domains tell.
+    ended_in : int or None
+        The layer in which the time was over. It and those behind it are not in the space, which has no
+        candidates then.
     """
 
     pool: Pool
@@ -86,6 +89,7 @@ class Space:
     candidates: Candidates
     fates: NDArray[np.uint8]
     counts: tuple[LayerCount, ...]
+    ended_in: int | None = None
 
     @property
     def rows(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from symscreen.errors import FormulaError
 from symscreen.export.computed import computed
-from symscreen.export.latex import column_latex, rounded_number, to_latex
+from symscreen.export.latex import column_latex, rounded_number, shown_number, to_latex
 from symscreen.export.parts import check_numbers
 from symscreen.export.signs import sum_as_written
 from symscreen.expression import Apply, Column, Constant, apply, complexity, to_sympy, to_text
@@ -118,7 +118,7 @@ class Formula:
         return len(self.coefficients) + sum(map(complexity, self.terms))
 
     def rounded(self, digits: int) -> Formula:
-        """Round every number, those inside the terms too, for display.
+        """Round what was fitted, inside the terms too, for display; other numbers are exact.
 
         Parameters
         ----------
@@ -138,8 +138,8 @@ class Formula:
         Examples
         --------
         >>> from symscreen.expression import parse
-        >>> print(Formula("y", 0.0, (0.99999, -12345.678), (parse("x"), parse("exp(-0.33333*x)"))).rounded(3))
-        x - 12300*exp(-0.333*x)
+        >>> print(Formula("y", 0.0, (0.99999, -12345.678), (parse("x"), parse("1/(t + 273.15)"))).rounded(3))
+        x - 12300/(t + 273.15)
         """
         terms = tuple(_short_numbers(term, digits) for term in self.terms)
         return replace(self._rounded(digits), terms=terms)
@@ -154,7 +154,8 @@ class Formula:
         Parameters
         ----------
         digits : int
-            Significant digits, from 1 to 17; whole numbers and π inside the terms keep all of theirs.
+            Significant digits of coefficients, and of constants inside the terms that were fitted, from 1 to
+            17; all other numbers are exact.
 
         Returns
         -------
@@ -252,8 +253,8 @@ def warn_of_gaps(
 
 def _short_numbers(expression: Expression, digits: int) -> Expression:
     match expression:
-        case Constant(value) if not isinstance(value, int):
-            return Constant(rounded_number(value, digits))
+        case Constant():
+            return replace(expression, value=shown_number(expression, digits))
         case Apply(operator, arguments):
             return apply(operator, *(_short_numbers(argument, digits) for argument in arguments))
     return expression

@@ -15,7 +15,7 @@ from symscreen.errors import OptionError, printable
 from symscreen.expression import Apply, Column, Constant, Expression
 from symscreen.grammar.define import plain_number
 
-__all__ = ["column_latex", "rounded_number", "to_latex"]
+__all__ = ["check_digits", "column_latex", "rounded_number", "shown_number", "to_latex"]
 
 # how tightly a text holds together, as in `symscreen.grammar.operator.Notation`
 _SUM, _PRODUCT, _CALL, _ATOM = 10, 20, 45, 50
@@ -69,7 +69,8 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
     expression : Expression
         The formula.
     digits : int
-        The significant digits of the numbers in it, from 1 to 17; whole numbers and π keep all of theirs.
+        The significant digits of fitted numbers, from 1 to 17. All others are exact: those of operators and
+        units, and whole ones.
 
     Returns
     -------
@@ -81,7 +82,14 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
     >>> print(to_latex(parse("2.5*x1**3 - sin(t)**2/`flow rate`")))
     2.5\,x_{1}^{3} - \frac{\sin^{2}\left(t\right)}{\mathrm{flow\ rate}}
     """
+    check_digits(digits)
     return _latex(expression, digits)[0]
+
+
+def check_digits(digits: int) -> None:
+    """Refuse digits that numbers cannot be rounded to."""
+    if not 1 <= digits <= 17:
+        raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to 17")
 
 
 def column_latex(name: str) -> str:
@@ -136,8 +144,7 @@ def rounded_number(value: float, digits: int) -> float:
     >>> rounded_number(2.0149, 3), rounded_number(-0.000123456, 2), rounded_number(9.9996, 4)
     (2.01, -0.00012, 10)
     """
-    if not 1 <= digits <= 17:
-        raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to 17")
+    check_digits(digits)
     rounded = float(f"{value:.{digits}g}")
     return value if math.isinf(rounded) else plain_number(rounded)
 
@@ -147,7 +154,7 @@ def _latex(expression: Expression, digits: int) -> tuple[str, int]:
     if isinstance(expression, Column):
         return column_latex(expression.name), _ATOM
     if isinstance(expression, Constant):
-        return _number(expression.value, digits)
+        return _number(shown_number(expression, digits))
     return _applied(expression, digits)
 
 
@@ -207,10 +214,15 @@ def _call(expression: Apply, power: str, digits: int) -> str:
     return rf"{function}{power}\left({arguments}\right)"
 
 
-def _number(value: float, digits: int) -> tuple[str, int]:
+def shown_number(constant: Constant, digits: int) -> float:
+    """Round a number if it was fitted; any other is exact."""
+    exact = not constant.fitted or isinstance(constant.value, int)
+    return constant.value if exact else rounded_number(constant.value, digits)
+
+
+def _number(value: float) -> tuple[str, int]:
     if value == math.pi:
         return r"\pi", _ATOM
-    value = value if isinstance(value, int) else rounded_number(value, digits)
     if value == 0 or 1e-4 <= abs(value) < 1e6:
         return str(value), _ATOM if value >= 0 else _PRODUCT
     mantissa, exponent = np.format_float_scientific(value, trim="-").split("e")

@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 
 from symscreen.errors import printable
-from symscreen.export.latex import rounded_number
+from symscreen.export.latex import check_digits, shown_number
 from symscreen.expression import Apply, Column, Constant, Expression
 
 __all__ = ["mathml_body", "to_mathml"]
@@ -57,7 +57,8 @@ def to_mathml(expression: Expression, digits: int = 4) -> str:
     expression : Expression
         The formula.
     digits : int
-        The significant digits of the numbers in it, from 1 to 17; whole numbers and π keep all of theirs.
+        The significant digits of fitted numbers, from 1 to 17. All others are exact: those of operators and
+        units, and whole ones.
 
     Returns
     -------
@@ -75,6 +76,7 @@ def to_mathml(expression: Expression, digits: int = 4) -> str:
 
 def mathml_body(expression: Expression, digits: int = 4) -> str:
     """Print an expression as what stands inside ``<math>``; see `to_mathml`."""
+    check_digits(digits)
     return _mathml(expression, digits)[0]
 
 
@@ -83,7 +85,7 @@ def _mathml(expression: Expression, digits: int) -> tuple[str, int]:
     if isinstance(expression, Column):
         return _column(expression.name), _ATOM
     if isinstance(expression, Constant):
-        return _number(expression.value, digits)
+        return _number(shown_number(expression, digits))
     return _applied(expression, digits)
 
 
@@ -166,10 +168,9 @@ def _call(expression: Apply, power: str, digits: int) -> str:
     return f"<mrow>{function}{_APPLIED}{_in_parentheses(arguments)}</mrow>"
 
 
-def _number(value: float, digits: int) -> tuple[str, int]:
+def _number(value: float) -> tuple[str, int]:
     if value == math.pi:
         return "<mi>π</mi>", _ATOM
-    value = value if isinstance(value, int) else rounded_number(value, digits)
     if value == 0 or 1e-4 <= abs(value) < 1e6:
         return _signed(f"<mn>{abs(value)}</mn>", value), _ATOM if value >= 0 else _PRODUCT
     mantissa, exponent = np.format_float_scientific(abs(value), trim="-").split("e")

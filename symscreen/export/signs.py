@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symscreen.expression import Apply, Constant, apply
@@ -59,7 +60,7 @@ def _unsigned(expression: Expression) -> tuple[int, Expression]:
     """Take the sign off a term's first factor; no value changes by it."""
     match expression:
         case Constant(value) if value < 0:
-            return -1, Constant(-value)
+            return -1, replace(expression, value=-value)
         case Apply(operator, (argument,)) if operator.name == "neg":
             sign, plain = _unsigned(argument)
             return -sign, plain
@@ -87,7 +88,7 @@ def _negated(term: Expression) -> Expression:
     """Put a minus sign before a term without one: ``-x*y`` rather than ``-(x*y)``."""
     match term:
         case Constant(value):
-            return Constant(-value)
+            return replace(term, value=-value)
         case Apply(operator, (argument,)) if operator.name == "inv":
             return apply(_DIV, Constant(-1), argument)
         case Apply(operator, (left, right)) if operator.name in {"mul", "div"}:

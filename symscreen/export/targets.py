@@ -42,6 +42,9 @@ class _Writer(Protocol):
     ) -> str: ...
 
 
+_DIGITS = 4
+
+
 class Fitted(Protocol):
     """What a fit returns, as far as it matters here."""
 
@@ -83,11 +86,16 @@ def _latex(
     del operators, gates  # a name that is defined stands as it is, upright
     if names:
         raise OutputError("LaTeX shows the columns' own names; give no others")
+    return _latex_of(formulas, _DIGITS)
+
+
+def _latex_of(formulas: Formulas, digits: int) -> str:
     if isinstance(formulas, Formula):
-        return formulas.latex()
+        return formulas.latex(digits)
     if isinstance(formulas, SharedFormula):
-        return "\n".join(f"{column_latex(one.target)} = {one.latex()}" for one in formulas.formulas)
-    return "\n".join(map(to_latex, formulas if isinstance(formulas, (tuple, list)) else (formulas,)))
+        return "\n".join(f"{column_latex(one.target)} = {one.latex(digits)}" for one in formulas.formulas)
+    several = formulas if isinstance(formulas, (tuple, list)) else (formulas,)
+    return "\n".join(to_latex(one, digits) for one in several)
 
 
 def _sympy(
@@ -136,6 +144,7 @@ def exported(
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
     gates: Mapping[str, Gate] = NO_GATES,
+    digits: int | None = None,
 ) -> str:
     """Write whatever holds formulas in another language.
 
@@ -151,6 +160,8 @@ def exported(
         The grammar's operators, where a definition calls others; results bring their own.
     gates : mapping of str to Gate
         Which columns came of categories, as `gates_of_record` tells; results bring their own.
+    digits : int, optional
+        Of fitted numbers in LaTeX, which is for reading: 4 by default. All other targets write every digit.
 
     Returns
     -------
@@ -160,7 +171,8 @@ def exported(
     Raises
     ------
     OptionError
-        If there is no such target, or a name is given for a column that no formula needs.
+        If there is no such target, a name is given for a column that no formula needs, or digits for a target
+        that writes all of them.
     OutputError
         If a formula cannot be written there; the message says why.
 
@@ -174,6 +186,10 @@ def exported(
         raise OptionError(f"there is no target {target!r}{nearest(target, TARGETS)}")
     formulas, operators, gates = held_by(thing, operators, gates)
     _check_names(names, formulas, gates)
+    if digits is not None and target != "latex":
+        raise OptionError(f"{target} is written with every digit: digits are for latex")
+    if digits is not None and not names:
+        return _latex_of(formulas, digits)
     return TARGETS[target].write(formulas, names=names, operators=operators, gates=gates)
 
 

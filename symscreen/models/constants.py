@@ -8,6 +8,7 @@ targets share θ and have c of their own: r(θ) is then that of all of them, one
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain, product
 from math import prod
@@ -185,7 +186,7 @@ def _with_constants(expression: Expression, found: Iterator[float]) -> Expressio
     if not isinstance(expression, Apply) or not constants_in(expression):
         return expression
     operator, family = expression.operator, expression.operator.family
-    own = [Constant(next(found)) for _ in family.parameters] if family else []
+    own = [Constant(next(found), fitted=True) for _ in family.parameters] if family else []
     arguments = [_with_constants(argument, found) for argument in expression.arguments]
     if family is None:
         return apply(operator, *arguments)
@@ -206,7 +207,7 @@ def _signed(operators: Mapping[str, Operator], operator: Operator, *arguments: E
         return _written(operator.family, arguments, [Constant(value) for value in operator.family.values])
     last = arguments[-1]
     if operator.name == "neg" and isinstance(last, Constant):
-        return Constant(-last.value)
+        return replace(last, value=-last.value)
     turned = _turned(last)
     if turned is not None and operator.name == "neg":
         return turned
@@ -219,7 +220,7 @@ def _turned(expression: Expression) -> Expression | None:
     """Return −e for an e that begins with a negative number."""
     match expression:
         case Constant(value) if value < 0:
-            return Constant(-value)
+            return replace(expression, value=-value)
         case Apply(operator, (first, second)) if operator.name in {"mul", "div"}:
             turned = _turned(first)
             return None if turned is None else Apply(operator, (turned, second))

@@ -115,7 +115,9 @@ class FitResult:
         known = {**OPERATORS, **self.operators}
         save_bundle(self.given, path, operators=known, record=self.record, force=force)
 
-    def export(self, target: str, *, names: Mapping[str, str] | None = None) -> str:
+    def export(
+        self, target: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
+    ) -> str:
         """Write the formula in another language, for columns in the units that they came in.
 
         Parameters
@@ -124,6 +126,8 @@ class FitResult:
             One of `symscreen.export.TARGETS`: ``"numpy"``, ``"sql"``, ``"c"``, …
         names : mapping of str to str, optional
             What columns are called there, or their cells.
+        digits : int, optional
+            Of fitted numbers in ``"latex"``, 4 by default; the others write every digit.
 
         Returns
         -------
@@ -131,7 +135,7 @@ class FitResult:
         """
         from symscreen.export import exported
 
-        return exported(self, target, names=names)
+        return exported(self, target, names=names, digits=digits)
 
 
 def html_of(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:

@@ -112,7 +112,9 @@ class SharedFitResult:
         known = {**OPERATORS, **self.operators}
         save_bundle(self.given, path, operators=known, record=self.record, force=force)
 
-    def export(self, target: str, *, names: Mapping[str, str] | None = None) -> str:
+    def export(
+        self, target: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
+    ) -> str:
         """Write the formulas in another language, for columns in the units that they came in.
 
         Parameters
@@ -121,6 +123,8 @@ class SharedFitResult:
             One of `symscreen.export.TARGETS`: ``"numpy"``, ``"sql"``, ``"c"``, …
         names : mapping of str to str, optional
             What columns are called there, or their cells.
+        digits : int, optional
+            Of fitted numbers in ``"latex"``, 4 by default; the others write every digit.
 
         Returns
         -------
@@ -128,4 +132,4 @@ class SharedFitResult:
         """
         from symscreen.export import exported
 
-        return exported(self, target, names=names)
+        return exported(self, target, names=names, digits=digits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from symscreen.expansion import expand, require, resident
+from symscreen.expansion import ends_at, expand, foresee, require, resident
 from symscreen.expression import columns_of
 from symscreen.result import cut_of, uncut
 from symscreen.table import with_inputs
@@ -59,6 +59,8 @@ class Growth:
         Called with each space that is cut and with what stays of it.
     units : Units or None
         As in `expand`.
+    until : float or None
+        The moment, by `time.monotonic`, after which no more is grown.
     """
 
     grammar: Grammar
@@ -72,6 +74,7 @@ class Growth:
     searched: bool = False
     watch: Watch | None = None
     units: Units | None = None
+    until: float | None = None
 
 
 def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space, tuple[dict[str, Any], ...]]:
@@ -94,6 +97,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         What the run's record tells of each cut.
     """
     told: list[dict[str, Any]] = []
+    check = ends_at(growth.until)
     request = growth.cut
 
     def cut(space: Space) -> Cut:
@@ -102,7 +106,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         if growth.keeps is not None and kind not in growth.keeps:
             what = f"a pool of {space.size:,} features after layer {len(space.counts) - 1}"
             require(space.pool.bytes_with(space.size), growth.max_bytes, what)
-            return uncut(space, request.backend, request.chunk_size)
+            return uncut(space, request.backend, request.chunk_size, check)
         keep = None if growth.keeps is None else growth.keeps[kind]
         chosen = cut_of(space, table.response, request, keep)
         told.append(chosen.record)
@@ -123,6 +127,7 @@ def grown(table: Table, growth: Growth, layers: Sequence[Layer]) -> tuple[Space,
         spread=growth.spread,
         thin=growth.searched and request is None and _grows_thin(table, growth, layers),
         units=growth.units,
+        check=check,
     )
     return space, tuple(told)
 
@@ -137,9 +142,8 @@ def holds_no_pool(size: int, rows: int, growth: Growth) -> bool:
 def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
     if len(layers) == 1:
         return False
-    counted = expand(
+    counted = foresee(
         table.names,
-        None,
         growth.grammar,
         layers[:-1],
         growth.pool_kind,
@@ -147,7 +151,7 @@ def _grows_thin(table: Table, growth: Growth, layers: Sequence[Layer]) -> bool:
         spread=growth.spread,
         units=growth.units and replace(growth.units, target=None),
     )
-    return holds_no_pool(counted.size, table.response.n, growth)
+    return holds_no_pool(counted.features, table.response.n, growth)
 
 
 def with_best_inputs(table: Table, growth: Growth) -> Table | None:

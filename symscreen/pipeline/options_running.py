@@ -29,6 +29,7 @@ _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
 _UNITS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 20  # letters of a time
 _BETWEEN_LINES = 0.2  # seconds
+_GROWING = 0.9  # of a time limit, at most; the rest is for scoring what has been grown
 _LONGEST_LINE = 200  # letters
 
 
@@ -164,14 +165,16 @@ def read_course(
         ANNOUNCEMENT.silence()
         progress = None if progress is True else progress
     plain = None if isinstance(progress, bool) else progress
-    until = None if seconds is None else monotonic() + seconds
+    now = monotonic()
+    until = None if seconds is None else now + seconds
+    growing = None if seconds is None else now + _GROWING * seconds
     told = [one for one in (on_progress, _line(until) if progress is True else None) if one is not None]
 
     def tell(standing: Standing) -> None:
         for one in told:
             one(standing)
 
-    return Course(plain, tell if told else None, until)
+    return Course(plain, tell if told else None, until, growing)
 
 
 def _room() -> int:

@@ -1,4 +1,4 @@
-"""What a screen would do and take: counted by structure, predicted, timed on a small space of the data."""
+"""What a screen would do and take: counted or estimated by structure, predicted, timed on a small space."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion import amount, expand, learnt_of
+from symscreen.expansion import amount, expand, foresee, learnt_of
 from symscreen.pipeline.growth import holds_no_pool
-from symscreen.result import Plan, predicted, scorer_of, wanted_of
+from symscreen.result import Plan, foretold, scorer_of, wanted_of
 from symscreen.search import seconds_of_looks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen.expansion import Space
+    from symscreen.expansion import Outlook, Space
     from symscreen.grammar import Layer
     from symscreen.pipeline.growth import Growth
     from symscreen.result import Request
@@ -31,7 +31,7 @@ _LEARNT = 5  # times that a block of the pool is looked through
 _PER_MEMBER = 1.5  # what a member takes beside, its values and what is put down of it
 
 
-def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Request) -> Plan:
+def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Request, times: int = 1) -> Plan:
     """Plan a screen.
 
     Parameters
@@ -44,44 +44,53 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
         What would be applied.
     request : Request
         What would be asked of it.
+    times : int
+        How often the whole of it would be done.
 
     Returns
     -------
     Plan
-        Counts by structure and a prediction of the peak of memory, the same on every run; and a time, from a
-        calibration of about a second on features of the table's own inputs.
+        Counts by structure, those of long layers estimated, and a prediction of the peak of memory, the same
+        on every run; and a time, from a calibration of about a second on features of the table's own inputs.
 
     Raises
     ------
     SpaceError
-        If the space could not be judged, or its pool held, in the memory allowed.
+        If not even what is counted could be judged in the memory allowed.
     """
     start = perf_counter()
-    space = expand(
+    seen = foresee(
         table.names,
-        None,
         growth.grammar,
         layers,
         growth.pool_kind,
         max_bytes=growth.max_bytes,
         spread=growth.spread,
         units=growth.units,
+        also=growth.also,
+        keeps=None if growth.cut is None else growth.keeps,
     )
-    judging = perf_counter() - start
+    judging = (perf_counter() - start) * _candidates(seen) / max(1, seen.judged)
     rows = table.response.n
-    thin = growth.searched and holds_no_pool(len(space.pool), rows, growth)
-    peak = predicted(space, rows, request, thin=thin).peak(growth.max_bytes)
+    thin = growth.searched and holds_no_pool(seen.members, rows, growth)
+    peak = foretold(seen, rows, request, thin=thin).peak(growth.max_bytes)
+    low, high = _seconds(
+        table, growth, layers, request, pool=seen.members, features=seen.features, judging=judging
+    )
     return Plan(
-        layers=space.counts,
-        features=space.size,
-        memory=0 if thin else len(space.pool) * rows * 8,
+        layers=seen.counts,
+        exact=seen.exact,
+        features=seen.features,
+        memory=0 if thin else seen.members * rows * 8,
         peak=peak,
-        seconds=_seconds(
-            table, growth, layers, request, pool=len(space.pool), features=space.size, judging=judging
-        ),
+        seconds=(times * low, times * high),
         jobs=request.jobs,
         notices=(*table.notices, *_warnings(peak, growth)),
     )
+
+
+def _candidates(seen: Outlook) -> int:
+    return sum(count.generated for count in seen.counts[1:])
 
 
 def _warnings(peak: int, growth: Growth) -> list[str]:

@@ -229,6 +229,7 @@ def growth_of(table: Table, job: Job) -> Growth:
         beside=scoring_bytes(table.response.n, job.request),
         searched=job.request.search.mode != "exact",
         units=job.units,
+        until=job.request.course.growing_until,
     )
 
 

@@ -18,7 +18,14 @@ from symscreen.pipeline.stability import with_stability
 from symscreen.pipeline.thinning import rounds_thinned
 from symscreen.report.notebook import VIEWS
 from symscreen.response import Response
-from symscreen.result import ScreenResult, grammar_record, members_record, run_record
+from symscreen.result import (
+    ScreenResult,
+    grammar_record,
+    members_record,
+    partial_record,
+    partial_told,
+    run_record,
+)
 from symscreen.result import ranking as ranking_of
 from symscreen.statistics.t0 import gini_mean_difference
 from symscreen.statistics.xi_null import too_few_beside_one, xi_null
@@ -26,6 +33,7 @@ from symscreen.statistics.xi_null import too_few_beside_one, xi_null
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from symscreen.expansion import Space
     from symscreen.pipeline.checkpoint import Folder
     from symscreen.pipeline.preparation import Prepared
     from symscreen.pipeline.rounds import Job, Round
@@ -63,7 +71,7 @@ def _result(ready: Prepared, run: Run) -> ScreenResult:
     table, job = ready.table, run.job
     found, thinner = rounds_thinned(table, job, ready.rounds, ready.distinct)
     space, first = found[0].space, found[0].screened
-    further = record_of(found, job) | _partial_of(found)
+    further = record_of(found, job) | partial_record(space, first.outcome, len(job.layers))
     if thinner is not None:
         further["distinct"] = thinner
     if ready.halving is not None:
@@ -151,26 +159,21 @@ class Run:
     def notices(self, found: Sequence[Round]) -> tuple[str, ...]:
         """Return what people should know of it."""
         notices = []
-        for outcome in (each.screened.outcome for each in found):
+        for space, outcome in ((each.space, each.screened.outcome) for each in found):
             if outcome is not None and outcome.resumed:
                 notices.append(f"went on from a checkpoint: {outcome.resumed:,} chunks were done before")
-            if outcome is not None and not outcome.complete:
-                more = "" if self.folder is None else "; the same command goes on from there"
-                notices.append(
-                    f"partial: time ran out when {outcome.done:,} of {outcome.total:,} candidates had been "
-                    f"looked at, in their fixed order; the others are not in this ranking{more}"
-                )
+            told = partial_record(space, outcome, len(self.job.layers))
+            if told:
+                notices.append(partial_told(told["partial"]) + self._way_on(space))
         if self.folder is not None and self.folder.failure is not None:
             notices.append(f"the checkpoint stands where it last could be written: {self.folder.failure}")
         return tuple(notices)
 
-
-def _partial_of(found: Sequence[Round]) -> dict[str, Any]:
-    """Return what the record tells of a run that ended before all candidates were looked at."""
-    outcome = found[0].screened.outcome
-    if outcome is None or outcome.complete:
-        return {}
-    return {"partial": {"candidates_looked_at": outcome.done, "candidates": outcome.total}}
+    def _way_on(self, space: Space) -> str:
+        """Say how a run that a time limit ended is gone on with."""
+        if space.ended_in is not None:
+            return "; layers are grown anew each time: give a longer --time-limit, or leave it out"
+        return "" if self.folder is None else "; the same command goes on from there"
 
 
 @contextmanager

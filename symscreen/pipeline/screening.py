@@ -233,8 +233,9 @@ def screen(
         that were given are called; notices stand in the result.
     time_limit : str or float, optional
         ``"60s"``, ``"5m"``, or seconds from now: scoring ends in order when they are over, and the result
-        says how many candidates were looked at. They are looked at in a fixed order. Exact search, one
-        round; growing the layers before the last is not cut short.
+        says how many candidates were looked at. They are looked at in a fixed order. Where nine tenths
+        of the time are over before the space is grown, the result is that of the layers that are complete.
+        Exact search, one round.
     backend : {"threads", "dask"}, optional
         Where the last layer is scored. The answer does not depend on it.
     scheduler : str, optional

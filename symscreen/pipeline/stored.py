@@ -10,7 +10,7 @@ from symscreen.expression import parse, to_text
 from symscreen.pipeline.again import prepared_again
 from symscreen.report.notebook import VIEWS
 from symscreen.report.stored import check_reported, read_ranking, read_undamaged
-from symscreen.result import ScreenResult
+from symscreen.result import ScreenResult, partial_told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,8 +137,5 @@ def _notices(record: dict[str, Any], table: Table | None) -> tuple[str, ...]:
     notices = [] if table is None else list(table.notices)
     partial = record.get("partial")
     if partial is not None:
-        notices.append(
-            f"partial: time ran out when {partial['candidates_looked_at']:,} of {partial['candidates']:,} "
-            "candidates had been looked at, in their fixed order; the others are not in this ranking"
-        )
+        notices.append(partial_told(partial))
     return tuple(notices)

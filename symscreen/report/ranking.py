@@ -15,7 +15,7 @@ from symscreen.report.response import against, direction_legend, read_response
 from symscreen.report.terminal import add_row, table_of
 from symscreen.report.trust import intervals_shown, offers, read_trust
 from symscreen.report.unsafe import read_unsafe, unsafe_mark
-from symscreen.result import HARRELL_C
+from symscreen.result import HARRELL_C, partial_in_brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,9 +72,7 @@ def _scored(result: ScreenResult) -> str:
     if search is not None:
         how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
         several = f"{how}: {result.scored:,} of {_count(search['features'], 'feature')}"
-    partial, part = result.record.get("partial"), ""
-    if partial is not None:
-        part = f"partial, {partial['candidates_looked_at']:,} of {partial['candidates']:,} candidates: "
+    part = partial_in_brief(result.record.get("partial"))
     return (
         f"{part}{several} of {_count(len(data['inputs']), 'input')} scored against {against(data)}"
         f"{printable(data['target'])} ({data['rows']:,} rows) by {', '.join(_names(result))}; "

@@ -37,6 +37,12 @@ __all__ = [
 _WIDTH_IN_A_PIPE = 80
 
 
+_COUNTS = {
+    True: "Counts are exact for structure;",
+    False: "Counts are exact for structure but for those with ~, estimated from fewer inputs;",
+}
+
+
 def print_table(content: RenderableType, file: TextIO) -> None:
     """Print to a terminal in its width and colours, to anything else in plain 80 columns."""
     if file.isatty():
@@ -82,17 +88,31 @@ def show_plan(plan: Plan) -> RenderableType:
         ("features", "right"),
         ("left out by structure", "fold"),
     )
-    for layer in plan.layers:
-        pruned = ", ".join(f"{count:,} {REASONS[fate]}" for fate, count in layer.pruned.items())
-        add_row(table, (layer.layer, layer.kind, f"{layer.generated:,}", f"{layer.features:,}", pruned))
+    for place, layer in enumerate(plan.layers):
+        counted = place < plan.exact
+        pruned = ", ".join(
+            f"{_number(count, counted=counted)} {REASONS[fate]}" for fate, count in layer.pruned.items()
+        )
+        generated = _number(layer.generated, counted=place <= plan.exact)
+        features = _number(layer.features, counted=counted)
+        add_row(table, (layer.layer, layer.kind, generated, features, pruned))
+    whole = plan.exact == len(plan.layers)
     pool = f"the pool takes {plan.memory / 1e6:,.1f} MB" if plan.memory else "the pool is not held"
     foot = (
-        f"at most {plan.features:,} features to score; {pool}, the whole process at most "
-        f"{plan.peak / 1e9:,.2f} GB. About {_time(plan.seconds)} with {plan.jobs} "
-        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine. Counts are exact for structure; "
+        f"at most {_number(plan.features, counted=whole)} features to score; {pool}, the whole process at "
+        f"most {plan.peak / 1e9:,.2f} GB. About {_time(plan.seconds)} with {plan.jobs} "
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine. {_COUNTS[whole]} "
         "values (domains, equal columns) can only leave out more."
     )
     return Group(table, Text(""), Text(foot))
+
+
+def _number(count: int, *, counted: bool) -> str:
+    """Write a count, or an estimate to four digits."""
+    if counted:
+        return f"{count:,}"
+    rounded = f"{count:.4g}"
+    return f"~{int(float(rounded)):,}" if count < 10**15 else f"~{rounded}"
 
 
 def _time(seconds: tuple[float, float]) -> str:

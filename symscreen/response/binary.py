@@ -33,6 +33,8 @@ class BinaryResponses:
         ω_p > 0, what each of these rows weighs.
     places : int64 array, shape (P,)
         Which of the responses that were given each is.
+    apart : float
+        How far apart the two values of a response are taken to be in scores: 2 for −1 and 1, 1 for 0 and 1.
     """
 
     signs: NDArray[np.int8]
@@ -40,6 +42,7 @@ class BinaryResponses:
     either: NDArray[np.int64]
     weights: NDArray[np.float64]
     places: NDArray[np.int64]
+    apart: float = 2.0
 
     @property
     def n(self) -> int:
@@ -47,7 +50,9 @@ class BinaryResponses:
         return int(self.signs.shape[1])
 
 
-def binary_responses(signs: NDArray[np.int8], weights: NDArray[np.float64] | None = None) -> BinaryResponses:
+def binary_responses(
+    signs: NDArray[np.int8], weights: NDArray[np.float64] | None = None, apart: float = 2.0
+) -> BinaryResponses:
     """Take the responses that can tell features apart: those with both signs, and a weight.
 
     Parameters
@@ -56,6 +61,8 @@ def binary_responses(signs: NDArray[np.int8], weights: NDArray[np.float64] | Non
         −1 and 1; 0 where a row does not count.
     weights : float64 array, shape (P,), optional
         What each row of a response weighs, ≥ 0; 1 by default.
+    apart : float
+        As of `BinaryResponses`.
 
     Returns
     -------
@@ -77,4 +84,5 @@ def binary_responses(signs: NDArray[np.int8], weights: NDArray[np.float64] | Non
         either=(above * below)[order],
         weights=asked[order],
         places=order,
+        apart=apart,
     )

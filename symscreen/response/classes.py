@@ -77,6 +77,5 @@ class ClassesResponse:
     def binary(self) -> BinaryResponses:
         """Each class against the others; of two classes only the second, for the first says the same."""
         asked = [1] if len(self.classes) == 2 else range(len(self.classes))
-        return binary_responses(
-            np.stack([np.where(self.codes == code, 1, -1).astype(np.int8) for code in asked])
-        )
+        signs = np.stack([np.where(self.codes == code, 1, -1).astype(np.int8) for code in asked])
+        return binary_responses(signs, apart=1.0)  # scores are those against 1[y = c]

@@ -17,10 +17,11 @@ from symscreen.result.members import (
     stored_members,
 )
 from symscreen.result.merging import Streamed
+from symscreen.result.partial import partial_in_brief, partial_record, partial_told
 from symscreen.result.places import places_in
 from symscreen.result.plan import Plan
 from symscreen.result.power import Power
-from symscreen.result.prediction import Prediction, orders_worth, predicted, scoring_bytes
+from symscreen.result.prediction import Prediction, foretold, orders_worth, predicted, scoring_bytes
 from symscreen.result.record import grammar_record, run_record
 from symscreen.result.ruling import Ruling
 from symscreen.result.screen_result import ScreenResult, ranking
@@ -55,11 +56,15 @@ __all__ = [
     "chunk_size_for",
     "class_place",
     "cut_of",
+    "foretold",
     "grammar_record",
     "members_of",
     "members_record",
     "none_kept",
     "orders_worth",
+    "partial_in_brief",
+    "partial_record",
+    "partial_told",
     "places_in",
     "predicted",
     "ranking",

@@ -85,6 +85,8 @@ class Course:
     until : float, optional
         The moment, by `time.monotonic`, after which no further part is waited for. One part is always
         scored.
+    growing_until : float, optional
+        The same for the growing of the space; sooner, so that time is left to score what there is.
     keeper : Keeper, optional
         What keeps the state.
     """
@@ -92,6 +94,7 @@ class Course:
     progress: Callable[[int, int], None] | None = None
     tell: Callable[[Standing], None] | None = None
     until: float | None = None
+    growing_until: float | None = None
     keeper: Keeper | None = None
 
 

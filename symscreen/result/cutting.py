@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.expansion import Cut, Fate
+from symscreen.expansion import Cut, Fate, OutOfTime, untimed
 from symscreen.result.course import Course
 from symscreen.result.joint import judged, show
 from symscreen.result.kept import united
@@ -18,6 +18,8 @@ from symscreen.screeners import Screener
 from symscreen.statistics.order import order_features
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from symscreen.backends import Backend
@@ -66,6 +68,11 @@ def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | No
     Returns
     -------
     Chosen
+
+    Raises
+    ------
+    OutOfTime
+        If the time for growing was over before all features were scored.
     """
     joint = request.joint
     columns = tuple(one for one in request.screeners if isinstance(one, Screener))
@@ -78,8 +85,11 @@ def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | No
     margin = with_margin(request.prescreen)
     keeps += [Keep(by, kind, mirrored=True, limit=margin) for kind in kinds for by in range(len(leaders))]
     scorer = Scorer(space, response, used, request.sign, tuple(keeps))
-    course = Course(progress=request.course.progress, tell=request.course.tell)
+    asked = request.course
+    course = Course(progress=asked.progress, tell=asked.tell, until=asked.growing_until)
     outcome = streamed(scorer, request.backend, request.chunk_size, course)
+    if not outcome.complete:
+        raise OutOfTime
     lists = iter(outcome.kept)
     own = [final_classes(next(lists), space, most) for _ in columns]
     showings = {kind: show([next(lists) for _ in leaders], space, request.prescreen, kind) for kind in kinds}
@@ -107,7 +117,7 @@ def cut_of(space: Space, response: AnyResponse, request: Request, keep: int | No
     return Chosen(Cut(chosen, outcome.lost), record)
 
 
-def uncut(space: Space, backend: Backend, chunk_size: int) -> Cut:
+def uncut(space: Space, backend: Backend, chunk_size: int, check: Callable[[], None] = untimed) -> Cut:
     """Keep every feature of a space, for a layer that is not to be cut.
 
     Parameters
@@ -118,6 +128,8 @@ def uncut(space: Space, backend: Backend, chunk_size: int) -> Cut:
         Where chunks are computed.
     chunk_size : int
         Candidates a task.
+    check : callable, optional
+        Called after each task; it may raise `OutOfTime`.
 
     Returns
     -------
@@ -125,6 +137,7 @@ def uncut(space: Space, backend: Backend, chunk_size: int) -> Cut:
     """
     useful, lost = [space.base[:0]], Counter[Fate]()
     for numbers, useless in backend.map(_Useful(space), space.chunks(chunk_size)):
+        check()
         useful.append(numbers)
         lost.update(useless)
     return Cut(np.concatenate(useful), lost)

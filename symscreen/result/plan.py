@@ -19,8 +19,12 @@ class Plan:
     ----------
     layers : tuple of LayerCount
         The inputs and each layer.
+    exact : int
+        How many of these, from the first, were counted; the rest are estimates of what is too long to be
+        counted in a moment. What the first of the rest generates is exact.
     features : int
-        Features of the space: exact for structure, an upper bound for what values will prune.
+        Features of the space: exact for structure where all layers are, an upper bound for what values will
+        prune.
     memory : int
         Bytes that the values of the pool would take at most; 0 where they would be computed again from the
         inputs.
@@ -36,6 +40,7 @@ class Plan:
     """
 
     layers: tuple[LayerCount, ...]
+    exact: int
     features: int
     memory: int
     peak: int

@@ -5,15 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symscreen.expansion import block_bytes, bytes_of_orders, judging_bytes, resident, rows_per_block
+from symscreen.expansion import (
+    block_bytes,
+    bytes_of_orders,
+    bytes_of_so_many,
+    judging_bytes,
+    resident,
+    rows_per_block,
+)
 from symscreen.result.screened import kinds_shown
 from symscreen.result.stream import with_margin
 
 if TYPE_CHECKING:
-    from symscreen.expansion import Space
+    from symscreen.expansion import Outlook, Space
     from symscreen.result.screened import Request
 
-__all__ = ["Prediction", "orders_worth", "predicted", "scoring_bytes"]
+__all__ = ["Prediction", "foretold", "orders_worth", "predicted", "scoring_bytes"]
 
 _LIBRARIES = (
     240_000_000  # imported once features are scored, and compiled code: twice as much while it compiles
@@ -96,6 +103,32 @@ def predicted(space: Space, rows: int, request: Request, *, thin: bool = False) 
     )
 
 
+def foretold(outlook: Outlook, rows: int, request: Request, *, thin: bool = False) -> Prediction:
+    """Predict the same of a space of which only the size is known, exactly or roughly.
+
+    Parameters
+    ----------
+    outlook : Outlook
+        How large the space will be.
+    rows, request, thin
+        As of `predicted`.
+
+    Returns
+    -------
+    Prediction
+    """
+    members, total = outlook.members, outlook.candidates
+    worth = not thin and _orders_pay(request)
+    return Prediction(
+        held=resident(),
+        pool=members * (0 if thin else _VALUE * rows) + outlook.pool_bytes,
+        candidates=total,
+        judging=judging_bytes(total) - total + block_bytes(rows),
+        scoring=scoring_bytes(rows, request, features=outlook.features, candidates=total),
+        orders=bytes_of_so_many(members, outlook.follow, rows) if worth else 0,
+    )
+
+
 def orders_worth(space: Space, rows: int, request: Request) -> int:
     """Say what the orders of the pool's rows take where they save time, in bytes; 0 where they do not.
 
@@ -112,8 +145,12 @@ def orders_worth(space: Space, rows: int, request: Request) -> int:
     -------
     int
     """
+    return bytes_of_orders(space, rows) if _orders_pay(request) else 0
+
+
+def _orders_pay(request: Request) -> bool:
     ranks = any(one.blind_to == "ranks" for one in request.leaders)
-    return bytes_of_orders(space, rows) if ranks and request.search.mode == "exact" else 0
+    return ranks and request.search.mode == "exact"
 
 
 def scoring_bytes(rows: int, request: Request, *, features: int | None = None, candidates: int = 0) -> int:

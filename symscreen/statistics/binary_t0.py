@@ -7,6 +7,7 @@ among these rows, T0 of `symscreen.statistics.t0` is there::
     T0_p(θ) = Δ_p − 2 S_p / (n_p(n_p − 1)),    S_p = Σ_r y_r (2 R_r(θ) − (n_p + 1))
     Δ_p     = 4 n_p⁺ n_p⁻ / (n_p(n_p − 1))
 
+Where the two values are taken to be 0 and 1, as of a class, all of these are half of that (`apart` = 1).
 S_p is a Mann–Whitney count: twice the pairs of rows with different signs that the feature orders as y does,
 less those that it orders the other way, ties counting nothing. For each response a feature is given the
 smaller of T0_p and 2Δ_p − T0_p, which is Δ_p − 2|S_p|/(n_p(n_p − 1)). Its score is their mean, weighted by
@@ -116,9 +117,9 @@ def mean_gini_difference(responses: BinaryResponses) -> float:
 
 
 def _factors(responses: BinaryResponses) -> NDArray[np.float64]:
-    """Return w_p · 2/(n_p(n_p − 1)) / Σ_q w_q = 2ω_p / ((n_p − 1) Σ_q ω_q n_q)."""
+    """Return w_p · 2/(n_p(n_p − 1)) / Σ_q w_q = 2ω_p / ((n_p − 1) Σ_q ω_q n_q); 2 is how far ±1 are apart."""
     weights, counted = responses.weights, responses.counted
-    return np.asarray(2.0 * weights / ((counted - 1.0) * math.fsum(weights * counted)))
+    return np.asarray(responses.apart * weights / ((counted - 1.0) * math.fsum(weights * counted)))
 
 
 class _Parted(NamedTuple):

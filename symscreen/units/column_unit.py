@@ -9,6 +9,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError, nearest
+from symscreen.units.customary import (
+    DIFFERENCES,
+    TWO_MEANINGS,
+    customary,
+    offset_in_product,
+    spelt_as_pint_does,
+    two_meanings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +58,15 @@ class ColumnUnit:
         A value v in it is ``factor·v + offset`` in base units.
     exponents : mapping of str to Fraction
         The base units' symbols with their exponents, none of them 0; empty for a pure number.
+    remark : str
+        What a reader should know of how it was read.
     """
 
     given: str
     factor: Fraction
     offset: Fraction
     exponents: Mapping[str, Fraction]
+    remark: str = ""
 
     @property
     def base(self) -> str:
@@ -87,7 +98,8 @@ def column_unit(text: str) -> ColumnUnit:
     ----------
     text : str
         Any unit that pint knows, ``"mm"``, ``"kg*m/s**2"``, ``"W/m²"``, ``"degC"``; ``"1"``, ``"-"`` or
-        nothing for a pure number. At most 80 characters.
+        nothing for a pure number. So are percentages (``"wt%"``), parts (``"ppm"``), and what is on a
+        logarithmic scale (``"pH"``, ``"dB"``), which the remark tells. At most 80 characters.
 
     Returns
     -------
@@ -96,8 +108,8 @@ def column_unit(text: str) -> ColumnUnit:
     Raises
     ------
     OptionError
-        If pint is not installed or does not know the unit, or values in it are no multiples of values in
-        base units, save for an offset (decibels are not).
+        If pint is not installed or does not know the unit, if it can mean two things, as ``degC*m`` and
+        ``ppt`` can, or values in it are no multiples of values in base units, save for an offset.
 
     Examples
     --------
@@ -110,7 +122,11 @@ def column_unit(text: str) -> ColumnUnit:
         return ColumnUnit(told, Fraction(1), Fraction(0), {})
     if len(told) > _LONGEST:
         raise OptionError(f"the unit {told[:20]!r}… has {len(told)} characters; at most {_LONGEST} are read")
-    plain = _RAISED.sub(r"**\g<0>", told).translate(_LETTERS)
+    if (known := customary(told)) is not None:
+        return ColumnUnit(told, known[0], Fraction(0), {}, known[1])
+    if (meanings := two_meanings(told)) is not None:
+        raise OptionError(f"the unit {told!r} {TWO_MEANINGS}, {meanings}")
+    plain = _RAISED.sub(r"**\g<0>", spelt_as_pint_does(told)).translate(_LETTERS)
     plain = _SIGNED.sub(r"**\1", plain)
     registry = _registry()
     if not _is_fair(plain):
@@ -128,7 +144,26 @@ def column_unit(text: str) -> ColumnUnit:
         raise _unknown(told, _reason(error, registry)) from None
     if two - one != one - zero or one == zero:
         raise _unknown(told, "its values are no multiples of values in base units")
-    return ColumnUnit(told, one - zero, zero, {name: power for name, power in exponents.items() if power})
+    kept = {name: power for name, power in exponents.items() if power}
+    return ColumnUnit(told, one - zero, zero, kept, _of_offsets(told, plain))
+
+
+def _of_offsets(told: str, plain: str) -> str:
+    """Refuse a product with a unit that has a 0 of its own; say of a quotient how it was read."""
+    registry = _registry()
+    written_so = registry.Quantity(1, registry.parse_units(plain, as_delta=False))
+    powers = {name: Fraction(power) for name, power in written_so.unit_items()}
+    offsets = frozenset(
+        name for name in powers if registry.Quantity(Fraction(0), name).to_base_units().magnitude
+    )
+    wrong = offset_in_product(powers, offsets)
+    if wrong is not None:
+        raise OptionError(
+            f"the unit {told!r} {TWO_MEANINGS}, for {wrong} has a 0 of its own: write it with K where "
+            f"temperatures are meant, and bring the values there, or with delta_{wrong} where differences are"
+        )
+    alone = list(powers.values()) == [1]
+    return DIFFERENCES if offsets and not alone else ""
 
 
 def written(exponents: Mapping[str, Fraction]) -> str:
@@ -184,11 +219,11 @@ def _is_fair(text: str) -> bool:
 def _reason(error: Exception, registry: Any) -> str:
     """Say what pint found: its own words, and those of its tokenizer, speak of registries and statements."""
     unknown = getattr(error, "unit_names", None)
-    if unknown:
-        word = unknown if isinstance(unknown, str) else str(next(iter(unknown)))
+    word = unknown if isinstance(unknown, str) else str(next(iter(unknown or ("",))))
+    if word and not word.startswith("delta_"):  # no one writes differences of decibels; pint looks for them
         close = nearest(word, registry)
         return f"pint knows no unit {word!r}{close if 'did you mean' in close else ''}"
-    if isinstance(error, TypeError):  # a logarithm of an exact number
+    if word or isinstance(error, TypeError):  # a logarithm of an exact number
         return (
             "it is of a scale whose values are no multiples of values in base units, as those of logarithms"
         )

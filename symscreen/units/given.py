@@ -21,10 +21,11 @@ from symscreen.grammar.toml import bounded_toml
 from symscreen.response.several import SeveralResponse
 from symscreen.table import plain_bytes
 from symscreen.units.column_unit import ColumnUnit, column_unit, converted, is_exact, unit_in_header
+from symscreen.units.customary import DIFFERENCES, TWO_MEANINGS
 from symscreen.units.meaning import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -238,6 +239,8 @@ def _by_column(names: Iterable[str], told: Mapping[str, str]) -> tuple[dict[str,
         except OptionError as error:
             if "pip install" in str(error):
                 raise
+            if TWO_MEANINGS in str(error):
+                raise OptionError(f"{name!r}: {error}") from None
             doubtful.append(name)  # the brackets may hold a remark
     return found, f"; pint knows no unit in {_listed(doubtful)}" if doubtful else ""
 
@@ -287,10 +290,20 @@ def _notices(inputs: Sequence[str], read: Units, doubtful: str, idle: list[str])
     without = [name for name in inputs if name not in read.columns]
     if without:
         lines.append(f"no unit given, taken as pure numbers: {_listed(without)}{doubtful}")
+    lines += [f"units: {name!r} is {told}" for name, told in _remarks(names, read)]
     if idle:
         near = nearest(idle[0], inputs)
         lines.append(f"units of {_listed(idle)} are not used: no such input{near}")
     return lines
+
+
+def _remarks(names: Iterable[str], read: Units) -> Iterator[tuple[str, str]]:
+    for name in names:
+        remark = read.columns[name].remark
+        if remark == DIFFERENCES:
+            yield name, f"in {read.columns[name].given}: {remark}"
+        elif remark:
+            yield name, remark
 
 
 def _listed(names: list[str], *, quoted: bool = True) -> str:

@@ -140,8 +140,10 @@ def test_rounding_keeps_so_many_digits_and_is_done_once(intercept, pairs, digits
 
 
 def test_rounding_reaches_the_numbers_inside_the_terms():
-    formula = Formula("y", 10.01993, (-2.00004, 0.99999), (parse("exp(-0.123456*x) + 12345"), parse("z")))
-    assert formula.rounded(3).equation == "y = 10 - 2*(exp(-0.123*x) + 12345) + z"
+    own = apply(OPERATORS["mul"], Constant(0.123456, fitted=True), parse("x + 273.15"))
+    terms = (apply(OPERATORS["add"], own, Constant(12345, fitted=True)), parse("z"))
+    formula = Formula("y", 10.01993, (-2.00004, 0.99999), terms)
+    assert formula.rounded(3).equation == "y = 10 - 2*(0.123*(x + 273.15) + 12345) + z"
     assert Formula("y", 1.79769e308, (), ()).rounded(2).intercept == 1.79769e308  # 1.8e308 would overflow
     for digits in (0, -1, 18):
         with pytest.raises(OptionError, match=f"to {digits} digits; give 1 to 17"):

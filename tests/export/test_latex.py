@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import expressions, names
 
+import symscreen
 from symscreen.errors import OptionError
-from symscreen.export import Formula, to_latex
+from symscreen.export import Formula, exported, to_latex
 from symscreen.export.latex import column_latex
-from symscreen.expression import Column, Constant, parse
+from symscreen.export.shared_formula import shared_formula
+from symscreen.expression import Column, Constant, apply, parse
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.define import define_operator
 
@@ -57,9 +59,11 @@ from symscreen.grammar.define import define_operator
         ("erf(x)**3", r"\operatorname{erf}^{3}\left(x\right)"),
         ("pi*x", r"\pi\,x"),
         ("x*1e-7", r"x \cdot 10^{-7}"),
-        ("1234567.8*x", r"1.235 \times 10^{6}\,x"),
+        ("1234567.8*x", r"1.2345678 \times 10^{6}\,x"),
         ("(2.5e-8)**x", r"\left(2.5 \times 10^{-8}\right)^{x}"),
-        ("0.00012345*x", r"0.0001234\,x"),
+        ("0.00012345*x", r"0.00012345\,x"),
+        ("1/(t + 273.15)", r"\frac{1}{t + 273.15}"),
+        ("x/(t + 255.3722222222222)", r"\frac{x}{t + 255.3722222222222}"),
         ("1234567*x", r"1.234567 \times 10^{6}\,x"),
         ("`flow rate`/`50 %`", r"\frac{\mathrm{flow\ rate}}{\mathrm{50\ \%}}"),
     ],
@@ -92,7 +96,7 @@ def test_names_are_escaped(name, latex):
 
 def test_a_model_is_rounded_and_set_with_its_target():
     formula = Formula("y 1", 10.01999, (2.00999, -4.98e-9), (parse("x1**3/t"), parse("exp(0.123456*x3)")))
-    body = r"10.02 + \frac{2.01\,x_{1}^{3}}{t} - 4.98 \times 10^{-9}\,\mathrm{e}^{0.1235\,x_{3}}"
+    body = r"10.02 + \frac{2.01\,x_{1}^{3}}{t} - 4.98 \times 10^{-9}\,\mathrm{e}^{0.123456\,x_{3}}"
     assert formula.latex() == body
     assert formula._repr_latex_() == rf"$\mathrm{{y\ 1}} = {body}$"
     assert formula.latex(2).startswith(r"10 + \frac{2\,x_{1}^{3}}{t} - 5 \times 10^{-9}")
@@ -126,6 +130,39 @@ def test_whatever_the_formula_braces_and_delimiters_are_balanced(expression, coe
 
 @given(value=st.floats(1e-300, 1e300), digits=st.integers(1, 17))
 def test_numbers_are_what_they_say(value, digits):
-    text = to_latex(Constant(value), digits)
+    text = to_latex(Constant(value, fitted=True), digits)
     plain = re.sub(r" \\times 10\^\{(-?\d+)\}", r"e\1", re.sub(r"^10\^", r"1 \\times 10^", text))
     assert float(plain) == float(f"{value:.{digits}g}")
+
+
+def test_fitted_numbers_are_rounded_and_exact_ones_are_not():
+    tree = apply(OPERATORS["add"], Constant(273.1234567, fitted=True), Constant(273.15))
+    assert to_latex(tree) == "273.1 + 273.15"
+    assert to_latex(tree, 6) == "273.123 + 273.15"
+    assert Constant(2.5, fitted=True) == Constant(2.5)
+    assert hash(Constant(2.5, fitted=True)) == hash(Constant(2.5))
+
+
+@pytest.mark.parametrize("digits", [0, 18])
+def test_digits_are_checked_where_nothing_is_rounded_too(digits):
+    with pytest.raises(OptionError, match="give 1 to 17"):
+        to_latex(parse("x"), digits)
+
+
+def test_an_export_passes_its_digits_on():
+    formula = Formula("y", 1.23456789, (2.3456789,), (parse("1/(t + 273.15)"),))
+    assert exported(formula, "latex") == r"1.235 + \frac{2.346}{t + 273.15}"
+    assert exported(formula, "latex", digits=7) == r"1.234568 + \frac{2.345679}{t + 273.15}"
+    with pytest.raises(OptionError, match="sql is written with every digit: digits are for latex"):
+        exported(formula, "sql", digits=7)
+    two = shared_formula([formula, Formula("z", 0.0, (1.0,), formula.terms)])
+    assert exported(two, "latex", digits=2).splitlines()[0] == r"y = 1.2 + \frac{2.3}{t + 273.15}"
+
+
+def test_offsets_of_units_are_exact_in_a_notebook_and_in_exports(rng):
+    pytest.importorskip("pint")
+    celsius = rng.uniform(10, 90, 40)
+    data = {"t (degC)": celsius, "p (kPa)": rng.uniform(1, 2, 40)}
+    data["y"] = data["p (kPa)"] / (celsius + 273.15)
+    found = symscreen.screen(data, layers="b", binary="div", units="strict", top=3)
+    assert "273.15" in exported(found, "latex")

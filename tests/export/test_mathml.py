@@ -157,7 +157,8 @@ def test_any_name_makes_well_formed_text(tree):
 
 
 def test_numbers_are_rounded_and_written_as_people_write_them():
-    assert to_mathml(Constant(1.23456e-9)) == (
+    assert to_mathml(Constant(273.15)) == "<math><mn>273.15</mn></math>"
+    assert to_mathml(Constant(1.23456e-9, fitted=True)) == (
         "<math><mrow><mn>1.235</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>9</mn></mrow></msup></mrow></math>"
     )
     assert to_mathml(Apply(OPERATORS["mul"], (Constant(2), Constant(3)))).count("⋅") == 1

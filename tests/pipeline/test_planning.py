@@ -74,3 +74,41 @@ def test_what_cannot_fit_is_refused_with_the_peak_and_ways_out(wide):
 )
 def test_times_are_told_roughly(seconds, text):
     assert _round_time(seconds) == text
+
+
+def test_plan_takes_every_option_of_screen(wide, tmp_path):
+    from click.testing import CliRunner
+
+    from symscreen.cli.verbs import command
+
+    screen, plan = (command.commands[verb] for verb in ("screen", "plan"))
+    assert [option.name for option in plan.params] == [option.name for option in screen.params]
+    wide.to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "out.csv").write_text("there already")
+    options = ["--layers", "u", "--also", "x0*x1", "--keep", "9", "--rounds", "2", "--seed", "3"]
+    options += ["--members", "3", "--chunk-size", "50", "--checkpoint", tmp_path / "kept"]
+    options += ["--out", tmp_path / "out.csv", "--bundle", tmp_path / "b.json"]
+    options += ["--report", tmp_path / "r.html"]
+    done = CliRunner().invoke(command, ["plan", str(tmp_path / "data.csv"), *map(str, options)])
+    assert done.exit_code == 0, done.output
+    assert "features to score" in done.output
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["data.csv", "out.csv"]
+
+
+def test_formulas_of_the_users_own_and_groups_are_counted(wide):
+    wide["x11"] = (wide["x11"] * 20).round()
+    asked = OPTIONS | {"layers": "u", "also": ["x0*x1*x2"], "groups": "x11", "stability": 2}
+    assert symscreen.plan(wide, **asked).features == symscreen.screen(wide, **asked).scored
+
+
+def test_what_is_done_several_times_takes_so_much_longer(wide, monkeypatch):
+    from symscreen.pipeline import planning
+
+    monkeypatch.setattr(planning, "_seconds", lambda *_, **__: (2.0, 3.0))
+    assert symscreen.plan(wide, rounds=3, **OPTIONS).seconds == (6.0, 9.0)
+    assert symscreen.plan(wide, stability=4, **OPTIONS).seconds == (10.0, 15.0)
+
+
+def test_a_misspelt_option_is_refused_with_the_near_one(wide):
+    with pytest.raises(OptionError, match="plan has no option 'layer'; did you mean 'layers'"):
+        symscreen.plan(wide, layer="ub")

@@ -70,9 +70,9 @@ def test_t0_of_classes_is_the_mean_over_one_and_the_rest(rng):
     for z, found in zip(_features(result, frame), result.table.t0, strict=True):
         expected = 0.0
         for level in ("low", "middle", "high"):
-            signs = np.where(frame.level == level, 1.0, -1.0)
-            gini = symscreen.t0(signs, signs) + symscreen.t0(-signs, signs)
-            t0 = symscreen.t0(z, signs)
+            own = (frame.level == level).to_numpy(float)
+            gini = symscreen.t0(own, own) + symscreen.t0(-own, own)
+            t0 = symscreen.t0(z, own)
             expected += min(t0, gini - t0) / 3
         assert found == pytest.approx(expected, abs=1e-12)
 
@@ -84,13 +84,15 @@ def test_of_two_classes_it_is_a_mann_whitney_count(rng):
     yes, n = (frame.level == "yes").to_numpy(), len(frame)
     for z, row in zip(_features(result, frame), result.table.to_dict("records"), strict=True):
         u = np.sign(z[yes][:, None] - z[~yes][None, :]).sum()
-        assert row["t0"] == pytest.approx(result.scale - 4 * abs(u) / (n * (n - 1)), abs=1e-12)
+        assert row["t0"] == pytest.approx(result.scale - 2 * abs(u) / (n * (n - 1)), abs=1e-12)
         assert row["direction"] == ("+" if u > 0 else "-" if u < 0 else "")
     numbers = symscreen.screen(
         frame[["x1", "x2", "x3"]], yes.astype(float), **SPACE, top="all", screener="t0,xi"
     ).table.set_index("expression")
     own = result.table.set_index("expression").loc[numbers.index]
     assert own.xi.tolist() == pytest.approx(numbers.xi.tolist(), abs=1e-12)
+    free = np.minimum(numbers.t0, 2 * result.scale - numbers.t0)
+    assert own.t0.tolist() == pytest.approx(free.tolist(), abs=1e-12)  # that of the column 1[y = c]
 
 
 def test_columns_by_target_are_what_each_target_alone_gives(rng):

@@ -63,7 +63,7 @@ def test_temperatures_have_an_offset_and_angles_are_pure_numbers():
     [
         ("mmm", "pint knows no unit 'mmm'"),
         ("left", "pint knows no unit 'left'"),
-        ("dB", "it is of a scale whose values are no multiples"),
+        ("dB/m", "it is of a scale whose values are no multiples"),
         ("10 m", "numbers stand above a unit only"),
         ("9**9**9 m", "numbers stand above a unit only"),
         ("m**9**9**9", "numbers stand above a unit only"),

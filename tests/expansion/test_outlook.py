@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import symscreen
+from symscreen.expansion import expand, foresee, outlook
+from symscreen.grammar import load_grammar
+
+ALIKE, APART = 0.03, 0.6  # what the documentation says of estimates
+
+
+def _both(name, layers, d, pool="cumulative"):
+    grammar, names = load_grammar(name), [f"x{place}" for place in range(d)]
+    parsed = grammar.parsed_layers(layers)
+    return expand(names, None, grammar, parsed, pool), lambda: foresee(names, grammar, parsed, pool)
+
+
+@pytest.mark.parametrize("pool", ["cumulative", "strict"])
+@pytest.mark.parametrize(("name", "layers", "d"), [("ablation", "bub", 3), ("basic", "ub", 4)])
+def test_short_layers_are_counted(name, layers, d, pool):
+    space, seen = _both(name, layers, d, pool)
+    told = seen()
+    assert told.counts == space.counts
+    assert told.exact == len(space.counts)
+    assert (told.members, told.features) == (len(space.pool), space.size)
+
+
+@pytest.mark.parametrize("pool", ["cumulative", "strict"])
+@pytest.mark.parametrize(
+    ("name", "layers", "d", "most"),
+    [
+        ("ablation", "bub", 6, 2000),
+        ("basic", "bub", 5, 200_000),
+        ("basic", "ub", 40, 9_000),
+        ("physics", "ub", 8, 9_000),
+        ("basic", "bu", 9, 1200),
+        ("strogatz", "ub", 6, 700),
+    ],
+)
+def test_long_layers_are_estimated_closely(name, layers, d, most, pool, monkeypatch):
+    monkeypatch.setattr(outlook, "_COUNTED", most)
+    space, seen = _both(name, layers, d, pool)
+    told = seen()
+    assert told.exact == len(layers)  # all but the last
+    assert told.candidates == space.candidates.total  # what it generates is exact all the same
+    assert abs(told.features / space.size - 1) <= ALIKE
+
+
+def test_two_layers_estimated_one_on_the_other(monkeypatch):
+    monkeypatch.setattr(outlook, "_COUNTED", 1500)
+    space, seen = _both("ablation", "bbb", 5)
+    told = seen()
+    assert told.exact <= 3
+    assert abs(told.candidates / space.candidates.total - 1) <= ALIKE
+    assert abs(told.features / space.size - 1) <= 0.1
+
+
+def test_inputs_that_units_tell_apart_are_estimated_roughly(rng, monkeypatch):
+    names = ["a (m)", "b (m)", "c (s)", "d (kg)", "e", "f (m/s)", "g (kg)", "h (s)"]
+    x = {name: rng.uniform(1, 2, 20) for name in names} | {"y": rng.normal(size=20)}
+    asked = {"layers": "ub", "units": "strict"}
+    whole = symscreen.plan(x, **asked)
+    assert whole.exact == len(whole.layers)
+    monkeypatch.setattr(outlook, "_COUNTED", 2000)
+    told = symscreen.plan(x, **asked)
+    assert told.exact < len(told.layers)
+    assert abs(told.features / whole.features - 1) <= APART
+
+
+def test_not_even_one_input_can_be_counted(monkeypatch):
+    monkeypatch.setattr(outlook, "_COUNTED", 0)
+    space, seen = _both("ablation", "ub", 3)
+    assert seen().features >= space.size  # all of what is generated, then
+
+
+def test_estimates_do_not_depend_on_threads_or_order(monkeypatch):
+    monkeypatch.setattr(outlook, "_COUNTED", 2000)
+    grammar = load_grammar("ablation")
+    layers = grammar.parsed_layers("bub")
+    one = foresee(["a", "b", "c", "d", "e", "f"], grammar, layers)
+    assert foresee(["f", "e", "d", "c", "b", "a"], grammar, layers) == one
+
+
+def test_twelve_columns_are_planned_without_growing_them(rng, monkeypatch):
+    monkeypatch.setattr(outlook, "_COUNTED", 100_000)
+    data = rng.uniform(1, 2, (50, 12))
+    made = []
+    monkeypatch.setattr(np, "zeros", lambda *a, _own=np.zeros, **k: made.append(_own(*a, **k)) or made[-1])
+    planned = symscreen.plan(data, rng.normal(size=50), layers="ubb")
+    assert planned.layers[-1].generated == 1_923_304_776
+    assert abs(planned.features / 1_227_300_000 - 1) <= ALIKE
+    assert max(array.nbytes for array in made) < 50_000_000
+    assert planned.peak > planned.layers[-1].generated  # a byte for each candidate
+
+
+def test_a_cut_leaves_so_many_and_the_inputs(rng):
+    x, y = rng.uniform(1, 2, (40, 4)), rng.normal(size=40)
+    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "keep": "b:5"}
+    planned = symscreen.plan(x, y, **asked)
+    found = symscreen.screen(x, y, **asked)
+    assert planned.exact == 2  # inputs and the first layer, which is not cut
+    assert planned.layers[2].features == 5 + 4
+    assert planned.layers[3].generated == found.record["layers"][3]["generated"]
+    assert abs(planned.features / found.scored - 1) <= APART
