@@ -55,7 +55,7 @@ fuzz: .env-test/ready
 .env-lowest/ready: pyproject.toml
 	$(PYTHON) -m venv --clear .env-lowest
 	.env-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
-	.env-lowest/bin/uv pip install --quiet --python .env-lowest/bin/python --resolution lowest-direct --editable ".[test]" "pyparsing<3.3"
+	.env-lowest/bin/uv pip install --quiet --python .env-lowest/bin/python --resolution lowest-direct --editable ".[test]" "pyparsing>=3.1,<3.3"
 	touch $@
 
 .env-demo/ready: pyproject.toml

@@ -116,8 +116,8 @@ ENVIRONMENTS: dict[str, tuple[str, str]] = {
 }
 
 
-def surrounded(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell."""
+def surrounded(line: str, folder: Path, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run a line in a shell, for so many seconds at most."""
     there = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "S": f"{sys.executable} -m symscreen"}
     return subprocess.run(
         ["/bin/sh", "-c", line],
@@ -126,7 +126,7 @@ def surrounded(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         errors="backslashreplace",
-        timeout=120,
+        timeout=seconds,
         check=False,
     )
 
