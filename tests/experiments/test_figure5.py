@@ -16,7 +16,9 @@ def outcome():
 def once():
     """One repeat on one thread, and how far it said that it was."""
     told = []
-    settings = Settings(quick=True, repeats=1, jobs=1, progress=lambda done, total: told.append((done, total)))
+    settings = Settings(
+        quick=True, repeats=1, jobs=1, progress=lambda done, total: told.append((done, total))
+    )
     return EXPERIMENT.run(settings), told
 
 
