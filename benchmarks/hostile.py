@@ -19,7 +19,7 @@ from collections import Counter
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, TimeoutExpired
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LIMIT = 600  # seconds: PYTHONOPTIMIZE compiles every library anew, on a busy core
 _SCREEN = ("screen", "t.csv", "--layers", "u", "--unary", "sin", "--quiet")
 
 
@@ -70,8 +71,11 @@ def _met(case: _Case, home: Path) -> dict[str, Any]:
     small.to_csv(home / "t.csv", index=False)
     case.prepare(home)
     begun = time.process_time() + sum(os.times()[2:4])
-    done = surrounded(case.given, home) if isinstance(case.given, str) else _run(case.given, home)
-    ended = ended_in(done)
+    try:
+        done = surrounded(case.given, home, _LIMIT) if isinstance(case.given, str) else _run(case.given, home)
+        ended = ended_in(done)
+    except TimeoutExpired:
+        done, ended = CompletedProcess(case.given, -1, "", ""), f"no end in {_LIMIT} s"
     if _CONTROL.search(done.stdout + done.stderr):
         ended = "control characters in the output"
     took = time.process_time() + sum(os.times()[2:4]) - begun

@@ -85,7 +85,7 @@ def _of_tables() -> Iterator[tuple[str, str, list[str]]]:
         yield name, "fit", ["fit", file, "--quiet"]
         yield name, "power", ["power", file, "--truth", "c1*c2", "--repeats", "2", "--layers", "b", "--quiet"]
         yield name, "apply", ["apply", "f3.json", file]
-        yield name, "classes --data", ["classes", "f3.csv", "--data", file]
+        yield name, "classes --data", ["classes", "of_wide.csv", "--data", file]
 
 
 def _of_grammars() -> Iterator[tuple[str, str, list[str]]]:

@@ -18,6 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from refusal_cases import FORMULAS, MILLION
 
+from symscreen import screen
+from symscreen.report import write_ranking
+
 __all__ = ["prepare"]
 
 
@@ -53,6 +56,8 @@ def _wide_tables(folder: Path, draw: np.random.Generator) -> None:
         head = ",".join(f"c{place}" for place in range(columns))
         rows = "\n".join(",".join(map(str, draw.integers(0, 99, columns))) for _ in range(6))
         (folder / f"{name}.csv").write_text(f"{head}\n{rows}\n")
+    few = pd.DataFrame(draw.integers(0, 99, (30, 3)), columns=["c0", "c1", "c99999"])
+    write_ranking(screen(few, layers="u", unary="sin"), folder / "of_wide.csv")
     table = pa.table({f"c{place}": draw.normal(size=6) for place in range(100_000)})
     pq.write_table(table, folder / "wide.parquet")
 

@@ -29,15 +29,7 @@ from refusal_cases import cases
 
 _LIMIT = 60  # seconds of CPU
 _LOADED = (
-    *(
-        "cli",
-        "pipeline",
-        "pipeline_fit",
-        "pipeline_plan",
-        "pipeline_power",
-        "pipeline_classes",
-        "whereabouts",
-    ),
+    *("cli.verbs", "pipeline.fit", "pipeline.plan", "pipeline.power", "pipeline.classes", "whereabouts"),
     *("evaluation", "export", "report.stored", "report.fitted", "report.power", "report.terminal"),
 )
 

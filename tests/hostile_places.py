@@ -102,7 +102,7 @@ ENVIRONMENTS: dict[str, tuple[str, str]] = {
     "few files": (f"ulimit -n 24; {_SCREEN} --out r.csv", "kept"),
     "a small stack": (f"ulimit -s 512; {_SCREEN}", "kept"),
     "no modes": (f"umask 777; {_SCREEN} --out r.csv", "kept"),
-    "a folder that is gone": (f"mkdir d; cd d; rmdir ../d; $S screen ../{_QUIET}", "refused"),
+    "a folder that is gone": (f"mkdir d; cd d; rmdir ../d; $S screen ../{_QUIET}", "kept"),
     "a file's end at once": ("$S screen - --quiet </dev/null", "refused"),
     "standard input closed": ("$S screen - --quiet <&-", "refused"),
     "a bundle from closed input": ("$S apply - t.csv <&-", "refused"),
@@ -116,8 +116,8 @@ ENVIRONMENTS: dict[str, tuple[str, str]] = {
 }
 
 
-def surrounded(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell."""
+def surrounded(line: str, folder: Path, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run a line in a shell, for so many seconds at most."""
     there = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "S": f"{sys.executable} -m symscreen"}
     return subprocess.run(
         ["/bin/sh", "-c", line],
@@ -126,7 +126,7 @@ def surrounded(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         errors="backslashreplace",
-        timeout=120,
+        timeout=seconds,
         check=False,
     )
 

@@ -239,6 +239,7 @@ _TESTED = (
     "no home",
     "one that cannot be written",
     "colours asked for",
+    "a folder that is gone",
     "standard input closed",
     "standard output closed",
     "standard error closed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,11 @@ def _require_same_data(table: Table, data: Mapping[str, Any]) -> None:
         ("the target", table.response.name, data["target"]),
         ("the inputs", list(table.names), list(data["inputs"])),
     )
-    told = [f"{what}: {now!r}, and {then!r} were screened" for what, now, then in same if now != then]
+    told = [
+        f"{what}: {reprlib.repr(now)}, and {reprlib.repr(then)} were screened"  # of thousands of inputs, six
+        for what, now, then in same
+        if now != then
+    ]
     raise TableError(
         "these are not the data that the result was made from: "
         + ("; ".join(told) or "names and rows agree, but values differ")

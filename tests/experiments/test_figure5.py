@@ -12,6 +12,16 @@ def outcome():
     return EXPERIMENT.run(Settings(quick=True))
 
 
+@pytest.fixture(scope="module")
+def once():
+    """One repeat on one thread, and how far it said that it was."""
+    told = []
+    settings = Settings(
+        quick=True, repeats=1, jobs=1, progress=lambda done, total: told.append((done, total))
+    )
+    return EXPERIMENT.run(settings), told
+
+
 def test_the_area_under_the_mean_curve_is_the_mean_average_precision(outcome):
     areas, curves = outcome.tables["areas"], outcome.tables["curves"]
     keys = ["order", "noise_variance", "screener"]
@@ -46,8 +56,8 @@ def test_the_first_table_sets_the_cells_beside_each_other(outcome):
     assert list(beside) == ["bu 0", "bu 0.01", "bu 0.1", "ub 0", "ub 0.01", "ub 0.1"]
 
 
-def test_the_number_of_threads_changes_no_figure():
-    one, two = (EXPERIMENT.run(Settings(quick=True, repeats=1, jobs=jobs)) for jobs in (1, 2))
+def test_the_number_of_threads_changes_no_figure(once):
+    one, two = once[0], EXPERIMENT.run(Settings(quick=True, repeats=1, jobs=2))
     assert one.remarks == two.remarks
     for name, frame in one.tables.items():
         assert frame.equals(two.tables[name])
@@ -62,10 +72,7 @@ def test_every_picture_can_be_drawn(outcome):
     assert len(figure.legends[0].get_texts()) == 6
 
 
-def test_progress_reaches_its_end_and_repeats_are_heeded():
-    told = []
-    outcome = EXPERIMENT.run(
-        Settings(quick=True, repeats=1, progress=lambda done, total: told.append((done, total)))
-    )
+def test_progress_reaches_its_end_and_repeats_are_heeded(once):
+    outcome, told = once
     assert told[-1] == (6, 6)
     assert outcome.tables["areas"].average_precision_se.isna().all()

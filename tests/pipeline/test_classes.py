@@ -105,6 +105,10 @@ def test_what_cannot_be_listed_is_refused_with_the_reason(frame):
         symscreen.classes(result, frame.iloc[1:])
     with pytest.raises(TableError, match=r"the inputs: \['a', 'x2', 'x3'\]"):
         symscreen.classes(result, frame.rename(columns={"x1": "a"}))
+    many = pd.DataFrame(0.0, index=frame.index, columns=[f"c{place}" for place in range(300)])
+    with pytest.raises(TableError, match=r"the inputs: \['c0', .*\.\.\.\], and \['x1', ") as raised:
+        symscreen.classes(result, many.assign(target=frame["target"]))
+    assert len(str(raised.value)) < 300
     result.table.loc[0, "expression"] = "x1*x2*x3"
     with pytest.raises(TableError, match="does not give this ranking any more"):
         symscreen.classes(result, frame)
