@@ -136,6 +136,7 @@ def cluster_here(jobs: int) -> tuple[Any, Any]:
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # what is left of it takes any free port
             memory_limit=0,  # --max-ram is kept by what is computed, not by killing who computes
             silence_logs=logging.CRITICAL,
         )
