@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symscreen.experiments.multistage_methods import Method
     from symscreen.multistage import SimulatedChains
 
-__all__ = ["BY_FEATURES", "MAIN", "READINGS", "cases", "simulated", "told_by_features"]
+__all__ = ["BY_FEATURES", "MAIN", "READINGS", "WITH_FEATURES", "cases", "simulated", "told_by_features"]
 
 
 def _three_features(rows: int) -> dict[str, Any]:
@@ -33,12 +33,14 @@ def _three_features(rows: int) -> dict[str, Any]:
 
 
 MAIN = "chained, deviation"
+WITH_FEATURES = "chained, features of 20 and 10 levels"
 BY_FEATURES: Mapping[str, Mapping[str, Any]] = {
     "chained, three features a side, 10,000 rows": _three_features(10_000),
     "chained, three features a side, 20,000 rows": _three_features(20_000),
 }
 READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
     MAIN: {"reading": "chained"},
+    WITH_FEATURES: {"user_levels": (20, 10), "item_levels": (20, 10)},
     "chained, variance": {"reading": "chained", "noise_is": "variance"},
     "summed, deviation": {"reading": "summed"},
     "summed, variance": {"reading": "summed", "noise_is": "variance"},
@@ -46,7 +48,6 @@ READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
     "summed, deviation 0.1 for all": {"reading": "summed", "relative_noise": False},
     "chained, 50 × 50, 10,000 rows": {"n_users": 50, "n_items": 50, "n_rows": 10_000},
     "chained, 100 × 100, 50,000 rows": {"n_rows": 50_000},
-    "chained, features of 20 and 10 levels": {"user_levels": (20, 10), "item_levels": (20, 10)},
     **BY_FEATURES,
     "exact": {"reading": "exact"},
 }

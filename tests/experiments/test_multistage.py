@@ -8,8 +8,14 @@ from symscreen.experiments import Settings
 from symscreen.experiments.multistage import EXPERIMENT, READINGS
 from symscreen.experiments.multistage_articles import EXPERIMENT as ARTICLES
 from symscreen.experiments.multistage_figures import improvements, means, order_of
-from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, methods
-from symscreen.experiments.multistage_readings import BY_FEATURES, cases, simulated, told_by_features
+from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, judged, methods
+from symscreen.experiments.multistage_readings import (
+    BY_FEATURES,
+    WITH_FEATURES,
+    cases,
+    simulated,
+    told_by_features,
+)
 from symscreen.multistage.rivals import RIVALS
 
 
@@ -83,6 +89,17 @@ def test_a_row_told_by_its_features_has_no_effects_of_its_own():
         assert (taken["user_effects"], taken["item_effects"]) == (
             (True, True) if method == "SVD" else (False, False)
         )
+
+
+def test_where_users_and_items_share_levels_ours_is_before_a_model_for_each_pair_of_stages():
+    made = simulated(WITH_FEATURES, Settings(), 0)
+    case, _ = cases(WITH_FEATURES, made)
+    found = methods(made.stages, Plan(), 0)
+    settings = {OURS: {"lambda_levels": 0.005}, "SVM": {"learner__C": 1.0}}
+    error = {
+        name: judged(found[name]._replace(settings=[one]), case)["overall"] for name, one in settings.items()
+    }
+    assert error[OURS] < 0.95 * error["SVM"]
 
 
 def test_two_names_are_all_that_other_readings_have():
