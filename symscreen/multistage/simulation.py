@@ -139,6 +139,7 @@ def simulate_chains(
     n_items: int = 100,
     user_levels: Sequence[int] | None = None,
     item_levels: Sequence[int] | None = None,
+    own_factors: bool = False,
     n_factors: int = 20,
     n_stages: int = 2,
     n_rows: int | None = None,
@@ -158,6 +159,8 @@ def simulate_chains(
     user_levels, item_levels : sequence of int, optional
         The numbers of levels of the categorical features, drawn evenly for each user or item; without them
         the user or item itself is the one categorical variable.
+    own_factors : bool
+        Whether the user or item itself is a categorical variable beside its features, the first of s or o.
     n_factors : int
         K.
     n_stages : int
@@ -212,8 +215,9 @@ def simulate_chains(
         deviation = np.sqrt(deviation)
     _check_shares(shares)
     rng = np.random.default_rng(random_state)
-    a, users = _drawn_side("user", n, user_levels, k, rng)
-    b, items = _drawn_side("item", m, item_levels, k, rng)
+    own = truth("own_factors", own_factors)
+    a, users = _drawn_side("user", n, user_levels, k, rng, own=own)
+    b, items = _drawn_side("item", m, item_levels, k, rng, own=own)
     q = rng.chisquare(1, size=(last, k))
     if n_rows is None:
         user, item = (one.ravel() for one in np.indices((n, m)))
@@ -244,7 +248,7 @@ def _steps_with_noise(g: Values, q: Values, reading: str, deviation: float, *, r
 
 
 def _drawn_side(
-    kind: str, n: int, levels: Any, k: int, rng: np.random.Generator
+    kind: str, n: int, levels: Any, k: int, rng: np.random.Generator, *, own: bool
 ) -> tuple[Values, pd.DataFrame | None]:
     """Draw a_i or b_j, and the categorical features that make it up."""
     import pandas as pd
@@ -253,7 +257,7 @@ def _drawn_side(
         raise OptionError(f"{kind}_levels is {levels!r}: give a sequence of whole numbers, such as [4, 3]")
     if levels is None:
         return rng.chisquare(1, size=(n, k)), None
-    found, columns = np.zeros((n, k)), {kind: np.arange(n)}
+    found, columns = rng.chisquare(1, size=(n, k)) if own else np.zeros((n, k)), {kind: np.arange(n)}
     for h, size in enumerate(levels, start=1):
         drawn = rng.integers(whole(f"{kind}_levels", size), size=n)
         found += rng.chisquare(1, size=(size, k))[drawn]
