@@ -2,9 +2,9 @@
 
 The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", reads best as
 n = n₁ = 100, n₂ = 50, m = m₁ = 100 and m₂ = 40: the first categorical variable of s and of o is the user or
-the item itself, which is what SVD is given ("the first columns of s and o"), and beside it stands a feature of
-50 or of 40 levels. It may also mean three features a side, of 100, 100, 50 and 100, 100, 40 levels, by which
-alone a row is told.
+the item itself, which is what SVD is given ("the first columns of s and o"), and beside it stands a feature
+of 50 or of 40 levels. It may also mean three features a side, of 100, 100, 50 and 100, 100, 40 levels, by
+which alone a row is told.
 """
 
 from __future__ import annotations
