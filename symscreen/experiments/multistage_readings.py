@@ -1,10 +1,9 @@
 """The simulation of Dai, Shen and Pan as its text may be read, and the tables that methods get of it.
 
-The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", reads best as
-n = n₁ = 100, n₂ = 50, m = m₁ = 100 and m₂ = 40: the first categorical variable of s and of o is the user or
-the item itself, which is what SVD is given ("the first columns of s and o"), and beside it stands a feature
-of 50 or of 40 levels. It may also mean three features a side, of 100, 100, 50 and 100, 100, 40 levels, by
-which alone a row is told.
+The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", may mean that 100
+users share 50 levels and 100 items 40; that these features stand beside the names of users and items, the
+first columns of s and o, which SVD is given; or three features a side, of 100, 100, 50 and 100, 100, 40
+levels, by which alone a row is told. How many rows there were it does not tell.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ def _three_features(rows: int) -> dict[str, Any]:
 
 
 MAIN = "chained, deviation"
-WITH_FEATURES = "chained, beside names features of 50 and 40 levels"
+WITH_FEATURES = "chained, features of 50 and 40 levels"
 BY_FEATURES: Mapping[str, Mapping[str, Any]] = {
     "chained, three features a side, 10,000 rows": _three_features(10_000),
     "chained, three features a side, 20,000 rows": _three_features(20_000),
 }
 READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
     MAIN: {"reading": "chained"},
-    WITH_FEATURES: {"user_levels": (50,), "item_levels": (40,), "own_factors": True},
+    WITH_FEATURES: {"user_levels": (50,), "item_levels": (40,)},
     "chained, variance": {"reading": "chained", "noise_is": "variance"},
     "summed, deviation": {"reading": "summed"},
     "summed, variance": {"reading": "summed", "noise_is": "variance"},
@@ -50,7 +49,11 @@ READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
     "summed, deviation 0.1 for all": {"reading": "summed", "relative_noise": False},
     "chained, 50 × 50, 10,000 rows": {"n_users": 50, "n_items": 50, "n_rows": 10_000},
     "chained, 100 × 100, 50,000 rows": {"n_rows": 50_000},
-    "chained, features of 50 and 40 levels": {"user_levels": (50,), "item_levels": (40,)},
+    "chained, beside names features of 50 and 40 levels": {
+        "user_levels": (50,),
+        "item_levels": (40,),
+        "own_factors": True,
+    },
     "chained, features of 20 and 10 levels": {"user_levels": (20, 10), "item_levels": (20, 10)},
     **BY_FEATURES,
     "exact": {"reading": "exact"},
