@@ -1,7 +1,7 @@
 """The simulation of Dai, Shen and Pan as its text may be read, and the tables that methods get of it.
 
-The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", may mean that 100
-users share 50 levels and 100 items 40; that these features stand beside the names of users and items, the
+The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", may mean that
+100 users share 50 levels and 100 items 40; that these features stand beside the names of users and items, the
 first columns of s and o, which SVD is given; or three features a side, of 100, 100, 50 and 100, 100, 40
 levels, by which alone a row is told. How many rows there were it does not tell.
 """

@@ -131,3 +131,24 @@ def test_options_without_meaning_are_refused():
 def test_nonsense_is_refused(options, words):
     with pytest.raises(OptionError, match=words):
         simulate_chains(n_users=5, n_items=5, **options)
+
+
+def test_names_may_have_factors_beside_those_of_their_levels():
+    options = {"n_users": 12, "n_items": 9, "n_factors": 5, "user_levels": (3,), "item_levels": (2, 4)}
+    made = simulate_chains(reading="exact", own_factors=True, random_state=3, **options)
+    rng = np.random.default_rng(3)
+
+    def side(n, sizes):
+        found = rng.chisquare(1, size=(n, 5))
+        for size in sizes:
+            level = rng.integers(size, size=n)
+            found = found + rng.chisquare(1, size=(size, 5))[level]
+        return found
+
+    a, b = side(12, (3,)), side(9, (2, 4))
+    q = rng.chisquare(1, size=(2, 5))
+    g = a[made.table.user] * b[made.table.item]
+    assert np.allclose(made.steps, 2.0 ** -((g @ q.T) / g.sum(axis=1, keepdims=True)), rtol=1e-12)
+    assert list(made.item_features) == ["item", "item_level1", "item_level2"]
+    without = simulate_chains(reading="exact", random_state=3, **options)
+    assert not np.allclose(without.steps, made.steps)
