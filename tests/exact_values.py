@@ -11,7 +11,7 @@ import numpy as np
 from symscreen.expression import Column, Constant
 
 EXACT = mpmath.MPContext()
-EXACT.dps = 800  # 1e300 and 1e-300 are both there in a sum, with 200 digits to spare
+EXACT.dps = 1600  # 1e300 and a product of two 1e-320 are both there in a sum, with digits to spare
 SAME = EXACT.mpf(10) ** -150
 
 
@@ -22,6 +22,8 @@ class NoValueError(ArithmeticError):
 def _power(a, b):
     if EXACT.isint(b) and abs(b) < 10**6:
         return EXACT.power(a, int(b))
+    if EXACT.isint(b) and a < 0:
+        return EXACT.power(-a, b) * (-1 if int(b) % 2 else 1)
     if a < 0:
         raise NoValueError
     return EXACT.power(a, b)

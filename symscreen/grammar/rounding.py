@@ -151,7 +151,9 @@ def _is_product(value: Values, a: Values, b: Values) -> Flags:
     x2, y2 = x - x1, y - y1
     product = x * y
     lost = ((x1 * y1 - product) + x1 * y2 + x2 * y1) + x2 * y2
-    return np.asarray((lost == 0) & (np.ldexp(value, -(ex + ey)) == product))
+    # by mantissa and exponent, which neither overflow nor vanish
+    (z, ez), (w, ew) = np.frexp(value), np.frexp(product)
+    return np.asarray((lost == 0) & (z == w) & ((ez == ew + ex + ey) | (z == 0)))
 
 
 def _rounded(value: Values) -> Values:
@@ -164,7 +166,12 @@ def of_mul(value: Values, a: Bounded, b: Bounded) -> Values:
     exact = _is_product(value, a.values, b.values)
     error = np.abs(a.values) * b.error + np.abs(b.values) * a.error + a.error * b.error
     error = np.where(exact, error, error + _rounded(value))
-    return _widened(error, ~exact | (a.error > 0) | (b.error > 0))
+    return _widened(error, ~(_is_nothing(a) | _is_nothing(b)) & (~exact | (a.error > 0) | (b.error > 0)))
+
+
+def _is_nothing(a: Bounded) -> Flags:
+    """Say where a* is 0 for sure: whatever it is multiplied with, 0 it stays."""
+    return (a.values == 0) & (a.error == 0)
 
 
 def of_square(value: Values, a: Bounded) -> Values:
@@ -182,11 +189,13 @@ def of_div(value: Values, a: Bounded, b: Bounded) -> Values:
     """Carry the errors of a quotient: |a/b − a*/b*| ≤ (α + |a/b| β) / (|b| − β)."""
     exact = _is_product(a.values, value, b.values)
     least = np.abs(b.values) * (1 - 4 * _U) - b.error * (1 + 4 * _U)
-    error = (a.error + (np.abs(value) + _rounded(value)) * b.error) / least
+    # shares first: a product of tiny numbers would vanish before it is divided by another
+    share = np.where(b.error > 0, np.nextafter(b.error / least, np.inf), 0.0)
+    error = a.error / least + (np.abs(value) + _rounded(value)) * share
     # a quotient of tiny errors may vanish, or be lost among denormal numbers
     error = np.where(exact, error, error + _rounded(value))
     error = np.where((least > 0) | (b.error == 0), error, np.inf)
-    return _widened(error, ~exact | (a.error > 0) | (b.error > 0))
+    return _widened(error, ~(_is_nothing(a) & (least > 0)) & (~exact | (a.error > 0) | (b.error > 0)))
 
 
 def of_inv(value: Values, a: Bounded) -> Values:
@@ -206,15 +215,17 @@ def _farthest(value: Values, *others: Values, library: float = _LIBRARY) -> Valu
     return _widened(np.max(ends, axis=0) + library * np.abs(value), np.ones(np.shape(value), dtype=np.bool_))
 
 
-def of_monotone(function: Rule, library: float = _LIBRARY) -> Rule:
+def of_monotone(function: Rule, library: float = _LIBRARY, *, exact_at: float = math.nan) -> Rule:
     """Make the rule of a function that keeps or turns the order: the ends of [a − α, a + α] are farthest.
 
-    Outside of its domain the function must give NaN or infinity.
+    Outside of its domain the function must give NaN or infinity. `exact_at` is where nothing is lost, as of
+    log at 1.
     """
 
     def rule(value: Values, a: Bounded) -> Values:
         low, high = _ends(a)
-        return _farthest(value, function(low), function(high), library=library)
+        error = _farthest(value, function(low), function(high), library=library)
+        return np.where((a.error == 0) & (a.values == exact_at), 0.0, error)
 
     return rule
 
@@ -226,12 +237,13 @@ def of_sqrt(value: Values, a: Bounded) -> Values:
 
 
 def of_even(function: Rule) -> Rule:
-    """Make the rule of an even function that grows with |a|."""
+    """Make the rule of an even function that grows with |a|, and loses nothing at 0."""
     rule = of_monotone(function)
 
     def even(value: Values, a: Bounded) -> Values:
         low, high = _ends(Bounded(np.abs(a.values), a.error))
-        return np.maximum(rule(value, a), _farthest(value, function(np.maximum(low, 0.0)), function(high)))
+        error = np.maximum(rule(value, a), _farthest(value, function(np.maximum(low, 0.0)), function(high)))
+        return np.where((a.error == 0) & (a.values == 0), 0.0, error)
 
     return even
 
@@ -239,7 +251,7 @@ def of_even(function: Rule) -> Rule:
 def of_wave(value: Values, a: Bounded) -> Values:
     """Carry the error of sin or cos: |sin a − sin a*| ≤ min(α, 2), so a large α leaves nothing."""
     error = np.minimum(a.error, 2.0) + _LIBRARY * np.abs(value)
-    return _widened(error, np.ones(np.shape(value), dtype=np.bool_))
+    return _widened(error, (a.error > 0) | (a.values != 0))  # sin 0 and cos 0 are exact
 
 
 def of_tan(value: Values, a: Bounded) -> Values:
@@ -248,7 +260,7 @@ def of_tan(value: Values, a: Bounded) -> Values:
     left = cosine - a.error
     error = np.where(left > 0, a.error / (cosine * left), np.inf)
     error = np.where(a.error == 0, 0.0, error) + _LIBRARY * np.abs(value)
-    return _widened(error, np.ones(np.shape(value), dtype=np.bool_))
+    return _widened(error, (a.error > 0) | (a.values != 0))
 
 
 def of_pow(value: Values, a: Bounded, b: Bounded) -> Values:
@@ -265,7 +277,8 @@ def of_pow(value: Values, a: Bounded, b: Bounded) -> Values:
     defined = (low >= 0) | (whole & ~(across & (b.values < 0)))
     error = np.where(defined, _farthest(value, *corners, at_zero), np.inf)
     fixed = (a.error == 0) & (b.error == 0)
-    return np.where(fixed, _widened(_LIBRARY * np.abs(value), np.ones_like(fixed)), error)
+    simple = (b.values == 0) | (b.values == 1) | (a.values == 1) | ((a.values == 0) & (b.values > 0))
+    return np.where(fixed, _widened(_LIBRARY * np.abs(value), fixed & ~simple), error)
 
 
 def of_choice(*, larger: bool) -> Rule:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.expansion.rounding import as_written
 from symscreen.expression import columns_of
 from symscreen.result.safety import Safety, marked, safety_of
 from symscreen.statistics.t0 import gini_mean_difference
@@ -60,6 +61,7 @@ def with_rounding(found: Sequence[Round], table: Table, job: Job) -> tuple[list[
 def _safeties(found: Round, table: Table, job: Job) -> Iterator[Safety]:
     """Look at the features of a round, the best first."""
     columns = dict(zip(table.names, found.inputs, strict=True))
+    written = {name: as_written(column) for name, column in columns.items()}
     most = _MOST_OF_ALL if job.request.limit is None else _MOST
     numbers = found.screened.kept.number[found.shown[:most]]
     step = max(1, _VALUES_AT_A_TIME // max(1, found.space.rows))
@@ -68,7 +70,14 @@ def _safeties(found: Round, table: Table, job: Job) -> Iterator[Safety]:
         for number, values in zip(some.tolist(), found.space.values(some), strict=True):
             expression = found.space.expression(number)
             own = {name: columns[name] for name in columns_of(expression)}
-            yield safety_of(expression, values, own, found.response, job.request.screeners)
+            yield safety_of(
+                expression,
+                values,
+                own,
+                found.response,
+                job.request.screeners,
+                written={name: written[name] for name in own},
+            )
 
 
 def _with_columns(found: Round, safeties: Sequence[Safety]) -> Round:

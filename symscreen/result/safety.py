@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.rounding import identity_of_rows, rounding_bound
+from symscreen.expansion.rounding import as_written, identity_of_rows, rounding_bound
 from symscreen.response import Response
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.certain import doubt_of, t0_range
@@ -59,6 +59,8 @@ def safety_of(
     columns: Mapping[str, Values],
     response: AnyResponse,
     screeners: Sequence[AnyScreener],
+    *,
+    written: Mapping[str, Values] | None = None,
 ) -> Safety:
     """Find out how far rounding decides the scores of a feature.
 
@@ -74,6 +76,8 @@ def safety_of(
         What was scored against.
     screeners : sequence of Screener or JointScreener
         Those asked for; the first ranks.
+    written : mapping of str to float64 array, shape (n,), optional
+        `as_written` of each input, where it is known already.
 
     Returns
     -------
@@ -95,11 +99,23 @@ def safety_of(
             error,
             lambda rows: identity_of_rows(expression, {name: own[rows] for name, own in columns.items()}),
             group,
+            _reach(expression, error, columns, written),
         )
         unsafe |= doubt.unsafe
     if any(one.blind_to == "affine" for one in screeners):
         unsafe |= error > MOST_OF_SPREAD * _spread(values)
     return Safety(int(unsafe.sum()), _moved(values, error, doubt, response, screeners[0]))
+
+
+def _reach(
+    expression: Expression, error: Values, columns: Mapping[str, Values], written: Mapping[str, Values] | None
+) -> Values | None:
+    """Bound how far values are from those that the decimals of the inputs give; None where there are none."""
+    if written is None:
+        written = {name: as_written(column) for name, column in columns.items()}
+    if not any(own.any() for own in written.values()):
+        return None
+    return error + rounding_bound(expression, columns, written).error
 
 
 def _spread(values: Values) -> float:

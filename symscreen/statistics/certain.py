@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Doubt", "doubt_of", "runs_apart", "t0_range"]
 
-_NEAR = 1e-9  # of the values themselves
-
 
 @dataclass(frozen=True, eq=False)
 class Doubt:
@@ -83,7 +81,11 @@ def _runs(values: Values, error: Values, order: Numbers) -> Numbers:
 
 
 def doubt_of(
-    values: Values, error: Values, identity: Callable[[Numbers], NDArray[np.uint64]], group: Numbers | None
+    values: Values,
+    error: Values,
+    identity: Callable[[Numbers], NDArray[np.uint64]],
+    group: Numbers | None,
+    reach: Values | None = None,
 ) -> Doubt:
     """Find the rows whose order errors decide.
 
@@ -93,9 +95,11 @@ def doubt_of(
         As of `runs_apart`.
     identity : callable
         Row numbers to a name for each row's exact value: rows of one name tie, and are in one run. Asked only
-        of rows that share a run, or whose values are within 1e-9 of another's.
+        of rows that share a run, or would with errors of `reach`.
     group : int64 array, shape (n,), optional
         Rows of one group have the same response, so that their order does not matter.
+    reach : float64 array, shape (n,), optional
+        How far values may be from those that inputs as they are written would give; at least `error`.
 
     Returns
     -------
@@ -111,7 +115,10 @@ def doubt_of(
     """
     order = np.argsort(values, kind="stable")
     run = _runs(values, error, order)
-    rows = np.flatnonzero(_in_doubt(run, values, error, order) | _near(values, order))
+    asked_of = _in_doubt(run, values, error, order)
+    if reach is not None:
+        asked_of |= _in_doubt(_runs(values, reach, order), values, reach, order)
+    rows = np.flatnonzero(asked_of)
     unsafe, tie = np.zeros(len(run), dtype=np.bool_), np.zeros(len(run), dtype=np.bool_)
     if not len(rows):
         return Doubt(run, unsafe, tie)
@@ -148,17 +155,6 @@ def _in_doubt(run: Numbers, values: Values, error: Values, order: Numbers) -> Fl
     apart = np.flatnonzero((np.diff(values[order]) > 0) & (np.diff(run[order]) == 0))
     lost[run[order[apart]]] = True
     return np.asarray((lost & (np.bincount(run) > 1))[run])
-
-
-def _near(values: Values, order: Numbers) -> Flags:
-    """Find the rows whose values nearly tie with another: inputs that are decimals may be why they do not."""
-    own = values[order]
-    gap, size = np.diff(own), np.maximum(np.abs(own[1:]), np.abs(own[:-1]))
-    close = np.flatnonzero((gap > 0) & (gap <= _NEAR * size))
-    near = np.zeros(len(values), dtype=np.bool_)
-    near[order[close]] = near[order[close + 1]] = True
-    # those that tie with one of these in fact
-    return np.isin(values, values[near]) if len(close) else near
 
 
 def _joined(run: Numbers, rows: Numbers, names: NDArray[np.uint64]) -> Numbers:

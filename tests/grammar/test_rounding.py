@@ -16,7 +16,7 @@ from symscreen.grammar.rounding import Bounded, bounded_number, carried
 wide = st.builds(
     lambda mantissa, exponent: mantissa * 10.0**exponent,
     st.floats(-10, 10, allow_subnormal=False),
-    st.one_of(st.integers(-3, 3), st.integers(-150, 150)),
+    st.one_of(st.integers(-3, 3), st.integers(-150, 150), st.integers(-323, 307)),
 )
 ordinary = st.one_of(wide, st.integers(-4, 4).map(float), st.floats(-2, 2))
 
@@ -73,6 +73,51 @@ def test_denormal_numbers_lose_what_underflows():
     bound = rounding_bound(parse("a*b"), columns)
     assert (bound.error > 0).all()
     assert_bounded(parse("a*b/b"), columns)
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        (Bounded(np.array([3.8e-300]), np.zeros(1)), Bounded(np.array([4.6e210]), np.zeros(1))),
+        (Bounded(np.array([5e-324]), np.zeros(1)), Bounded(np.array([3.4e11]), np.zeros(1))),
+    ],
+)
+def test_a_quotient_that_vanishes_is_not_exact(above, below):
+    quotient = carried(OPERATORS["div"])(above, below)
+    assert quotient.values[0] == 0
+    assert quotient.error[0] >= 5e-324
+
+
+def test_the_bound_of_a_quotient_does_not_vanish_itself():
+    above, below = (
+        Bounded(np.array([5e-324]), np.zeros(1)),
+        Bounded(np.array([5.4e-226]), np.array([5.4e-231])),
+    )
+    error = carried(OPERATORS["div"])(above, below).error[0]
+    least = EXACT.mpf(5.4e-226) - EXACT.mpf(5.4e-231)
+    assert error >= EXACT.mpf(5e-324) / least - EXACT.mpf(5e-324) / EXACT.mpf(5.4e-226)
+
+
+EXACT_AT = {"log": (1.0,), "acos": (1.0,), "exp": (0.0,), "cos": (0.0,), "cosh": (0.0,)}
+EXACT_AT |= dict.fromkeys(("cbrt", "sin", "tan", "tanh", "sinh", "asin", "atan", "asinh", "erf"), (0.0,))
+
+
+@pytest.mark.parametrize("name", EXACT_AT)
+def test_a_value_that_every_library_has_exactly_is_exact(name):
+    at = Bounded(np.array(EXACT_AT[name]), np.zeros(1))
+    assert carried(OPERATORS[name])(at).error[0] == 0
+    near = Bounded(at.values + 1e-3 * (1 if name != "acos" else -1), np.zeros(1))
+    assert carried(OPERATORS[name])(near).error[0] > 0
+    loose = Bounded(at.values, np.array([1e-9]))
+    assert carried(OPERATORS[name])(loose).error[0] > 0
+
+
+def test_nothing_times_what_is_not_exact_is_nothing():
+    nothing, loose = Bounded(np.zeros(1), np.zeros(1)), Bounded(np.array([3.0]), np.array([0.1]))
+    assert carried(OPERATORS["mul"])(nothing, loose).error[0] == 0
+    assert carried(OPERATORS["div"])(nothing, loose).error[0] == 0
+    around = Bounded(np.array([0.05]), np.array([0.1]))
+    assert carried(OPERATORS["div"])(nothing, around).error[0] == math.inf
 
 
 def test_an_operator_of_a_formula_carries_what_its_formula_does(rng):

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from oracles import gini_by_definition, t0_by_definition
 from strategies import expressions
 
 import symscreen
-from symscreen.expansion.rounding import identity_of_rows
-from symscreen.expression import evaluate, parse
+from symscreen.expansion.rounding import as_written, identity_of_rows
+from symscreen.expression import Apply, evaluate, parse
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.define import define_operator
 from symscreen.response import Response
 from symscreen.result.safety import marked, safety_of
 from symscreen.screeners import SCREENERS
@@ -21,7 +24,7 @@ Y = np.array([0.5, 1.0, 1.75, 4.0, 6.0, 8.25])
 wide = st.builds(
     lambda mantissa, exponent: mantissa * 10.0**exponent,
     st.floats(1, 10).flatmap(lambda size: st.sampled_from([size, -size])),
-    st.one_of(st.integers(-2, 2), st.integers(-150, 150)),
+    st.one_of(st.integers(-2, 2), st.integers(-150, 150), st.integers(-323, 307)),
 )
 columns_of_six = st.lists(st.one_of(wide, st.sampled_from([1.0, 2.0, 0.5])), min_size=6, max_size=6).map(
     np.array
@@ -97,11 +100,44 @@ def test_decimals_that_tie_as_they_are_written_are_safe_where_they_tie():
     assert found.by == pytest.approx(apart, rel=1e-12)
 
 
-def test_many_values_of_an_input_are_known_by_equality_alone():
-    a = np.concatenate([np.linspace(0.1, 1.0, 5000), [0.25, 0.25]])
+def test_numbers_of_many_digits_are_known_by_equality_alone(rng):
+    a = np.concatenate([rng.normal(size=5000), [1 / 3, 1 / 3]])
     names = identity_of_rows(parse("cos(-a)"), {"a": a})
     assert names[-1] == names[-2]
     assert len(np.unique(names)) == len(np.unique(a))
+    assert not as_written(a).any()
+
+
+def test_decimals_that_a_difference_splits_are_found_however_many_there_are(rng):
+    n = 6000
+    start = np.round(1.7e9 + rng.integers(0, 10**7, n) / 10, 1)  # seconds with one decimal
+    end = np.round(start + rng.integers(1, 200, n) / 10, 1)
+    y = np.arange(n) + rng.normal(size=n)
+    found = safety("end - start", {"start": start, "end": end}, np.sort(y))
+    true = [
+        Fraction(repr(late)) - Fraction(repr(early))
+        for late, early in zip(end.tolist(), start.tolist(), strict=True)
+    ]
+    apart = abs(symscreen.t0(end - start, np.sort(y)) - symscreen.t0(np.array(true, dtype=float), np.sort(y)))
+    assert apart > 0
+    assert found.rows > 0
+    assert found.by == pytest.approx(apart, rel=1e-9)
+
+
+def test_what_ties_by_an_operator_of_a_formula_with_numbers_is_found():
+    half = define_operator("half", "(x + 1) / 2", OPERATORS)
+    formula = Apply(half, (parse("a + b"),))
+    columns = {"a": np.array([0.1, 0.3, 0.5, 6.3, 7.7, 0.1]), "b": np.array([0.2, 0.0, 0.25, 1.9, 2.0, 0.3])}
+    names = identity_of_rows(formula, columns)
+    assert names[0] == names[1]
+    assert len(np.unique(names)) == 5
+    assert safety(formula, columns).rows == 0  # 0.3 and 0.1 + 0.2 are one again where 1 is added
+
+
+def test_logarithms_of_1_are_no_noise(rng):
+    columns = {"b": np.array([1.0, 2, 1, 3, 1, 4]), "c": rng.uniform(1, 2, 6)}
+    for formula in ("log(b)/c", "log(b)*c", "log(b)/log(c)", "log(b)*log(c)"):
+        assert safety(formula, columns).rows == 0
 
 
 def test_scores_of_values_are_unsafe_where_rounding_is_felt_in_them(rng):
