@@ -142,7 +142,9 @@ class Dask:
             raise
         except Exception as error:
             client = self._held.get("client")
-            lost = client is not None and client.status != "running"
+            # the line to the scheduler breaks before the client knows of it
+            broken = type(error).__name__ == "CommClosedError"
+            lost = client is not None and (client.status != "running" or broken)
             if not (lost or isinstance(error, CancelledError | ImportError | OSError) or _killed(error)):
                 raise
             where = self.scheduler or "this machine"

@@ -171,7 +171,7 @@ def of_mul(value: Values, a: Bounded, b: Bounded) -> Values:
 
 def _is_nothing(a: Bounded) -> Flags:
     """Say where a* is 0 for sure: whatever it is multiplied with, 0 it stays."""
-    return (a.values == 0) & (a.error == 0)
+    return np.asarray((a.values == 0) & (a.error == 0))
 
 
 def of_square(value: Values, a: Bounded) -> Values:

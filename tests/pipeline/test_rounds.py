@@ -217,7 +217,7 @@ def test_what_would_not_fit_is_refused(rng, monkeypatch):
 
 def test_what_an_uncut_layer_would_hold_is_refused_where_it_does_not_fit(rng, monkeypatch):
     table = table_of(rng)
-    monkeypatch.setattr("symscreen.expansion.pool._NODE_BYTES", 10**9)
+    monkeypatch.setattr("symscreen.expansion.pool.NODE_BYTES", 10**9)
     job = _job("t0", layers="ubb", limit=5, cutters=("t0",), keeps={"u": 2}, max_bytes=16 * 10**9)
     with pytest.raises(SpaceError, match=r"a pool of \d+ features after layer 2 would take"):
         rounds_of(table, job, 1)
