@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from symscreen.errors import OutputError, printable, quoted
-from symscreen.logs import LOGGER, JsonLines
+from symscreen.logs import LOGGER, JsonLines, LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -118,6 +118,9 @@ def best_of(standing: Standing) -> str:
 def logged(file: str | None) -> Iterator[None]:
     """Write a JSON line for each stage to a file, or with ``-`` to standard error.
 
+    A file that cannot be written any more, of a disk that is full, is told of in a line at the end: what is
+    logged matters more than its log.
+
     Raises
     ------
     OutputError
@@ -126,8 +129,7 @@ def logged(file: str | None) -> Iterator[None]:
     if file is None:
         yield
         return
-    own = None if file == "-" else _log(file)
-    handler = logging.StreamHandler(own)
+    handler = LogStream(sys.stderr if file == "-" else _log(file))
     handler.setFormatter(JsonLines())
     level = LOGGER.level
     LOGGER.addHandler(handler)
@@ -137,8 +139,9 @@ def logged(file: str | None) -> Iterator[None]:
     finally:
         LOGGER.setLevel(level)
         LOGGER.removeHandler(handler)
-        if own is not None:
-            own.close()
+        if file != "-" and (failure := handler.end()) is not None:
+            words = f"{quoted(file)}: the log could not be written to its end ({failure.strerror})"
+            notify((f"{words}; the ranking does not depend on it",), quiet=False)
 
 
 def files_of(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
