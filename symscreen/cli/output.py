@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from symscreen.result import Standing
 
-__all__ = ["attended", "check_log_apart", "emit", "files_of", "logged", "notify", "progress_bar"]
+__all__ = ["attended", "emit", "files_of", "logged", "notify", "progress_bar"]
 
 
 _LONGEST_LINE = 1 << 16
@@ -148,16 +148,6 @@ def files_of(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the files that a verb reads: the data, and what its options name, which may be words instead."""
     named = (options.get("operators"), options.get("units"))
     return (data, *(str(name) for name in named if str(name).endswith((".toml", ".json"))))
-
-
-def check_log_apart(log: str | None, *others: str | None) -> None:
-    """Refuse a log that another option writes, too."""
-    if log is None or log == "-":
-        return
-    written = [name for name in others if name is not None and name != "-"]
-    written += [f"{name}.json" for name in written]  # a ranking's record
-    if Path(log).absolute() in {Path(name).absolute() for name in written}:
-        raise OutputError(f"--log-json {quoted(log)} is a file that another option writes too")
 
 
 def _log(file: str) -> TextIO:
