@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
+from typing import TextIO
 
-__all__ = ["LOGGER", "JsonLines", "stage"]
+__all__ = ["LOGGER", "JsonLines", "LogStream", "stage"]
 
 LOGGER = logging.getLogger("symscreen")
 LOGGER.addHandler(logging.NullHandler())
@@ -48,3 +50,45 @@ class JsonLines(logging.Formatter):
         what = {"message": record.getMessage()} if named is None else {"stage": named}
         head = {"time": round(record.created, 6), "level": record.levelname.lower()}
         return json.dumps(head | what | getattr(record, "figures", {}))
+
+
+class LogStream(logging.StreamHandler[TextIO]):
+    r"""Writes records to a stream for as long as it can, and keeps why it no longer could.
+
+    Attributes
+    ----------
+    failure : OSError or None
+        Of the first record that could not be written; none is written after it.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = LogStream(io.StringIO())
+    >>> stream.handle(logging.makeLogRecord({"msg": "grown"}))
+    True
+    >>> stream.stream.getvalue(), stream.failure
+    ('grown\n', None)
+    """
+
+    failure: OSError | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, unless one before it could not be written."""
+        if self.failure is None:
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
+        """Keep that the stream cannot be written; any other error is told as logging tells it."""
+        error = sys.exception()
+        if isinstance(error, OSError):
+            self.failure = error
+        else:
+            super().handleError(record)
+
+    def end(self) -> OSError | None:
+        """Close the stream; return why not all could be written, or None."""
+        try:
+            self.stream.close()
+        except OSError as error:
+            self.failure = self.failure or error
+        return self.failure

@@ -208,6 +208,7 @@ OPTIONS = {
     "inputs, backticks": (["--inputs", "`" * 9999], "refused"),
     "inputs, nothing": (["--inputs", "," * 9999], "refused"),
     "scheduler, nonsense": (["--scheduler", "gopher://x"], "refused"),
+    "scheduler, in a process": (["--scheduler", "inproc://1/2/3"], "refused"),
     "backend, code": (["--backend", "os.system"], "refused"),
     "units, a device": (["--units", "/dev/zero"], "refused"),
     "units, missing": (["--units", "absent.toml"], "refused"),

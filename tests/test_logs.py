@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import errno
+import io
 import json
 import logging
+from pathlib import Path
+
+import pytest
 
 import symscreen
 from symscreen.cli import verbs
-from symscreen.logs import LOGGER, JsonLines
+from symscreen.logs import LOGGER, JsonLines, LogStream
 
 
 def test_it_is_quiet_until_somebody_listens(frame, capsys):
@@ -34,6 +39,60 @@ def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_pat
     assert all({"time", "level"} <= line.keys() for line in lines)
     assert LOGGER.handlers == before
     assert verbs._run([*command, str(tmp_path / "no" / "log")]) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_log_on_a_full_disk_costs_a_line_and_not_the_ranking(frame, tmp_path, capsys):
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    before, out = list(LOGGER.handlers), tmp_path / "r.csv"
+    command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--out", str(out)]
+    assert verbs._run([*command, "--log-json", "/dev/full"]) == 0
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert "/dev/full': the log could not be written to its end (No space left on device)" in complaint
+    assert LOGGER.handlers == before
+    told = out.read_bytes()
+    assert verbs._run([*command, "--force"]) == 0
+    assert out.read_bytes() == told
+
+
+class _Full(io.StringIO):
+    """Holds one line; what is more is refused when it is written, or when it is closed."""
+
+    def __init__(self, when):
+        super().__init__()
+        self.when, self.asked = when, 0
+
+    def write(self, text):
+        self.asked += 1
+        if self.when == "written" and self.asked > 1:
+            raise OSError(errno.ENOSPC, "full")
+        return super().write(text)
+
+    def close(self):
+        if self.when == "closed":
+            raise OSError(errno.ENOSPC, "full")
+        super().close()
+
+
+@pytest.mark.parametrize(("when", "asked"), [("written", 2), ("closed", 3), ("never", 3)])
+def test_a_stream_that_cannot_be_written_is_left_alone_and_says_why(when, asked, capsys):
+    stream = _Full(when)
+    handler = LogStream(stream)
+    for _ in range(3):
+        handler.handle(logging.makeLogRecord({"msg": "grown"}))
+    failure = handler.end()
+    assert stream.asked == asked
+    assert (None if failure is None else failure.errno) == (None if when == "never" else errno.ENOSPC)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_record_that_is_no_json_is_told_as_logging_tells_it(capsys):
+    handler = LogStream(io.StringIO())
+    handler.setFormatter(JsonLines())
+    handler.handle(logging.makeLogRecord({"stage": "grown", "figures": {"features": object()}}))
+    assert handler.failure is None
+    assert "not JSON serializable" in capsys.readouterr().err
 
 
 def test_a_hostile_name_stays_one_line_of_json():

@@ -7,6 +7,7 @@ go on trying in the background, and write of it on standard error.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -33,11 +34,12 @@ _PATIENCE = 10.0  # seconds for a scheduler to answer
 _FOR_WORKERS = 30.0  # seconds for its first worker
 _HOST = r"\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253}"
 _ADDRESS = re.compile(rf"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:{_HOST}):(\d{{1,5}})", re.ASCII)
+_IN_PROCESS = re.compile(r"inproc://[^/]{1,253}/(\d{1,10})/\d{1,10}", re.ASCII)
 _LOUD = ("distributed", "tornado", "asyncio")
 
 
 def check_address(address: str) -> None:
-    """Refuse what is no address of a scheduler.
+    """Refuse what is no address of a scheduler that this process could reach.
 
     Parameters
     ----------
@@ -58,9 +60,10 @@ def check_address(address: str) -> None:
     symscreen.errors.OptionError: scheduler is 'tcp://10.0.0.1:99999'; give its address, such as
     tcp://10.0.0.1:8786
     """
-    found = _ADDRESS.fullmatch(address)
-    if address.startswith("inproc://"):
+    inside = _IN_PROCESS.fullmatch(address)
+    if inside is not None and int(inside[1]) == os.getpid():
         return  # of a cluster in this very process
+    found = _ADDRESS.fullmatch(address)
     if found is None or not 1 <= int(found[1]) <= 65535:
         raise OptionError(f"scheduler is {quoted(address)}; give its address, such as tcp://10.0.0.1:8786")
 
@@ -76,25 +79,30 @@ def connected(address: str) -> Any:
     distributed = _distributed()
     check_address(address)
     try:
-        # in a thread: a notebook has a loop of its own in this one
-        if not address.startswith("inproc://"):
-            with ThreadPoolExecutor(1) as own:
-                own.submit(_check_scheduler, address).result()
+        with ThreadPoolExecutor(1) as own:  # a notebook has a loop of its own in this thread
+            own.submit(_check_scheduler, address).result()
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except OptionError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever answers there may answer anything
         raise OptionError(f"no Dask scheduler answers at {address} ({_first_line(error)})") from None
+    try:
+        _wait_for_workers(client, address)
+    except BaseException:
+        _closed(client)
+        raise
+    return client
+
+
+def _wait_for_workers(client: Any, address: str) -> None:
     until = monotonic() + _FOR_WORKERS
     while not client.ncores():
         if monotonic() > until:
-            _closed(client)
             raise OptionError(
                 f"the Dask scheduler at {address} has no workers: start some, "
                 f"dask worker {address} --nthreads 1"
             )
         sleep(0.1)
-    return client
 
 
 def _check_scheduler(address: str) -> None:

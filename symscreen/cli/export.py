@@ -26,7 +26,7 @@ bundle_option = click.option(
 )
 
 
-def check_bundle(bundle: str | None, out: str | None, *, force: bool) -> None:
+def check_bundle(bundle: str | None, *, force: bool) -> None:
     """Refuse, before any work is done, a bundle that could not be written after it."""
     from symscreen.export import check_free
 
@@ -34,16 +34,6 @@ def check_bundle(bundle: str | None, out: str | None, *, force: bool) -> None:
         return
     if bundle == "-":
         raise OptionError("--bundle needs a file's name: standard output is the ranking's")
-    if (
-        out is not None
-        and out != "-"
-        and Path(bundle).absolute()
-        in {
-            Path(out).absolute(),
-            Path(f"{out}.json").absolute(),
-        }
-    ):
-        raise OptionError(f"--bundle {bundle} is a file that --out writes too; give it another name")
     check_free(Path(bundle), force=force)
 
 

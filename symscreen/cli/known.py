@@ -59,7 +59,7 @@ def evaluate(
       symscreen evaluate ranking.csv --truth "x1 - cos(x2)/x1" --criterion exact
     """
     from symscreen import evaluation
-    from symscreen.export import check_apart, check_free, write_whole
+    from symscreen.export import check_apart, check_free, check_outputs_differ, write_whole
     from symscreen.grammar import load_grammar
     from symscreen.report.curves import check_picture, draw_curves, picture_of
     from symscreen.report.evaluated import show_evaluation
@@ -68,6 +68,7 @@ def evaluate(
     from symscreen.report.terminal import print_table
 
     check_apart((out, picture), files_of(result, {"operators": operators}))
+    check_outputs_differ({"--out": out, "--picture": picture})
     if out is not None and out != "-":
         check_free(Path(out), force=force)
     if picture is not None:

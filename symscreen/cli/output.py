@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from symscreen.errors import OutputError, printable, quoted
-from symscreen.logs import LOGGER, JsonLines
+from symscreen.logs import LOGGER, JsonLines, LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from symscreen.result import Standing
 
-__all__ = ["attended", "check_log_apart", "emit", "files_of", "logged", "notify", "progress_bar"]
+__all__ = ["attended", "emit", "files_of", "logged", "notify", "progress_bar"]
 
 
 _LONGEST_LINE = 1 << 16
@@ -118,6 +118,9 @@ def best_of(standing: Standing) -> str:
 def logged(file: str | None) -> Iterator[None]:
     """Write a JSON line for each stage to a file, or with ``-`` to standard error.
 
+    A file that cannot be written any more, of a disk that is full, is told of in a line at the end: what is
+    logged matters more than its log.
+
     Raises
     ------
     OutputError
@@ -126,8 +129,7 @@ def logged(file: str | None) -> Iterator[None]:
     if file is None:
         yield
         return
-    own = None if file == "-" else _log(file)
-    handler = logging.StreamHandler(own)
+    handler = LogStream(sys.stderr if file == "-" else _log(file))
     handler.setFormatter(JsonLines())
     level = LOGGER.level
     LOGGER.addHandler(handler)
@@ -137,24 +139,15 @@ def logged(file: str | None) -> Iterator[None]:
     finally:
         LOGGER.setLevel(level)
         LOGGER.removeHandler(handler)
-        if own is not None:
-            own.close()
+        if file != "-" and (failure := handler.end()) is not None:
+            words = f"{quoted(file)}: the log could not be written to its end ({failure.strerror})"
+            notify((f"{words}; the ranking does not depend on it",), quiet=False)
 
 
 def files_of(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the files that a verb reads: the data, and what its options name, which may be words instead."""
     named = (options.get("operators"), options.get("units"))
     return (data, *(str(name) for name in named if str(name).endswith((".toml", ".json"))))
-
-
-def check_log_apart(log: str | None, *others: str | None) -> None:
-    """Refuse a log that another option writes, too."""
-    if log is None or log == "-":
-        return
-    written = [name for name in others if name is not None and name != "-"]
-    written += [f"{name}.json" for name in written]  # a ranking's record
-    if Path(log).absolute() in {Path(name).absolute() for name in written}:
-        raise OutputError(f"--log-json {quoted(log)} is a file that another option writes too")
 
 
 def _log(file: str) -> TextIO:

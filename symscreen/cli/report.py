@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,7 +19,7 @@ report_option = click.option(
 )
 
 
-def check_report_free(report: str | None, *others: str | None, force: bool) -> None:
+def check_report_free(report: str | None, *, force: bool) -> None:
     """Refuse, before any work is done, a report that could not be written after it."""
     from symscreen.report.page import check_report
 
@@ -28,8 +27,6 @@ def check_report_free(report: str | None, *others: str | None, force: bool) -> N
         return
     if report == "-":
         raise OptionError("--report needs a file's name: standard output is the ranking's")
-    if Path(report).absolute() in {Path(other).absolute() for other in others if other is not None}:
-        raise OptionError(f"--report {report} is a file that another option writes too; give it another name")
     check_report(report, force=force)
 
 

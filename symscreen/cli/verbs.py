@@ -28,7 +28,7 @@ from symscreen.cli.options import (
     trust_options,
     unit_options,
 )
-from symscreen.cli.output import attended, check_log_apart, emit, files_of, logged, notify
+from symscreen.cli.output import attended, emit, files_of, logged, notify
 from symscreen.cli.power import power
 from symscreen.cli.report import check_report_free, report, report_option, save_report
 from symscreen.cli.targets import category_options, target_options, weights_option
@@ -232,19 +232,20 @@ def screen(
       cat data.csv | symscreen screen - --top 5
     """
     from symscreen.cli.export import check_bundle, write_bundle
-    from symscreen.export import check_apart
+    from symscreen.export import check_apart, check_outputs_differ
     from symscreen.pipeline import screening
     from symscreen.report.files import check_output, half_written, ranking_as_csv, write_ranking
     from symscreen.report.ranking import show_result
     from symscreen.report.terminal import print_table
 
-    check_apart((out, bundle, report, log_json), files_of(data, options))
-    check_log_apart(log_json, out, bundle, report)
+    outputs = {"--out": out, "--bundle": bundle, "--report": report, "--log-json": log_json}
+    check_apart(outputs.values(), files_of(data, options))
+    check_outputs_differ(outputs | {"--checkpoint": options["checkpoint"]})
     if out is not None:
         force = force or (options["checkpoint"] is not None and half_written(out))
         check_output(out, force=force)
-    check_bundle(bundle, out, force=force)
-    check_report_free(report, out, bundle, force=force)
+    check_bundle(bundle, force=force)
+    check_report_free(report, force=force)
     with logged(log_json), attended(quiet=quiet) as tell:
         result = screening.screen(data, on_progress=tell, **options)
     notify(result.notices, quiet=quiet)

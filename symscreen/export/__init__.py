@@ -14,7 +14,7 @@ from symscreen.export.numpy_source import to_numpy
 from symscreen.export.shared_formula import SharedFormula, shared_formula
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
 from symscreen.export.targets import TARGETS, Target, exported, operators_of_record
-from symscreen.export.written import check_apart, check_free, write_whole
+from symscreen.export.written import check_apart, check_free, check_outputs_differ, write_whole
 
 __all__ = [
     "TARGETS",
@@ -27,6 +27,7 @@ __all__ = [
     "bundle_as_json",
     "check_apart",
     "check_free",
+    "check_outputs_differ",
     "exported",
     "for_gplearn",
     "for_pysr",

@@ -15,7 +15,7 @@ from symscreen.errors import OutputError, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["check_apart", "check_free", "write_together", "write_whole"]
+__all__ = ["check_apart", "check_free", "check_outputs_differ", "write_together", "write_whole"]
 
 _PREFIX = 40  # letters of a name that a file beside it is called by: a name may be as long as can be
 _LONGEST_WAIT = 5.0  # seconds for another process that renames; it takes milliseconds, unless it was stopped
@@ -83,6 +83,51 @@ def check_apart(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> 
             raise OutputError(
                 f"{quoted(output)} is read by this command and never overwritten by it; give another name"
             )
+
+
+def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
+    """Refuse, before any work is done, outputs of one command that would be one file.
+
+    Parameters
+    ----------
+    outputs : mapping of str to str or None
+        Options, and the files or folders that they name; None is left out, and ``-``. Of a table that
+        ``--out`` names the record beside it counts too.
+
+    Raises
+    ------
+    OutputError
+        If two are one, by whatever name, link or path; no ``--force`` changes that.
+
+    Examples
+    --------
+    >>> check_outputs_differ({"--out": "r.csv", "--bundle": "no-such-folder/../r.csv.json"})
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OutputError: --bundle no-such-folder/../r.csv.json is a file that --out writes too; give
+    it another name
+    """
+    taken: dict[str, str] = {}
+    for option, name in outputs.items():
+        own = [file for file in _with_records((name,)) if option == "--out" or file == name]
+        for other, by in taken.items():
+            if any(_same_place(file, other) for file in own):
+                raise OutputError(f"{option} {name} is a file that {by} writes too; give it another name")
+        taken |= dict.fromkeys(own, option)
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Say whether two names are one file, or would be if it were there."""
+    return not _places(one).isdisjoint(_places(other)) or _same_file(one, other)
+
+
+def _places(name: str) -> set[str]:
+    """Name where a file would stand, and where it would be if it is a link and is followed."""
+    path = Path(name)
+    try:
+        return {os.path.realpath(path), str(Path(os.path.realpath(path.parent), path.name))}
+    except (OSError, ValueError):  # what is no name is refused where it is to be written
+        return set()
 
 
 def _with_records(names: Iterable[str | None]) -> Iterator[str]:

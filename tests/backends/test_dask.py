@@ -15,7 +15,7 @@ from result.brute_force import space_of, table_of
 
 import symscreen
 from symscreen.backends import Dask, Threads
-from symscreen.backends.dask_cluster import check_same
+from symscreen.backends.dask_cluster import check_same, connected
 from symscreen.errors import BackendError, OptionError
 from symscreen.result.course import Course
 from symscreen.result.kept import Kept
@@ -135,6 +135,10 @@ def test_without_dask_the_line_to_type_is_told(frame, monkeypatch):
         "/home/scheduler.json",
         "scheduler.json",
         "file:///etc/passwd",
+        "inproc://",
+        "inproc://1/2/3",
+        f"inproc://127.0.0.1/{os.getpid()}",
+        f"inproc://127.0.0.1/{os.getpid()}/x",
         "tcp://[::1:1",
         "a:1\nb:2",
         "\x1b[2J:1",
@@ -200,6 +204,25 @@ def test_a_worker_is_no_scheduler(cluster, frame):
     (worker, *_) = cluster._client().ncores()
     with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
         symscreen.screen(frame, scheduler=worker, **OPTIONS)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_cluster_in_this_process_is_reached_and_one_that_is_not_there_refused(frame, capfd):
+    distributed = pytest.importorskip("distributed", reason="Dask is an extra")
+    known = set(distributed.Client._instances)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+    ) as here:
+        theirs = symscreen.screen(frame, scheduler=here.scheduler_address, **OPTIONS)
+        pd.testing.assert_frame_equal(theirs.table, symscreen.screen(frame, jobs=1, **OPTIONS).table)
+        with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
+            connected(here.workers[0].address)
+        gone = here.scheduler_address
+    for address in (gone, f"inproc://1.2.3.4/{os.getpid()}/1"):
+        with pytest.raises(OptionError, match="no Dask scheduler answers at inproc"):
+            connected(address)
+    assert all(client.status == "closed" for client in set(distributed.Client._instances) - known)
+    assert not capfd.readouterr().err
 
 
 def test_workers_that_cannot_run_what_is_asked_are_refused(cluster, frame):

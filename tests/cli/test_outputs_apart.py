@@ -95,5 +95,72 @@ def test_a_log_is_added_to_an_empty_file_and_to_a_log(run, data, tmp_path):
 @pytest.mark.parametrize("other", ["out", "bundle", "report"])
 def test_a_log_is_none_of_the_other_outputs(run, data, tmp_path, other):
     place = tmp_path / {"out": "r.json", "bundle": "b.json", "report": "r.html"}[other]
-    _refused(run("screen", data, *SMALL, f"--{other}", place, "--log-json", place), "another option writes")
+    _refused(run("screen", data, *SMALL, f"--{other}", place, "--log-json", place), f"that --{other} writes")
     assert not place.exists()
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize("way", ["link", "sub/.."])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("--out r.csv", "--log-json r.csv"),
+        ("--out r.csv", "--log-json r.csv.json"),
+        ("--out r.csv", "--bundle r.csv.json"),
+        ("--out r.json", "--bundle r.json"),
+        ("--out r.CSV", "--bundle r.CSV.json"),
+        ("--bundle b.json", "--log-json b.json"),
+        ("--bundle b.html", "--report b.html"),
+        ("--report b.html", "--log-json b.html"),
+        ("--out r.json", "--checkpoint r.json"),
+        ("--out r.csv", "--checkpoint r.csv.json"),
+    ],
+)
+def test_outputs_are_not_one_file_by_another_path(run, data, tmp_path, monkeypatch, one, other, way, force):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link").symlink_to(".")
+    (tmp_path / "sub").mkdir()
+    there = sorted(tmp_path.iterdir())
+    option, name = other.split()
+    words = f"{option} {way}/{name} is a file that {one.split()[0]} writes too; give it another name"
+    _refused(run("screen", data, *SMALL, *one.split(), option, f"{way}/{name}", *force), words)
+    assert sorted(tmp_path.iterdir()) == there
+
+
+@pytest.mark.parametrize("linked", ["symlink", "hard link", "link to what is not there"])
+def test_outputs_are_not_one_file_by_a_link_to_it(run, data, tmp_path, linked):
+    out, log = tmp_path / "r.csv", tmp_path / "log"
+    if linked != "link to what is not there":
+        out.touch()
+    if linked == "hard link":
+        os.link(out, log)
+    else:
+        log.symlink_to(out)
+    there = sorted(tmp_path.iterdir())
+    _refused(run("screen", data, *SMALL, "--out", out, "--log-json", log, "--force"), "--out writes too")
+    assert sorted(tmp_path.iterdir()) == there
+
+
+def test_figures_and_their_picture_are_not_one_file(run, data, tmp_path):
+    ranking, out = tmp_path / "r.csv", tmp_path / "p.png"
+    assert run("screen", data, *SMALL, "--out", ranking)[0] == 0
+    given = (
+        "evaluate",
+        ranking,
+        "--truth",
+        "x1",
+        "--out",
+        out,
+        "--picture",
+        f"{tmp_path}/../{tmp_path.name}/p.png",
+    )
+    _refused(run(*given), "is a file that --out writes too")
+    assert not out.exists()
+
+
+def test_outputs_that_only_look_alike_are_written(run, data, tmp_path):
+    (tmp_path / "sub").mkdir()
+    places = ("--out", tmp_path / "r.csv", "--bundle", tmp_path / "sub" / "r.csv.json")
+    log = ("--log-json", tmp_path / "sub" / "r.csv")
+    assert run("screen", data, *SMALL, *places, *log)[0] == 0
+    assert all(place.stat().st_size for place in (*places[1::2], log[1], tmp_path / "r.csv.json"))

@@ -33,7 +33,7 @@ def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
         (["--report", "-"], "--report needs a file's name"),
         (["--report", "r.txt"], "a report is one page of HTML; give a name that ends in .html"),
         (["--report", "no/folder/r.html"], "there is no folder"),
-        (["--report", "b.html", "--bundle", "b.html"], "is a file that another option writes too"),
+        (["--report", "b.html", "--bundle", "b.html"], "--report b.html is a file that --bundle writes too"),
     ],
 )
 def test_a_report_that_could_not_be_written_is_refused_in_one_line(data, more, message, capsys):
