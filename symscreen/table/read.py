@@ -99,7 +99,8 @@ def read_table(
         The response is a time until an event, and this column tells whether it was met then (1), or the row
         was seen no longer (0).
     weights : float64 array, shape (n,), optional
-        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out. The others'
+        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out, whatever
+        stands in them. The others'
         weights are kept where the kind is ``"weighted"``.
     kind : Kind, optional
         What the response is, as `symscreen.table.targets.kind_of_target` tells: ``"classes"`` or
@@ -160,7 +161,10 @@ def read_table(
         chosen, more = choose_inputs(frame, [], picked, excluded)
         name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
-    kept, dropped = complete_rows(frame, {name: response} | used, missing)
+    needed = {name: response} | used
+    if weights is not None:  # what stands in rows of weight 0 is not looked at
+        needed = {each: np.where(weights > 0.0, own, 0.0) for each, own in needed.items()}
+    kept, dropped = complete_rows(frame, needed, missing)
     if weights is not None:
         kept, idle = rows_that_weigh(frame, weights, kept)
         dropped += idle
