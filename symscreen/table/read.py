@@ -162,12 +162,11 @@ def read_table(
         name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
     needed = {name: response} | used
-    if weights is not None:  # what stands in rows of weight 0 is not looked at
-        needed = {each: np.where(weights > 0.0, own, 0.0) for each, own in needed.items()}
-    kept, dropped = complete_rows(frame, needed, missing)
-    if weights is not None:
-        kept, idle = rows_that_weigh(frame, weights, kept)
-        dropped += idle
+    kept, dropped = (
+        complete_rows(frame, needed, missing)
+        if weights is None
+        else rows_that_weigh(frame, needed, weights, missing)
+    )
     told = [*notices, *more, *dropped]
     try:
         if weights is not None and kind == "weighted":

@@ -152,6 +152,10 @@ def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says)
     [
         (lambda w: w.astype(float).where(w != 2), "of --weights is negative, infinite or missing in row"),
         (lambda w: w - 1, "of --weights is negative, infinite or missing in row"),
+        (
+            lambda w: (w.clip(lower=1) * 1e18).where(w.index != 2, 1.0),
+            r"'w' of --weights goes from 1 to .e\+18, and the largest may be",
+        ),
         (lambda w: w * 0, "all weights in 'w' are zero: no row is left"),
         (lambda w: w.astype(str) + "kg", "of --weights holds text"),
         (lambda w: w.where(w.index < 3, 0) + (w.index < 3), "has 3 rows after leaving out 47 rows of 50 of"),
