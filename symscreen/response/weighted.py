@@ -109,7 +109,9 @@ class WeightedResponse:
         """
         _, exponent = self.plain.centred
         small = np.ldexp(self.values, -exponent)  # not centred before: the mean may be far from this one
-        return small - float((small * self.weights).sum() / self.total), exponent
+        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
+            small = small - float((small * self.weights).sum() / self.total)
+        return small, exponent
 
 
 def scaled_weights(given: Values) -> Values:

@@ -197,9 +197,10 @@ def _correlate(values: Values, weights: Values, aim: Values, spread: float, out:
     m, n = values.shape
     away, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        mean = _dot(values[f], weights)
+        away[:] = values[f]
+        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
+            away -= _dot(away, weights)
         for i in range(n):
-            away[i] = values[f, i] - mean
             weighted[i] = weights[i] * away[i]
         own = spread * np.sqrt(_dot(weighted, away))
         out[f] = min(1.0, max(-1.0, _dot(aim, away) / own)) if own > 0.0 else 0.0

@@ -133,6 +133,16 @@ def test_rows_may_weigh_nearly_all(rng, power, heavy, decimals):
     assert others == pytest.approx(known, abs=1e-12 * max(1.0, exact))
 
 
+@pytest.mark.parametrize("power", [3, 12, 17])
+def test_rows_may_weigh_nearly_all_where_values_are_far_from_0(rng, power):
+    y, theta, w = np.sort(1e6 + rng.normal(size=9)), 2e6 + rng.normal(size=9), rng.uniform(0.1, 1.0, 9)
+    w[rng.integers(9)] *= 10.0**power
+    scale, *others = _found(theta, y, w)
+    exact, *known = _exactly(theta, y, w)
+    assert scale == pytest.approx(exact, rel=1e-12)
+    assert others == pytest.approx(known, abs=1e-12 * max(1.0, exact))
+
+
 @pytest.mark.parametrize("power", [3, 6, 9, 12])
 def test_responses_far_off_may_weigh_little(rng, power):
     y, theta, w = np.sort(rng.normal(size=9)), rng.normal(size=9), rng.uniform(0.1, 1.0, 9)
