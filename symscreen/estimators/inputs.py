@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from symscreen.errors import OptionError, TableError, nearest
 
@@ -148,8 +148,8 @@ def weights_of_rows(given: Any, X: Any) -> NDArray[np.float64] | None:  # noqa: 
 
     Parameters
     ----------
-    given : array-like of shape (n,), or None
-        Finite, not negative.
+    given : array-like of shape (n,), number, or None
+        Finite, not negative; a number is the weight of every row.
     X : array or data frame of shape (n, d)
         Whose rows they are of.
 
@@ -174,6 +174,8 @@ def weights_of_rows(given: Any, X: Any) -> NDArray[np.float64] | None:  # noqa: 
     weights = check_array(
         given, ensure_2d=False, dtype="float64", ensure_min_samples=0, input_name="sample_weight"
     )
+    if weights.ndim == 0:
+        weights = np.full(_num_samples(X), weights)
     check_consistent_length(X, weights)
     if weights.ndim != 1:
         raise TableError(f"sample_weight has shape {weights.shape}: one number for each row is needed")

@@ -217,9 +217,10 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
             The response: numbers; classes, that is words, or numbers with ``target_kind="classes"``; k
             targets; whether an event was met and when; or what `ranking` or `stages` says.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : array-like of shape (n,), or number, optional
             What each row weighs, of a numeric response and for screeners that take weights: `weights` of
-            `symscreen.screen`. In a pipeline with metadata routing: ``set_fit_request(sample_weight=True)``.
+            `symscreen.screen`. Weights that are all equal are none, and go with anything. In a pipeline with
+            metadata routing: ``set_fit_request(sample_weight=True)``.
         groups : array-like of shape (n,), optional
             Labels of rows that stay together where `stability` halves rows, `intervals` leave rows out, or
             `permutations` mix them. In a pipeline with metadata routing: ``set_fit_request(groups=True)``.

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from symscreen.errors import OptionError, printable
+from symscreen.errors import OptionError, printable, quoted
 from symscreen.expression import Apply, Column, Constant, Expression
 from symscreen.grammar.define import plain_number
 
@@ -88,6 +88,8 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
 
 def check_digits(digits: int) -> None:
     """Refuse digits that numbers cannot be rounded to."""
+    if isinstance(digits, bool) or not isinstance(digits, int | np.integer):
+        raise OptionError(f"digits is {quoted(digits)}; give a whole number from 1 to 17")
     if not 1 <= digits <= 17:
         raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to 17")
 

@@ -134,7 +134,7 @@ def read_search(
     """
     modes = get_args(Mode)
     if mode not in modes:
-        raise OptionError(f"search is {mode!r}{nearest(str(mode), modes)}; there are {', '.join(modes)}")
+        raise OptionError(f"search is {mode!r}{nearest(str(mode), modes)}")
     if risk is not None and mode != "race":
         raise OptionError(f"risk is {risk!r}, but {mode} takes none: only --search race states a risk")
     if mode == "exact":

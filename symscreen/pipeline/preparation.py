@@ -217,10 +217,7 @@ def check_target_options(y: Any, options: ScreenOptions) -> None:
     if options.event is not None and is_ranking(y):
         raise OptionError("y has several columns, and --event goes with one column of times")
     if options.across not in get_args(Across):
-        raise OptionError(
-            f"across is {options.across!r}{nearest(str(options.across), get_args(Across))}; "
-            "give mean or worst"
-        )
+        raise OptionError(f"across is {options.across!r}{nearest(str(options.across), get_args(Across))}")
 
 
 def _of_targets(

@@ -209,8 +209,9 @@ def screen(
         A column that tells what each row weighs, of which the ratios alone count; it is no input. A pair of
         rows weighs the product, so that a whole number is as good as so many equal rows. Only some screeners
         take weights (``"weighted"`` in `accepts` of their record), of a numeric response, in one round and
-        over all rows. Rows of weight 0 are left out. There is no inference with them, such as p-values and
-        intervals, which takes rows to count alike.
+        over all rows. Rows of weight 0 are left out, whatever stands in them. There is no inference with
+        them, such as p-values and intervals, which takes rows to count alike. Weights that are all equal are
+        none, and go with anything.
     intervals : bool or float
         Whether to give a standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features shown, at
         this level, True for 0.95: ``t0_se``, ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``,

@@ -41,20 +41,25 @@ def weighed(
     X : object
         What can be read again.
     weights : float64 array, shape (n,), or None
-        By row of the source; None where no column is named.
+        By row of the source; None where no column is named, or all rows weigh the same: that is no weights.
     kind : Kind
-        ``"weighted"``; what it was where all rows that weigh anything weigh the same: that is no weights.
+        ``"weighted"``; what it was where all rows that weigh anything weigh the same.
 
     Raises
     ------
     OptionError
-        If the response is no column of numbers, or something is asked for that takes rows to count alike.
+        If rows weigh differently, and the response is no column of numbers, or something is asked for that
+        takes rows to count alike.
     TableError
         If there is no such column, or it holds other than weights.
     """
     name = options.weights
     if name is None:
         return X, None, kind
+    frame = frame_with(X, name, "--weights")
+    weights = row_weights(frame, name)
+    if (weights == weights[0]).all():
+        return frame, None, kind
     if kind != "numeric":
         raise OptionError(
             f"--weights {name} cannot be had with {KINDS[kind]}: only of a numeric response it is known what "
@@ -66,7 +71,5 @@ def weighed(
                 f"--{other.replace('_', '-')} cannot be had with --weights {name}: what it infers takes all "
                 "rows to count alike; leave one of them out"
             )
-    frame = frame_with(X, name, "--weights")
-    weights = row_weights(frame, name)
     some = weights[weights > 0.0]
     return frame, weights, "numeric" if (some == some[0]).all() else "weighted"

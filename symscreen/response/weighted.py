@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["WeightedResponse", "whole_weights"]
+__all__ = ["LARGEST_RATIO", "WeightedResponse", "scaled_weights"]
 
+LARGEST_RATIO = 1e18  # beyond, Pearson's r loses digits where one row weighs nearly all
 _LARGEST_SUM = 2.0**51  # whole numbers up to twice as many have no rounding
 
 
@@ -35,8 +36,7 @@ class WeightedResponse:
     plain : Response
         The response.
     weights : float64 array, shape (n,)
-        Positive whole numbers, of a sum of at most 2⁵¹, as `whole_weights` gives them: their sums have no
-        rounding, so that they depend on no order.
+        Positive; the largest is at most 10¹⁸ times the smallest.
 
     Raises
     ------
@@ -57,11 +57,10 @@ class WeightedResponse:
 
     def __post_init__(self) -> None:
         own = self.weights
-        whole = own.shape == (self.n,) and bool(((own >= 1.0) & (own == np.floor(own))).all())
-        if not whole or own.sum() > _LARGEST_SUM:
+        if own.shape != (self.n,) or not (own > 0.0).all() or own.max() > LARGEST_RATIO * own.min():
             raise TableError(
-                f"the weights of {printable(repr(self.name))} are no positive whole numbers, one a row: give "
-                "what whole_weights makes of them"
+                f"the weights of {printable(repr(self.name))} are no positive numbers, one a row, of which "
+                f"the largest is at most {LARGEST_RATIO:g} times the smallest"
             )
 
     @property
@@ -86,8 +85,11 @@ class WeightedResponse:
 
     @once
     def pairs(self) -> float:
-        """What all ordered pairs of distinct rows weigh, Σ_{i≠j} w_i w_j = Σ w_i (W − w_i)."""
-        return float((self.weights * (self.total - self.weights)).sum())
+        """What all ordered pairs of distinct rows weigh, Σ_{i≠j} w_i w_j."""
+        # W − w_i would cancel where row i weighs nearly all
+        earlier = np.cumsum(self.weights[:-1])
+        later = np.cumsum(self.weights[:0:-1])[::-1]
+        return float((self.weights * (np.append(0.0, earlier) + np.append(later, 0.0))).sum())
 
     @property
     def effective_rows(self) -> float:
@@ -105,13 +107,15 @@ class WeightedResponse:
         exponent : int
             e, chosen so that |y| · 2^−e < 1.
         """
-        small, exponent = self.plain.centred
-        by_row = small[self.plain.group]
-        return by_row - float((by_row * self.weights).sum() / self.total), exponent
+        _, exponent = self.plain.centred
+        small = np.ldexp(self.values, -exponent)  # not centred before: the mean may be far from this one
+        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
+            small = small - float((small * self.weights).sum() / self.total)
+        return small, exponent
 
 
-def whole_weights(given: Values) -> Values:
-    """Write weights as whole numbers of the same ratios.
+def scaled_weights(given: Values) -> Values:
+    """Write weights of the same ratios the same way, without rounding: where the scale is a power of two.
 
     Parameters
     ----------
@@ -121,19 +125,17 @@ def whole_weights(given: Values) -> Values:
     Returns
     -------
     float64 array, shape (n,)
-        Whole numbers as they were, divided by what divides all of them; others times a power of two, and
-        rounded: to some 10⁻¹⁵ of the sum, and never to 0.
+        Whole numbers of a sum of at most 2⁵¹ divided by what divides all of them; others times a power of
+        two, so that the largest is in [½, 1).
 
     Examples
     --------
-    >>> whole_weights(np.array([2.0, 4.0, 6.0])).tolist()
+    >>> scaled_weights(np.array([2.0, 4.0, 6.0])).tolist()
     [1.0, 2.0, 3.0]
-    >>> whole_weights(np.array([0.5, 0.75])) / 2.0**47
-    array([2., 3.])
+    >>> scaled_weights(np.array([3.0, 0.5])).tolist()
+    [0.75, 0.125]
     """
-    _, exponent = np.frexp(given.max())
     if (given == np.floor(given)).all() and given.sum() <= _LARGEST_SUM:
         return np.asarray(given / float(np.gcd.reduce(given.astype(np.int64))))
-    near_1 = np.ldexp(given, -int(exponent))  # the largest in [½, 1)
-    _, above = np.frexp(near_1.sum())
-    return np.asarray(np.maximum(np.round(np.ldexp(near_1, 50 - int(above))), 1.0))
+    _, exponent = np.frexp(given.max())
+    return np.asarray(np.ldexp(given, -int(exponent)))

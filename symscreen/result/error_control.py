@@ -117,7 +117,7 @@ def read_control(
     200
     """
     if method not in _METHODS:
-        raise OptionError(f"fdr_method is {method!r}{nearest(str(method), _METHODS)}; give bh or by")
+        raise OptionError(f"fdr_method is {method!r}{nearest(str(method), _METHODS)}")
     if fdr is not None and (isinstance(fdr, bool) or not isinstance(fdr, float) or not 0.0 < fdr < 1.0):
         raise OptionError(f"fdr is {fdr!r}; give a rate between 0 and 1, such as 0.05")
     many = 0 if permutations is None else at_least_1("permutations", permutations)

@@ -11,7 +11,9 @@ with s_ij = sign(θ_i − θ_j)·sign(y_i − y_j) and Δ = Σ_{i≠j} w_i w_j |
 of Luo and Li (2024, eq. 18). Copies of a row are at no distance from each other, so T0/Δ, which orders
 features, is that of rows repeated as often as they weigh; T0 and Δ are theirs times (W² − W)/D, W = Σ w_i.
 
-S is a difference of whole numbers, without rounding: of mirrored ranks it is exactly the negative.
+What is below a row and what is above are summed each from its own end: their difference S is then as exact
+for a row that weighs nearly all as for the others, and of mirrored ranks it is exactly the negative. T0 is
+known to some 10⁻¹⁴ of Δ, whatever the weights, for Σ_{i≠j} w_i w_j |y_i − y_j| ≥ W Σ_i w_i |y_i − ȳ|.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ def weighted_spearman(ordered: Ordered, response: WeightedResponse) -> Values:
     """
     ours = np.empty(response.n)
     rows, values, tied = _own(response)
-    _standing(rows[0], values[0], bool(tied[0]), response.weights, response.total, ours)
+    _standing(rows[0], values[0], bool(tied[0]), response.weights, ours)
     ours /= response.total  # of moderate size
     spread = float(np.sqrt((response.weights * ours * ours).sum()))
     out = np.empty(len(ordered.order))
@@ -140,9 +142,8 @@ def _own(response: WeightedResponse) -> tuple[Rows, Values, Flags]:
 def _metrics(order: Rows, values: Values, tied: Flags, weights: Values, aim: Values, out: Values) -> None:
     m, n = order.shape
     standing = np.empty(n)
-    total = weights.sum()
     for f in range(m):
-        _standing(order[f], values[f], tied[f], weights, total, standing)
+        _standing(order[f], values[f], tied[f], weights, standing)
         out[f] = _dot(aim, standing)
 
 
@@ -160,7 +161,7 @@ def _ranked(
     m, n = order.shape
     standing, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        _standing(order[f], values[f], tied[f], weights, total, standing)
+        _standing(order[f], values[f], tied[f], weights, standing)
         for i in range(n):
             standing[i] /= total
             weighted[i] = weights[i] * standing[i]
@@ -169,19 +170,26 @@ def _ranked(
 
 
 @kernel
-def _standing(rows: Rows, z: Values, tied: bool, weights: Values, total: float, out: Values) -> None:
+def _standing(rows: Rows, z: Values, tied: bool, weights: Values, out: Values) -> None:
     """Write S of rows that stand in order."""
-    n, start = rows.size, 0
-    below = 0.0
+    n, start, stop = rows.size, 0, rows.size
+    below = above = 0.0
     for k in range(1, n + 1):
         if k == n or not tied or z[rows[k]] != z[rows[start]]:
             own = 0.0
             for j in range(start, k):
                 own += weights[rows[j]]
-            for j in range(start, k):
-                out[rows[j]] = 2.0 * below + own - total
+                out[rows[j]] = below
             below += own
             start = k
+    for k in range(n - 1, -1, -1):
+        if k == 0 or not tied or z[rows[k]] != z[rows[k - 1]]:
+            own = 0.0
+            for j in range(k, stop):
+                own += weights[rows[j]]
+                out[rows[j]] -= above
+            above += own
+            stop = k
 
 
 @kernel
@@ -189,9 +197,10 @@ def _correlate(values: Values, weights: Values, aim: Values, spread: float, out:
     m, n = values.shape
     away, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        mean = _dot(values[f], weights)
+        away[:] = values[f]
+        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
+            away -= _dot(away, weights)
         for i in range(n):
-            away[i] = values[f, i] - mean
             weighted[i] = weights[i] * away[i]
         own = spread * np.sqrt(_dot(weighted, away))
         out[f] = min(1.0, max(-1.0, _dot(aim, away) / own)) if own > 0.0 else 0.0

@@ -10,7 +10,7 @@ from symscreen.response import Response
 from symscreen.response.classes import ClassesResponse
 from symscreen.response.several import several_of
 from symscreen.response.survival import SurvivalResponse
-from symscreen.response.weighted import WeightedResponse, whole_weights
+from symscreen.response.weighted import WeightedResponse, scaled_weights
 from symscreen.table.record import canonical_order, in_order
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def arranged_weighted(
         If the response is constant.
     """
     rows = np.flatnonzero(kept)
-    own = whole_weights(weights[rows])
+    own = scaled_weights(weights[rows])
     columns = [inputs[each][rows] for each in sorted(inputs)]
     order = canonical_order([*columns, own], response[rows])
     plain = Response(response[rows][order] + 0.0, name)

@@ -66,7 +66,7 @@ def check_categorical(categorical: Sequence[str], how: str) -> None:
         With near matches.
     """
     if how not in _WAYS:
-        raise OptionError(f"categorical_as is {how!r}{nearest(how, _WAYS)}; there are gate and onehot")
+        raise OptionError(f"categorical_as is {how!r}{nearest(how, _WAYS)}")
     if how != "gate" and not categorical:
         raise OptionError(f"--categorical-as {how} is given without --categorical: name the columns, too")
 

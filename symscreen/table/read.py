@@ -99,7 +99,8 @@ def read_table(
         The response is a time until an event, and this column tells whether it was met then (1), or the row
         was seen no longer (0).
     weights : float64 array, shape (n,), optional
-        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out. The others'
+        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out, whatever
+        stands in them. The others'
         weights are kept where the kind is ``"weighted"``.
     kind : Kind, optional
         What the response is, as `symscreen.table.targets.kind_of_target` tells: ``"classes"`` or
@@ -160,10 +161,12 @@ def read_table(
         chosen, more = choose_inputs(frame, [], picked, excluded)
         name, response = _given_numbers(y, frame, chosen)
     used = {each: _numbers(frame, each) for each in chosen}
-    kept, dropped = complete_rows(frame, {name: response} | used, missing)
-    if weights is not None:
-        kept, idle = rows_that_weigh(frame, weights, kept)
-        dropped += idle
+    needed = {name: response} | used
+    kept, dropped = (
+        complete_rows(frame, needed, missing)
+        if weights is None
+        else rows_that_weigh(frame, needed, weights, missing)
+    )
     told = [*notices, *more, *dropped]
     try:
         if weights is not None and kind == "weighted":

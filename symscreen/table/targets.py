@@ -130,7 +130,7 @@ def kind_of_target(
         If what is asked is unknown, or is not what is given.
     """
     if asked is not None and asked not in _KINDS:
-        raise OptionError(f"target_kind is {asked!r}{nearest(asked, _KINDS)}; there are {', '.join(_KINDS)}")
+        raise OptionError(f"target_kind is {asked!r}{nearest(asked, _KINDS)}")
     names = target_names(frame, target)
     if len(names) > 1:
         if asked not in {None, "several"}:

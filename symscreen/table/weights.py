@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import TableError
-from symscreen.table.complete import FEWEST_ROWS
+from symscreen.response.weighted import LARGEST_RATIO
+from symscreen.table.complete import FEWEST_ROWS, complete_rows
 from symscreen.table.wording import count, first_rows, quoted
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def row_weights(frame: Frame, name: str) -> NDArray[np.float64]:
     Raises
     ------
     TableError
-        If a row has no weight, or one that is negative or infinite, or all are 0.
+        If a row has no weight, or one that is negative or infinite, or all are 0, or one is more than 10¹⁸
+        times another that is not 0.
 
     Examples
     --------
@@ -58,40 +60,48 @@ def row_weights(frame: Frame, name: str) -> NDArray[np.float64]:
         )
     if not column.numbers.any():
         raise TableError(f"{frame.where}: all weights in {quoted(name)} are zero: no row is left")
+    least, most = column.numbers[column.numbers > 0.0].min(), column.numbers.max()
+    if least * LARGEST_RATIO < most:
+        raise TableError(
+            f"{frame.where}: the column {quoted(name)} of --weights goes from {least:g} to {most:g}, and the "
+            f"largest may be {LARGEST_RATIO:g} times the smallest: give rows of no account the weight 0"
+        )
     return column.numbers
 
 
 def rows_that_weigh(
-    frame: Frame, weights: NDArray[np.float64], kept: NDArray[np.bool_]
+    frame: Frame, used: dict[str, NDArray[np.float64]], weights: NDArray[np.float64], missing: str
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Leave out rows of weight 0: they say nothing.
+    """Find the rows that weigh anything and miss no value: those of weight 0 say nothing, whatever they hold.
 
     Parameters
     ----------
-    frame : Frame
-        The source.
+    frame, used, missing
+        As of `complete_rows`.
     weights : float64 array, shape (n,)
         As of `row_weights`.
-    kept : bool array, shape (n,)
-        The rows that are used else.
 
     Returns
     -------
     kept : bool array, shape (n,)
+        The rows to take.
     notices : list of str
-        For people: how many were left out.
+        For people: how many were left out, and why.
 
     Raises
     ------
     TableError
-        If fewer than five rows are left.
+        As of `complete_rows`, which does not look at rows of weight 0.
     """
-    left = kept & (weights > 0.0)
-    idle = int((kept & (weights == 0.0)).sum())
+    weighs = weights > 0.0
+    complete, notices = complete_rows(
+        frame, {name: np.where(weighs, values, 0.0) for name, values in used.items()}, missing
+    )
+    left, idle = complete & weighs, int((~weighs).sum())
     what = f"{count(idle, 'row')} of {frame.n} of weight 0"
     if left.sum() < FEWEST_ROWS:
         rows = count(int(left.sum()), "row")
         raise TableError(
             f"{frame.where} has {rows} after leaving out {what}: at least {FEWEST_ROWS} are needed"
         )
-    return left, [f"left out: {what}"] if idle else []
+    return left, [*notices, *([f"left out: {what}"] if idle else [])]

@@ -83,15 +83,15 @@ def given_units(
     response = table.response
     targets = response.names if isinstance(response, SeveralResponse) else (response.name,)
     names = (*table.names, *targets)
+    own = [name for name in table.names if name not in derived]
     columns, doubtful = _by_column([name for name in names if name not in derived], told)
     if not any(columns[name].given for name in table.names if name in columns):
         raise OptionError(
-            f"no column has a unit{doubtful}{_of_none(told, names)}: write length (mm) in the header, or "
-            'give a file of units, with lines such as length = "mm"'
+            f"no column has a unit{doubtful}{_of_none(told, names, own)}: write length (mm) in the header, "
+            'or give a file of units, with lines such as length = "mm"'
         )
     columns |= _of_gates(derived, columns)
     read = Units(columns, target)
-    own = [name for name in table.names if name not in derived]
     notices = [*table.notices, *_notices(own, read, doubtful, [name for name in told if name not in names])]
     return replace(table, columns=_converted_table(table, read), notices=tuple(notices)), read
 
@@ -252,13 +252,13 @@ def _asked_unit(text: str) -> ColumnUnit:
         raise OptionError(f"target_units: {error}") from None
 
 
-def _of_none(told: Mapping[str, str], names: Sequence[str]) -> str:
-    """Say which name that a unit was told of is no column's, if there is any."""
+def _of_none(told: Mapping[str, str], names: Sequence[str], inputs: Sequence[str]) -> str:
+    """Say which name that a unit was told of is no column's, if there is any, and which inputs there are."""
     idle = next((name for name in told if name not in names), None)
     return (
         ""
         if idle is None
-        else f"; units are told of {idle!r}, and there is no such column{nearest(idle, names)}"
+        else f"; units are told of {idle!r}, and there is no such column{nearest(idle, inputs)}"
     )
 
 

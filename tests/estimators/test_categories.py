@@ -113,13 +113,26 @@ def test_only_categories_will_do(rng):
     assert screener.transform(inputs)[:, 0].tolist() == y.tolist()
 
 
+def test_gates_need_a_column_of_numbers(data):
+    inputs, y = data
+    words = inputs[["c"]].assign(d=inputs.c)
+    asked = SMALL | {"categorical": ["c", "d"]}
+    with pytest.raises(TableError, match=r"; give X a column of numbers, or categorical_as='onehot'$"):
+        symscreen.SymbolicScreener(**asked).fit(words, y)
+    assert symscreen.SymbolicScreener(**asked, categorical_as="onehot").fit(words, y).expressions_
+
+
 @pytest.mark.parametrize(
     ("change", "options", "says"),
     [
         ({}, {"categorical": "k"}, "X has no column 'k' for categorical"),
         ({"c": None}, {"categorical": "c"}, "X has no category in 1 of 90 rows of 'c': fill them"),
         ({}, {"categorical_as": "onehot"}, "categorical_as='onehot' is given without categorical"),
-        ({}, {"categorical": "c", "categorical_as": "dummy"}, "there are gate and onehot"),
+        (
+            {},
+            {"categorical": "c", "categorical_as": "dummy"},
+            "categorical_as is 'dummy'; known: gate, onehot$",
+        ),
         ({"c": "p"}, {"categorical": "x1"}, "'x1' of categorical has 90 levels"),
     ],
 )

@@ -36,6 +36,24 @@ def test_they_are_those_of_a_screen(data):
         pd.testing.assert_frame_equal(screener.fit(x, y, sample_weight=cells).ranking_, found.table)
 
 
+def test_a_number_is_the_weight_of_every_row(data):
+    x, y, _ = data
+    plain = symscreen.SymbolicScreener(**SMALL).fit(x, y).ranking_
+    for number in (2.0, 3, np.array(0.5)):
+        found = symscreen.SymbolicScreener(**SMALL).fit(x, y, sample_weight=number).ranking_
+        pd.testing.assert_frame_equal(found, plain)
+
+
+def test_equal_weights_are_routed_to_screens_that_take_none(data):
+    x, y, _ = data
+    words, equal = np.where(y > y.median(), "high", "low"), np.full(60, 0.3)
+    times = np.array(list(zip(y > 3, y, strict=True)), dtype=[("met", bool), ("time", float)])
+    for response, options in ((words, {}), (times, {}), (y, {"screener": "xi"}), (y, {"p_values": True})):
+        screener = symscreen.SymbolicScreener(**SMALL | options)
+        found = screener.fit(x, response, sample_weight=equal).ranking_
+        pd.testing.assert_frame_equal(found, screener.fit(x, response).ranking_)
+
+
 def test_columns_of_any_name_stay_inputs(data):
     x, y, w = data
     named = x.rename(columns={"x1": "weights", "x2": "groups"})
@@ -78,6 +96,8 @@ def test_without_routing_a_step_is_named(data):
         (np.full(60, np.nan), ValueError, "sample_weight contains NaN"),
         (np.zeros(60), TableError, "^sample_weight is zero in every row: no row is left$"),
         (["a"] * 60, ValueError, "could not convert string to float"),
+        (-2.0, TableError, "^sample_weight is -2 in row 0: give numbers of at least 0$"),
+        (0, TableError, "^sample_weight is zero in every row: no row is left$"),
     ],
 )
 def test_other_weights_are_refused(data, weights, error, says):

@@ -35,6 +35,8 @@ def data(rng):
         ({"cut": "t0"}, "for instance keep=200$"),
         ({"categorical_as": "onehot"}, "^categorical_as='onehot' is given without categorical: name"),
         ({"target_units": "m"}, "^target_units needs units: give units='strict', or a file"),
+        ({"target_kind": "x"}, "^target_kind is 'x'; known: numeric, classes, several$"),
+        ({"search": "x"}, "^search is 'x'; known: exact, [a-z, ]*$"),
         ({"target_kind": "several"}, "^target_kind='several' needs several targets: give a y of several"),
         ({"ranking": "a", "target_kind": "classes"}, "^both ranking and target_kind='classes' are given"),
         ({"ranking": ["a", "b"]}, r"^y has shape \(40, 1\), and ranking names 2 columns of it$"),
@@ -105,7 +107,10 @@ def test_weights_are_called_sample_weight(data):
         ({"x1": "__import__"}, "'__import__' cannot be read: pint knows no unit '__import__'; write"),
         ({"x1": "metre3r"}, "pint knows no unit 'metre3r'; did you mean 'metre'"),
         ({"x1": "m("}, "it is no product of units and their powers"),
-        ({"x4": "m"}, "units are told of 'x4', and there is no such column; known: x1, x2"),
+        (
+            {"x4": "m"},
+            r"known: x1, x2, x3: call a column of X 'length \(mm\)', or give units={'length': 'mm'}$",
+        ),
     ],
 )
 def test_units_are_told_of_in_words(data, units, says):

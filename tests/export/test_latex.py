@@ -149,6 +149,14 @@ def test_digits_are_checked_where_nothing_is_rounded_too(digits):
         to_latex(parse("x"), digits)
 
 
+@pytest.mark.parametrize("digits", [3.5, "x", True, [3]])
+def test_digits_are_a_whole_number(digits):
+    formula = Formula("y", 1.5, (), ())
+    for written in (lambda: exported(formula, "latex", digits=digits), lambda: formula.rounded(digits)):
+        with pytest.raises(OptionError, match=r"^digits is .*; give a whole number from 1 to 17$"):
+            written()
+
+
 def test_an_export_passes_its_digits_on():
     formula = Formula("y", 1.23456789, (2.3456789,), (parse("1/(t + 273.15)"),))
     assert exported(formula, "latex") == r"1.235 + \frac{2.346}{t + 273.15}"

@@ -203,7 +203,7 @@ def test_rows_without_a_class_or_an_event_are_missing_values(rng):
         ({"target": "a,b", "target_kind": "classes"}, "--target names 2 columns, and --target-kind classes"),
         ({"target": "a", "target_kind": "several"}, "--target-kind several needs several targets"),
         ({"target": "a", "target_kind": "clases"}, "did you mean 'classes'"),
-        ({"target": "a,b", "across": "best"}, "across is 'best'.*give mean or worst"),
+        ({"target": "a,b", "across": "best"}, "across is 'best'; known: mean, worst$"),
         ({"target": "time", "event": "ded"}, "no column 'ded' for --event; did you mean 'died'"),
         ({"target": "time", "event": "time"}, "'time' is in both --event and --target"),
         ({"target": "time", "event": "x1"}, "'x1' holds .*: give 1 where the event was met"),

@@ -47,6 +47,37 @@ def test_weights_that_are_equal_are_none_and_those_of_0_leave_rows_out(data):
     assert ranking_as_csv(some) == ranking_as_csv(symscreen.screen(plain[data.w > 0], **ALL))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"target_kind": "classes"},
+        {"target": "y,x2"},
+        {"screener": "xi"},
+        {"p_values": True},
+        {"stability": 5},
+    ],
+)
+def test_weights_that_are_equal_go_with_all_that_takes_none(data, options):
+    plain, asked = data.drop(columns="w").assign(y=data.index % 3), {**SPACE, "layers": "u"} | options
+    equal = symscreen.screen(plain.assign(w=2), weights="w", **asked)
+    assert ranking_as_csv(equal) == ranking_as_csv(symscreen.screen(plain, **asked))
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf])
+@pytest.mark.parametrize("heavy", [1, 2])
+def test_what_stands_in_rows_of_weight_0_is_not_looked_at(data, strange, heavy):
+    w = np.where(data.w > 0, np.where(data.index % 2, heavy, 1), 0)
+    spoilt = data.assign(
+        w=w, x1=data.x1.where(w > 0, strange), y=data.y.where((w > 0) | (data.x2 > 1), strange)
+    )
+    found = symscreen.screen(spoilt, weights="w", **ALL)
+    assert ranking_as_csv(found) == ranking_as_csv(symscreen.screen(spoilt[w > 0], weights="w", **ALL))
+    assert f"left out: {(w == 0).sum()} rows of 50 of weight 0" in found.notices
+    spoilt.loc[np.flatnonzero(w)[0], "x2"] = np.nan
+    with pytest.raises(TableError, match="has 1 row of 50 with missing values"):
+        symscreen.screen(spoilt, weights="w", **ALL)
+
+
 def test_the_order_of_rows_jobs_and_chunks_do_not_matter(data):
     data["w"] = np.round(data.w + 0.1, 1)
     one = ranking_as_csv(symscreen.screen(data, weights="w", **ALL))
@@ -121,6 +152,10 @@ def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says)
     [
         (lambda w: w.astype(float).where(w != 2), "of --weights is negative, infinite or missing in row"),
         (lambda w: w - 1, "of --weights is negative, infinite or missing in row"),
+        (
+            lambda w: (w.clip(lower=1) * 1e18).where(w.index != 2, 1.0),
+            r"'w' of --weights goes from 1 to .e\+18, and the largest may be",
+        ),
         (lambda w: w * 0, "all weights in 'w' are zero: no row is left"),
         (lambda w: w.astype(str) + "kg", "of --weights holds text"),
         (lambda w: w.where(w.index < 3, 0) + (w.index < 3), "has 3 rows after leaving out 47 rows of 50 of"),
