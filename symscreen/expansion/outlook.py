@@ -56,6 +56,9 @@ class Outlook:
         Features of the space that are ordered as a member of the pool.
     judged : int
         Candidates that were judged to find out.
+    most : int
+        The features of the space are no more, whatever is left out: its own where all is counted, else what
+        it would have if nothing were left out behind what is counted.
     """
 
     counts: tuple[LayerCount, ...]
@@ -63,6 +66,7 @@ class Outlook:
     members: int
     follow: int
     judged: int
+    most: int
 
     @property
     def pool_bytes(self) -> int:
@@ -91,8 +95,9 @@ def foresee(
     units: Units | None = None,
     also: Sequence[Expression] = (),
     keeps: Mapping[str, int] | None = None,
+    older_stay: bool = False,
 ) -> Outlook:
-    """Tell how large a space will be by structure, which bounds from above what values will leave.
+    """Tell how large a space will be by structure, which bounds what values will leave where all is counted.
 
     Parameters
     ----------
@@ -100,6 +105,8 @@ def foresee(
         As of `expand`.
     keeps : mapping of str to int, optional
         How many features a cut leaves after each kind of layer but the last, inputs apart.
+    older_stay : bool
+        Whether a cut leaves all older features, too, as one by joint screeners does.
 
     Returns
     -------
@@ -107,7 +114,7 @@ def foresee(
         As `expand` counts without values where no layer has more than 8 million candidates. The layers behind
         such a one are estimated: within 3 % in the tests where inputs are alike and two of them can be
         counted, and within 60 % where column rules or units tell them apart. A second such layer multiplies
-        the error.
+        the error. So does a cut: what it keeps depends on the response, and may have fewer duplicates.
 
     Examples
     --------
@@ -124,9 +131,15 @@ def foresee(
         return counted.outlook
     alike = units is None and not grammar.columns
     shares, judged = _shares(names, layers, terms, units, alike=alike)
-    seen = _estimated(counted, layers, terms, shares, most)
+    seen = _estimated(counted, layers, terms, shares, most, older_stay)
+    bound = _estimated(counted, layers, terms, [{} for _ in layers], most, older_stay)
     last = replace(seen.counts[-1], features=seen.features + len(also))
-    return replace(seen, counts=(*seen.counts[:-1], last), judged=counted.judged + judged)
+    return replace(
+        seen,
+        counts=(*seen.counts[:-1], last),
+        judged=counted.judged + judged,
+        most=bound.features + len(also),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +156,8 @@ class _Counted:
 
     @property
     def outlook(self) -> Outlook:
-        return Outlook(self.counts, len(self.counts), len(self.pool), self.follow, self.judged)
+        features = self.counts[-1].features
+        return Outlook(self.counts, len(self.counts), len(self.pool), self.follow, self.judged, features)
 
 
 def _counted(
@@ -227,6 +241,7 @@ def _estimated(
     terms: Terms,
     shares: Sequence[dict[Fate, float]],
     most: Mapping[str, int],
+    older_stay: bool,
 ) -> Outlook:
     """Put the layers behind what was counted that shares tell of."""
     counts, pool = list(counted.counts), counted.pool
@@ -239,12 +254,14 @@ def _estimated(
         kept_before = before if terms.pool_kind == "cumulative" else 0
         pruned = {fate: int(share * generated) for fate, share in shares[number - 1].items()}
         features = max(0, kept_before + generated - sum(pruned.values()))
-        if number < len(layers) and features > most.get(layer.kind, features):
-            pruned[Fate.CUT] = features - most[layer.kind]
-            features = most[layer.kind]
+        cap = most.get(layer.kind, features) + (before - counts[0].features if older_stay else 0)
+        if number < len(layers) and features > cap:
+            pruned[Fate.CUT] = features - cap
+            features = cap
+        if number < len(layers) and layer.kind in most and not older_stay:
             leaves = constants + counts[0].features  # of what was tried before, these are sure to stay
             tried = {operator: min(size, leaves) for operator, size in tried.items()}
             members = min(members, leaves)
         counts.append(LayerCount(number, layer.kind, generated, pruned, features))
         tried = tried | dict.fromkeys(layer.operators, members) if kept_before else {}
-    return Outlook(tuple(counts), exact, members, counts[-2].features, 0)
+    return Outlook(tuple(counts), exact, members, counts[-2].features, 0, counts[-1].features)

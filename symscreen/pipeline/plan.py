@@ -42,7 +42,8 @@ def plan(
         too; `Plan.exact` tells which. Nothing large is held. The peak of
         memory is predicted from them; the time from a calibration of about a second, so it alone differs
         from run to run. What joint screeners, null distributions and `distinct` take is not in it. After a
-        cut (`keep`) counts are estimates, too.
+        cut (`keep`, `cut`) counts are estimates, too: what stays may have fewer duplicates than is usual, so
+        that `Plan.features` may be too small, and `Plan.most` is not.
 
     Raises
     ------

@@ -52,6 +52,7 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
     Plan
         Counts by structure, those of long layers estimated, and a prediction of the peak of memory, the same
         on every run; and a time, from a calibration of about a second on features of the table's own inputs.
+        Joint screeners, those that cut among them, and null tables of p-values are not in it.
 
     Raises
     ------
@@ -69,7 +70,12 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
         units=growth.units,
         also=growth.also,
         keeps=None if growth.cut is None else growth.keeps,
+        older_stay=growth.cut is not None and bool(growth.cut.joint),
     )
+    cut = growth.cut is not None and any(
+        growth.keeps is None or layer.kind in growth.keeps for layer in layers[:-1]
+    )
+    known = not cut or growth.keeps is not None  # else only the response tells how many stay
     judging = (perf_counter() - start) * _candidates(seen) / max(1, seen.judged)
     rows = table.response.n
     thin = growth.searched and holds_no_pool(seen.members, rows, growth)
@@ -79,8 +85,10 @@ def planned(table: Table, growth: Growth, layers: Sequence[Layer], request: Requ
     )
     return Plan(
         layers=seen.counts,
-        exact=seen.exact,
+        exact=seen.exact if known else 1,
         features=seen.features,
+        most=seen.most if known else None,
+        cut=cut,
         memory=0 if thin else seen.members * rows * 8,
         peak=peak,
         seconds=(times * low, times * high),

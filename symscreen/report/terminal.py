@@ -37,9 +37,12 @@ __all__ = [
 _WIDTH_IN_A_PIPE = 80
 
 
+_VALUES = "values (domains, equal columns) can only leave out more."
 _COUNTS = {
-    True: "Counts are exact for structure;",
-    False: "Counts are exact for structure but for those with ~, estimated from fewer inputs;",
+    "whole": f"Counts are exact for structure; {_VALUES}",
+    "long": f"Counts are exact for structure but for those with ~, estimated from fewer inputs; {_VALUES}",
+    "cut": "Counts with ~ are estimates: what a cut keeps depends on the response, and may have fewer "
+    "duplicates; the others are exact for structure.",
 }
 
 
@@ -97,12 +100,17 @@ def show_plan(plan: Plan) -> RenderableType:
         features = _number(layer.features, counted=counted)
         add_row(table, (layer.layer, layer.kind, generated, features, pruned))
     whole = plan.exact == len(plan.layers)
+    about = "at most" if whole else "about"
+    cut = plan.cut and not whole
+    limit = f" (no more than {_number(plan.most, counted=True)})" if cut and plan.most is not None else ""
     pool = f"the pool takes {plan.memory / 1e6:,.1f} MB" if plan.memory else "the pool is not held"
+    features = _number(plan.features, counted=whole).removeprefix("~")
     foot = (
-        f"at most {_number(plan.features, counted=whole)} features to score; {pool}, the whole process at "
-        f"most {plan.peak / 1e9:,.2f} GB. About {_time(plan.seconds)} with {plan.jobs} "
-        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine. {_COUNTS[whole]} "
-        "values (domains, equal columns) can only leave out more."
+        f"{about} {features} features to score{limit}; {pool}, the whole process {about} "
+        f"{plan.peak / 1e9:,.2f} GB. About {_time(plan.seconds)} with {plan.jobs} "
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine; what joint screeners, a cut by them "
+        "and null tables of p-values take is not in it. "
+        f"{_COUNTS['whole' if whole else 'cut' if cut else 'long']}"
     )
     return Group(table, Text(""), Text(foot))
 

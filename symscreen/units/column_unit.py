@@ -15,6 +15,7 @@ from symscreen.units.customary import (
     customary,
     offset_in_product,
     spelt_as_pint_does,
+    stands_alone,
     two_meanings,
 )
 
@@ -28,7 +29,7 @@ __all__ = ["ColumnUnit", "column_unit", "converted", "is_exact", "unit_in_header
 
 _LONGEST = 80
 _EXACT = 1 << 53
-_HEADER = re.compile(r".*(?:\(([^()\[\]]*)\)|\[([^()\[\]]*)\])\s*", re.DOTALL)
+_OPENS = {")": "(", "]": "["}
 _PURE = frozenset({"", "1", "-", "dimensionless"})
 _SYMBOLS = {
     "[mass]": "kg", "[length]": "m", "[time]": "s", "[current]": "A", "[temperature]": "K",
@@ -37,6 +38,8 @@ _SYMBOLS = {
 # m s-1 is m s**-1, as meteorologists write; other letters for signs that pint knows
 _SIGNED = re.compile(r"(?<=[^\W\d])(-\d)")
 _RAISED = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+# m3 is m**3; other figures behind letters are rather a name's, as in T1 and CO2
+_BEHIND = re.compile(r"(?<!\w)([^\W\d_]+)([2-4])(?![\w.])")
 _LETTERS = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
 # numbers are small, stand above units and nowhere else: what pint computes of others may never end
 _POWER = re.compile(
@@ -80,15 +83,28 @@ class ColumnUnit:
 
 
 def unit_in_header(name: str) -> str | None:
-    """Return what stands in brackets at the end of a column's name.
+    """Return what stands in brackets at the end of a column's name, with the brackets inside these.
 
     Examples
     --------
     >>> unit_in_header("length (mm)"), unit_in_header("work [N*m]"), unit_in_header("x1")
     ('mm', 'N*m', None)
+    >>> unit_in_header("c [J/(kg*K)]")
+    'J/(kg*K)'
     """
-    match = _HEADER.fullmatch(name)
-    return None if match is None else (match[1] if match[1] is not None else match[2]).strip()
+    text = name.rstrip()
+    if not text.endswith(tuple(_OPENS)):
+        return None
+    awaited: list[str] = []
+    for place in range(len(text) - 1, -1, -1):
+        mark = text[place]
+        if mark in _OPENS:
+            awaited.append(_OPENS[mark])
+        elif mark in "([" and mark != awaited.pop():
+            return None
+        if not awaited:
+            return text[place + 1 : -1].strip()
+    return None
 
 
 def column_unit(text: str) -> ColumnUnit:
@@ -97,9 +113,9 @@ def column_unit(text: str) -> ColumnUnit:
     Parameters
     ----------
     text : str
-        Any unit that pint knows, ``"mm"``, ``"kg*m/s**2"``, ``"W/m²"``, ``"degC"``; ``"1"``, ``"-"`` or
-        nothing for a pure number. So are percentages (``"wt%"``), parts (``"ppm"``), and what is on a
-        logarithmic scale (``"pH"``, ``"dB"``), which the remark tells. At most 80 characters.
+        Any unit that pint knows, ``"mm"``, ``"kg*m/s**2"``, ``"W/m²"``, ``"µg/m3"``, ``"degC"``; ``"1"``,
+        ``"-"`` or nothing for a pure number. So are percentages (``"wt%"``), parts (``"ppm"``), and what is
+        on a logarithmic scale (``"pH"``, ``"dB"``), which the remark tells. At most 80 characters.
 
     Returns
     -------
@@ -109,7 +125,8 @@ def column_unit(text: str) -> ColumnUnit:
     ------
     OptionError
         If pint is not installed or does not know the unit, if it can mean two things, as ``degC*m`` and
-        ``ppt`` can, or values in it are no multiples of values in base units, save for an offset.
+        ``ppt`` can, if a logarithmic scale or a unit of its own stands in a product, as in ``pH/min``, or
+        values in it are no multiples of values in base units, save for an offset.
 
     Examples
     --------
@@ -126,9 +143,13 @@ def column_unit(text: str) -> ColumnUnit:
         return ColumnUnit(told, known[0], Fraction(0), {}, known[1])
     if (meanings := two_meanings(told)) is not None:
         raise OptionError(f"the unit {told!r} {TWO_MEANINGS}, {meanings}")
-    plain = _RAISED.sub(r"**\g<0>", spelt_as_pint_does(told)).translate(_LETTERS)
+    spelt = spelt_as_pint_does(told)
+    if (alone := stands_alone(spelt)) is not None:
+        raise OptionError(f"the unit {told!r} cannot be read: {alone}")
+    plain = _RAISED.sub(r"**\g<0>", spelt).translate(_LETTERS)
     plain = _SIGNED.sub(r"**\1", plain)
     registry = _registry()
+    plain = _with_powers(plain, registry)
     if not _is_fair(plain):
         raise _unknown(told, "numbers stand above a unit only, as in m**2, and have two digits at most")
     try:
@@ -146,6 +167,23 @@ def column_unit(text: str) -> ColumnUnit:
         raise _unknown(told, "its values are no multiples of values in base units")
     kept = {name: power for name, power in exponents.items() if power}
     return ColumnUnit(told, one - zero, zero, kept, _of_offsets(told, plain))
+
+
+def _with_powers(plain: str, registry: Any) -> str:
+    """Write m3 as m**3, where pint does not know m3 and knows m."""
+
+    def powered(match: re.Match[str]) -> str:
+        known = not _knows(match[0], registry) and _knows(match[1], registry)
+        return f"{match[1]}**{match[2]}" if known else match[0]
+
+    return _BEHIND.sub(powered, plain)
+
+
+def _knows(word: str, registry: Any) -> bool:
+    try:
+        return word in registry
+    except Exception:  # noqa: BLE001  # pint lets whatever its tokenizer raises through
+        return False
 
 
 def _of_offsets(told: str, plain: str) -> str:

@@ -103,3 +103,40 @@ def test_a_cut_leaves_so_many_and_the_inputs(rng):
     assert planned.layers[2].features == 5 + 4
     assert planned.layers[3].generated == found.record["layers"][3]["generated"]
     assert abs(planned.features / found.scored - 1) <= APART
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"layers": "ubb", "cut": "t0", "keep": 4},
+        {"layers": "ubb", "cut": "t0", "keep": 4, "pool": "strict"},
+        {"layers": "bub", "cut": "t0", "keep": "b:2", "also": ["a*b*c"]},
+        {"layers": "ubb", "cut": "lasso", "keep": 4},
+        {"layers": "bbb", "cut": ["t0", "lasso"], "keep": 2},
+    ],
+)
+def test_what_a_cut_leaves_is_bounded_from_above(rng, asked):
+    x = {name: rng.uniform(0.5, 2, 60) for name in "abc"}
+    y = x["a"] * x["b"] + rng.normal(0, 0.1, 60)
+    asked = {"unary": "square,sqrt,log,inv", "binary": "add,sub,mul,div"} | asked
+    planned = symscreen.plan(x, y, **asked)
+    assert planned.cut
+    assert planned.most >= planned.features
+    assert planned.most >= symscreen.screen(x, y, **asked).scored
+
+
+def test_a_joint_screener_leaves_all_that_an_earlier_cut_has_kept(rng):
+    x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
+    asked = {"layers": "ubb", "unary": "square,sin", "binary": "add,mul", "keep": 2}
+    joint = symscreen.plan(x, y, cut="lasso", **asked).layers
+    assert [layer.features for layer in joint][:3] == [3, 3 + 2, 3 + 2 + 2]
+    column = symscreen.plan(x, y, cut="t0", **asked).layers
+    assert [layer.features for layer in column][:3] == [3, 3 + 2, 3 + 2]
+
+
+def test_what_a_cut_without_a_number_leaves_is_not_told(rng):
+    x, y = rng.uniform(1, 2, (40, 3)), rng.normal(size=40)
+    planned = symscreen.plan(x, y, layers="ub", unary="square,sin", binary="add,mul", cut="lasso")
+    assert (planned.exact, planned.most, planned.cut) == (1, None, True)
+    whole = symscreen.plan(x, y, layers="u", unary="square,sin", cut="lasso")
+    assert (whole.exact, whole.most, whole.cut) == (2, whole.features, False)

@@ -65,7 +65,21 @@ def test_a_plan_lists_layers_and_reasons(frame):
     text = _printed(show_plan(symscreen.plan(frame, layers="ub")))
     assert max(map(len, text.splitlines())) <= 80
     assert "algebraic duplicate" in " ".join(text.split())
-    assert "exact for structure" in " ".join(text.split())
+    told = " ".join(text.split())
+    assert "exact for structure; values (domains, equal columns) can only leave out more" in told
+    assert "features to score; the pool takes" in told
+    assert "what joint screeners, a cut by them and null tables of p-values take is not in it." in told
+
+
+@pytest.mark.parametrize("cut", [{"keep": 4}, {"cut": "t0", "keep": 4}, {"cut": "lasso"}])
+def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
+    plan = symscreen.plan(frame, layers="ub", unary="square,sin", binary="add,mul", **cut)
+    told = " ".join(_printed(show_plan(plan)).split())
+    assert told.count("about") == 2
+    assert "at most" not in told
+    assert "can only leave out more" not in told
+    assert "Counts with ~ are estimates: what a cut keeps depends on the response" in told
+    assert ("(no more than " in told) == ("keep" in cut) == (plan.most is not None)
 
 
 @pytest.mark.parametrize("name", grammar_names())

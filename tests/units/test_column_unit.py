@@ -39,6 +39,18 @@ pint = pytest.importorskip("pint", reason="units need pint")
         ("mmHg", None, "kg/m/s**2"),
         ("µm", Fraction(1, 10**6), "m"),
         ("μm", Fraction(1, 10**6), "m"),
+        ("J/(kg*degC)", 1, "m**2/K/s**2"),
+        ("W/(m**2*K)", 1, "kg/K/s**3"),
+        ("m2/(V·s)", 1, "A*s**2/kg"),
+        ("µg/m3", Fraction(1, 10**9), "kg/m**3"),
+        ("kWh/m2", 3_600_000, "kg/s**2"),
+        ("ft2", Fraction(3048, 10000) ** 2, "m**2"),
+        ("W/(m2 K4)", 1, "kg/K**4/s**3"),
+        ("kg m2 s-2", 1, "kg*m**2/s**2"),
+        ("Nm", 1, "kg*m**2/s**2"),
+        ("kNm/rad", 1000, "kg*m**2/s**2"),
+        ("J/Nm", 1, "1"),
+        ("nA", Fraction(1, 10**9), "A"),
         ("", 1, "1"),
         ("-", 1, "1"),
         ("1", 1, "1"),
@@ -63,7 +75,11 @@ def test_temperatures_have_an_offset_and_angles_are_pure_numbers():
     [
         ("mmm", "pint knows no unit 'mmm'"),
         ("left", "pint knows no unit 'left'"),
-        ("dB/m", "it is of a scale whose values are no multiples"),
+        ("dB/m", "'dB' is on a logarithmic scale, and has no unit in a product"),
+        ("decade", "it is of a scale whose values are no multiples"),
+        ("m2**9", "numbers stand above a unit only"),
+        ("CO2", "pint knows no unit 'CO2'"),
+        ("T1", "pint knows no unit 'T1'"),
         ("10 m", "numbers stand above a unit only"),
         ("9**9**9 m", "numbers stand above a unit only"),
         ("m**9**9**9", "numbers stand above a unit only"),
@@ -109,13 +125,32 @@ def test_what_is_written_is_read_again(exponents):
         ("a (b) [N*m] ", "N*m"),
         ("length", None),
         ("(mm) length", None),
-        ("f(x) [m/(s)]", None),  # brackets inside brackets are not looked into
+        ("f(x) [m/(s)]", "m/(s)"),
+        ("v (J/(kg*degC))", "J/(kg*degC)"),
+        ("v [J/(kg*degC)]", "J/(kg*degC)"),
+        ("v (1/(Pa*s)) ", "1/(Pa*s)"),
+        ("v (log10(CFU/mL))", "log10(CFU/mL)"),
+        ("a (b) ((m/s)*(kg))", "(m/s)*(kg)"),
+        ("x ((m)", "m"),
+        ("x (m))", None),
+        ("share [0, 1)", None),
+        ("", None),
         ("x ()", ""),
         ("x (mm]", None),
     ],
 )
 def test_headers_end_in_units(name, unit):
     assert unit_in_header(name) == unit
+
+
+def test_brackets_without_end_are_read_in_one_pass():
+    many = 200_000
+    assert unit_in_header("x " + "(" * many + ")" * many) == "(" * (many - 1) + ")" * (many - 1)
+    assert unit_in_header("x " + "[(" * many + ")" * many) is None
+    assert unit_in_header("x " + "()" * many) == ""
+    assert column_unit("(" * 39 + "m" + ")" * 39).base == "m"
+    with pytest.raises(OptionError, match="at most 80 are read"):
+        column_unit("(" * many + ")" * many)
 
 
 @given(st.floats(-1e9, 1e9), st.sampled_from([Fraction(1, 1000), Fraction(127, 5000), Fraction(5, 18)]))

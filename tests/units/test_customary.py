@@ -97,6 +97,45 @@ def test_names_of_two_things_are_refused_with_a_mend(text, mend):
         column_unit(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("pH/min", "'pH' is on a logarithmic scale, and has no unit in a product; write 1"),
+        ("1/pH", "'pH' is on a logarithmic scale"),
+        ("log10(CFU/mL)/(h)", "'log10' is on a logarithmic scale"),
+        ("a.u./s", "'a.u.' is a unit of its own, and has no unit in a product; write 1"),
+        ("m*arb. units", "'arb. units' is a unit of its own"),
+        ("RH/h", "can mean two things, a share or a percentage: write % or 1 in its place"),
+        ("ppt/min", "can mean two things, parts per thousand or per trillion: write permille"),
+        ("Nm²", r"can mean two things, a power of Nm or of its metre: write it out, as \(N\*m\)\*\*2 or"),
+        ("Nm2/kg2", "can mean two things, a power of Nm"),
+    ],
+)
+def test_no_product_is_made_of_what_has_a_meaning_of_its_own(text, told):
+    with pytest.raises(OptionError, match=told):
+        column_unit(text)
+
+
+@pytest.mark.parametrize("text", ["%/h", "wt%/h", "mol%/h", "pct/h", "%RH/h"])
+def test_percentages_go_into_products(text):
+    unit = column_unit(text)
+    assert (unit.factor, unit.base) == (Fraction(1, 360_000), "1/s")
+
+
+def test_headers_of_rates_of_logarithms_are_told_and_taken_as_pure_numbers(rng):
+    names = ("acid (pH/min)", "signal (a.u./s)", "torque (Nm)", "c (J/(kg*degC))", "load (log10(CFU/mL))")
+    data = {name: rng.uniform(1, 2, 12) for name in names} | {"y": rng.normal(size=12)}
+    result = symscreen.screen(data, layers="u", unary="square", units="strict", top="all")
+    assert (
+        "no unit given, taken as pure numbers: 'acid (pH/min)', 'signal (a.u./s)'; pint knows no unit in "
+        "'acid (pH/min)', 'signal (a.u./s)'"
+    ) in result.notices
+    told = "; ".join(result.notices)
+    assert "'torque (Nm)' in kg*m**2/s**2" in told
+    assert "'c (J/(kg*degC))' in m**2/K/s**2" in told
+    assert "'load (log10(CFU/mL))' is on a logarithmic scale" in told
+
+
 def test_picohenry_has_other_names():
     assert column_unit("picohenry").factor == Fraction(1, 10**12)
     assert column_unit("nH").base == column_unit("H").base != "1"
