@@ -7,37 +7,26 @@ import io
 import os
 import sys
 import traceback
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from symscreen.cli.classes import classes
-from symscreen.cli.export import bundle_option, export
+from symscreen.cli.export import export
 from symscreen.cli.known import evaluate, reproduce
 from symscreen.cli.options import (
-    error_options,
     fit_options,
-    ranking_option,
-    read_top,
-    running_options,
-    screener_options,
-    search_options,
     space_options,
-    stages_options,
-    trust_options,
     unit_options,
 )
 from symscreen.cli.output import attended, emit, files_of, logged, notify
 from symscreen.cli.power import power
-from symscreen.cli.report import check_report_free, report, report_option, save_report
-from symscreen.cli.targets import category_options, target_options, weights_option
+from symscreen.cli.report import check_report_free, report, save_report
+from symscreen.cli.screen_options import screen_options
+from symscreen.cli.targets import category_options
 from symscreen.cli.why import why
 from symscreen.errors import InputError, OptionError, nearest, printable, short
 from symscreen.limits import check_start
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["main"]
 
@@ -154,56 +143,9 @@ def command() -> None:
     """
 
 
-def _screen_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb all that `screen` takes, so that `plan` can stand in its place in a command."""
-
-    @ranking_option
-    @stages_options
-    @target_options
-    @weights_option
-    @space_options
-    @unit_options
-    @screener_options
-    @click.option(
-        "--sign",
-        type=click.Choice(["free", "positive"]),
-        default="free",
-        show_default=True,
-        help="Whether falling with the response is as good as rising.",
-    )
-    @click.option(
-        "--top",
-        metavar="K",
-        default="20",
-        show_default=True,
-        callback=read_top,
-        help="How many classes to show; all shows every feature, unmerged.",
-    )
-    @search_options
-    @error_options
-    @trust_options
-    @click.option(
-        "--also", metavar="EXPR", multiple=True, help="A formula of your own to score too; may be repeated."
-    )
-    @click.option(
-        "--out",
-        metavar="FILE",
-        help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
-    )
-    @bundle_option
-    @report_option
-    @click.option("--force", is_flag=True, help="Overwrite existing output.")
-    @running_options
-    @wraps(function)
-    def verb(*given: Any, **named: Any) -> None:
-        function(*given, **named)
-
-    return verb
-
-
 @command.command()
 @click.argument("data")
-@_screen_options
+@screen_options
 def screen(
     data: str,
     out: str | None,
@@ -262,7 +204,7 @@ def screen(
 
 @command.command()
 @click.argument("data")
-@_screen_options
+@screen_options
 def plan(data: str, *, quiet: bool, **options: Any) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.
 
