@@ -103,7 +103,7 @@ def test_weights_are_called_sample_weight(data):
 @pytest.mark.parametrize(
     ("units", "says"),
     [
-        ({"x1": "dB/m"}, "'dB/m' cannot be read: it is of a scale whose values are no multiples"),
+        ({"x1": "dB/m"}, "'dB/m' cannot be read: 'dB' is on a logarithmic scale"),
         ({"x1": "__import__"}, "'__import__' cannot be read: pint knows no unit '__import__'; write"),
         ({"x1": "metre3r"}, "pint knows no unit 'metre3r'; did you mean 'metre'"),
         ({"x1": "m("}, "it is no product of units and their powers"),

@@ -72,7 +72,8 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
     grids = [9, 9, 9, *(len(one.grid) for one in RIVALS.values())]
     assert [size for size, _ in asked] == grids * len(READINGS)
     with_features = sum(users is not None for _, users in asked)
-    assert with_features == len(grids) + (len(grids) - 1) * len(BY_FEATURES)  # SVD takes two names alone
+    of_levels = sum("user_levels" in told for told in READINGS.values())
+    assert with_features == len(grids) * of_levels - len(BY_FEATURES)  # where SVD takes two names alone
 
 
 def test_a_row_told_by_its_features_has_no_effects_of_its_own():
