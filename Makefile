@@ -41,7 +41,7 @@ bench-searches: .env-test/ready
 # The tests that touch every dependency, at the lowest versions that pyproject.toml allows; pyparsing 3.3 warns of names that
 # matplotlib 3.9 uses.
 lowest: .env-lowest/ready
-	.env-lowest/bin/pytest -q -W default tests/table tests/report tests/export tests/grammar tests/statistics tests/cli
+	.env-lowest/bin/pytest -q -W default tests/data tests/report tests/export tests/grammar tests/statistics tests/cli
 
 # Known vulnerabilities of what is installed (asks an advisory database), and the bill of materials.
 audit: .env-test/ready

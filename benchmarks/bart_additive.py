@@ -17,30 +17,28 @@ from typing import Any
 import numpy as np
 
 import symscreen
-from symscreen.response import Response
-from symscreen.screeners.bart import BART, sample_inclusion
-from symscreen.screeners.inclusion import thresholds
-from symscreen.screeners.joint import Shown
-from symscreen.screeners.rank_view import rank_view
+from symscreen.screeners.base import JointInput, transform_to_ranks
+from symscreen.screeners.joint.bart import BART, compute_thresholds, sample_inclusion
+from symscreen.targets import NumericTarget
 
 SPACES = ("bu", "ub")
 RULES = ("local", "gmax", "gse")
 
 
-def space(layers: str, table: int) -> tuple[list[str], int, np.ndarray, Response]:
+def space(layers: str, table: int) -> tuple[list[str], int, np.ndarray, NumericTarget]:
     """Return one formula a rank class, the number of features, their values and the response."""
-    frame = symscreen.datasets.additive(n=100, noise_variance=0.01, seed=table).frame
+    frame = symscreen.datasets.make_additive(n=100, noise_variance=0.01, seed=table).frame
     result = symscreen.screen(frame, operators="ablation", layers=layers, pool="strict", top="all")
     columns = result.transform(frame)
     rows = np.argsort(frame["target"].to_numpy(), kind="stable")
     values = np.ascontiguousarray(columns.to_numpy()[rows].T)
-    _, first = np.unique(rank_view(values).T, axis=0, return_index=True)
+    _, first = np.unique(transform_to_ranks(values).T, axis=0, return_index=True)
     first.sort()
     return (
         [str(columns.columns[place]) for place in first],
         len(values),
         np.ascontiguousarray(values[first]),
-        Response(frame["target"].to_numpy()[rows]),
+        NumericTarget(frame["target"].to_numpy()[rows]),
     )
 
 
@@ -53,12 +51,12 @@ def is_right(kept: list[str]) -> bool:
 def one_table(layers: str, table: int, settings: dict[str, Any]) -> tuple[dict[str, list[str]], float]:
     """Return what each rule keeps, and the correlation of inclusion with that of another seed."""
     names, _, values, response = space(layers, table)
-    own, permuted = sample_inclusion(Shown(values, response, seed=1, jobs=2), settings)
-    other, _ = sample_inclusion(Shown(values, response, seed=2, jobs=2), settings | {"rule": "none"})
+    own, permuted = sample_inclusion(JointInput(values, response, seed=1, jobs=2), settings)
+    other, _ = sample_inclusion(JointInput(values, response, seed=2, jobs=2), settings | {"rule": "none"})
     inclusion, again = np.concatenate(own).mean(axis=0), np.concatenate(other).mean(axis=0)
     kept = {}
     for rule in RULES:
-        above = inclusion > thresholds(permuted, rule, settings["alpha"])
+        above = inclusion > compute_thresholds(permuted, rule, settings["alpha"])
         kept[rule] = [name for name, chosen in zip(names, above, strict=True) if chosen]
     return kept, float(np.corrcoef(inclusion, again)[0, 1])
 
@@ -66,8 +64,8 @@ def one_table(layers: str, table: int, settings: dict[str, Any]) -> tuple[dict[s
 def seconds_of_permutations(settings: dict[str, Any]) -> float:
     """Return the seconds that 50 permutations of 24 features and one fit take two processes."""
     rng = np.random.default_rng(0)
-    response = Response(np.sort(rng.normal(size=100)))
-    shown = Shown(rng.normal(size=(24, 100)), response, jobs=2)
+    response = NumericTarget(np.sort(rng.normal(size=100)))
+    shown = JointInput(rng.normal(size=(24, 100)), response, jobs=2)
     start = time.perf_counter()
     sample_inclusion(shown, settings | {"replicates": 1, "permutations": 50})
     return time.perf_counter() - start
@@ -77,7 +75,7 @@ def main() -> None:
     """Print a line for each table, and the totals."""
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     asked = dict(word.split("=", 1) for word in sys.argv[2:])
-    settings = BART.with_settings(asked).all_settings
+    settings = BART.replace_settings(asked).all_settings
     print(f"{platform.machine()}, Python {platform.python_version()}, {settings}")
     print(f"50 permutations of 24 features: {seconds_of_permutations(settings):.1f} s with 2 jobs")
     for layers in SPACES:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from measured import RESULTS, machine, markdown, save
 
-from symscreen.response import Response
-from symscreen.statistics.order import order_features
-from symscreen.statistics.t0 import gini_mean_difference, t0_of
-from symscreen.statistics.t0_interval import t0_interval
+from symscreen.statistics.inference.t0_interval import compute_t0_intervals
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.statistics.ranks.t0 import compute_gini_mean_difference, compute_t0
+from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,12 +48,12 @@ def _slipped(rng: np.random.Generator, x: Values, chance: float) -> Values:
     return np.where(rng.random(x.size) < chance, rng.normal(size=x.size), x)
 
 
-def drawn(case: str, rng: np.random.Generator, n: int) -> tuple[Values, Response]:
+def drawn(case: str, rng: np.random.Generator, n: int) -> tuple[Values, NumericTarget]:
     """Draw a sample, its rows in the order of the response."""
     x = rng.normal(size=n)
     y = CASES[case](rng, x)
     order = np.argsort(y, kind="stable")
-    return x[order][None], Response(y[order])
+    return x[order][None], NumericTarget(y[order])
 
 
 def truth(case: str, rng: np.random.Generator) -> tuple[float, float]:
@@ -61,8 +61,8 @@ def truth(case: str, rng: np.random.Generator) -> tuple[float, float]:
     t0, delta = [], []
     for _ in range(4):
         x, y = drawn(case, rng, MANY)
-        t0.append(float(t0_of(order_features(x), y)[0]))
-        delta.append(gini_mean_difference(y))
+        t0.append(float(compute_t0(sort_block(x), y)[0]))
+        delta.append(compute_gini_mean_difference(y))
     return float(np.mean(t0)), 1.0 - float(np.sum(t0) / np.sum(delta))
 
 
@@ -82,7 +82,7 @@ def main() -> None:
         held = np.zeros(3)
         for _ in range(asked.samples):
             x, y = drawn(case, rng, ROWS)
-            own = t0_interval(np.concatenate((x, -x)), y)
+            own = compute_t0_intervals(np.concatenate((x, -x)), y)
             held += [
                 own.low[0] <= t0 <= own.high[0],
                 own.low[1] <= reverse <= own.high[1],

@@ -25,21 +25,26 @@ from tables import RATIONAL, make
 
 import symscreen
 from symscreen.backends import Threads
+from symscreen.data import read_dataset
 from symscreen.expansion import expand
-from symscreen.expression import columns_of
+from symscreen.expressions.tree import collect_columns
 from symscreen.grammar import load_grammar
-from symscreen.response import Response
-from symscreen.result.error_control import ErrorControl, watch_of
-from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.stream import chunk_size_for, streamed
 from symscreen.screeners import T0, Screener
-from symscreen.statistics.tally import adjusted, harmonic, keys_of, p_values_of
-from symscreen.table import read_table
+from symscreen.screening.inference.error_control import ErrorControl, build_inference
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.streaming import compute_chunk_size, score_stream
+from symscreen.statistics.inference.p_value_counts import (
+    compute_harmonic_number,
+    compute_q_values,
+    decode_p_values,
+    encode_p_values,
+)
+from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from symscreen.statistics.nulls import Null
+    from symscreen.statistics.nulls.null_table import NullDistribution
 
     Values = NDArray[np.float64]
 
@@ -48,7 +53,7 @@ UNARY, BINARY = ("square", "abs"), ("add", "sub", "mul")
 KINDS = ("normal", "lognormal, σ = 2", "Cauchy", "five levels")
 
 
-def response_of(kind: str) -> Response:
+def response_of(kind: str) -> NumericTarget:
     """Draw one response of a kind; it stays fixed."""
     rng = np.random.default_rng([7, KINDS.index(kind)])
     y = {
@@ -57,40 +62,40 @@ def response_of(kind: str) -> Response:
         "Cauchy": rng.standard_cauchy(ROWS),
         "five levels": rng.integers(0, 5, ROWS).astype(float),
     }[kind]
-    return Response(np.sort(y))
+    return NumericTarget(np.sort(y))
 
 
-def prepared(null: Null) -> Screener:
+def prepared(null: NullDistribution) -> Screener:
     """Return T0 with a null distribution that is made already: that of a response with these values."""
-    return replace(T0, null=lambda response, seed: null)  # noqa: ARG005  # the protocol's names
+    return replace(T0, null_distribution=lambda response, seed: null)  # noqa: ARG005  # the protocol's names
 
 
 def noise(kind: str, repeats: int) -> dict[str, Any]:
     """Count the spaces of noise in which anything is found."""
     response = response_of(kind)
-    assert T0.null is not None  # noqa: S101
-    screener = prepared(T0.null(response, 0))
-    grammar = load_grammar("basic").altered(unary=UNARY, binary=BINARY)
+    assert T0.null_distribution is not None  # noqa: S101
+    screener = prepared(T0.null_distribution(response, 0))
+    grammar = load_grammar("basic").override(unary=UNARY, binary=BINARY)
     found = {"max-T": 0, "bh": 0, "by": 0}
     features = []
     for repeat in range(repeats):
         x = np.random.default_rng([8, KINDS.index(kind), repeat]).normal(size=(2, ROWS))
-        table = read_table({"x1": x[0], "x2": x[1], "y": response.values})
-        space = expand(table.names, table.columns, grammar, grammar.parsed_layers("ubb"), "cumulative")
+        table = read_dataset({"x1": x[0], "x2": x[1], "y": response.values})
+        space = expand(table.names, table.columns, grammar, grammar.resolve_layers("ubb"), "cumulative")
         control = ErrorControl(permutations=PERMUTATIONS)
-        watch = watch_of(control, table.response, screener, "free", repeat)
-        assert watch is not None and watch.shuffles is not None  # noqa: S101, PT018
-        own = np.column_stack((watch.shuffles.weights, watch.shuffles.shuffled))
-        watch = replace(watch, shuffles=replace(watch.shuffles, shuffled=own))
-        keep = Keep(0, "ranks", mirrored=True, limit=1)
-        scorer = Scorer(space, table.response, (screener,), "free", (keep,), watch=watch)
-        seen = streamed(scorer, Threads(1), chunk_size_for(ROWS)).seen
-        assert seen.best is not None  # noqa: S101
-        as_good = int((seen.best[1:] >= seen.best[0] * (1 - 1e-12)).sum())
+        watch = build_inference(control, table.target, screener, "free", repeat)
+        assert watch is not None and watch.permuted_target is not None  # noqa: S101, PT018
+        own = np.column_stack((watch.permuted_target.weights, watch.permuted_target.permuted_weights))
+        watch = replace(watch, permuted_target=replace(watch.permuted_target, permuted_weights=own))
+        keep = TopKSpec(0, "ranks", mirrored=True, limit=1)
+        scorer = Scorer(space, table.target, (screener,), "free", (keep,), inference=watch)
+        seen = score_stream(scorer, Threads(1), compute_chunk_size(ROWS)).inference_state
+        assert seen.max_statistics is not None  # noqa: S101
+        as_good = int((seen.max_statistics[1:] >= seen.max_statistics[0] * (1 - 1e-12)).sum())
         found["max-T"] += (1 + as_good) / (PERMUTATIONS + 1) <= LEVEL
         for method in ("bh", "by"):
-            found[method] += bool((adjusted(seen.tally, method) <= LEVEL).any())
-        features.append(seen.tally.total)
+            found[method] += bool((compute_q_values(seen.p_value_counts, method) <= LEVEL).any())
+        features.append(seen.p_value_counts.total)
     rates = {name: count / repeats for name, count in found.items()}
     return {"response": kind, "repeats": repeats, "features": float(np.mean(features)), "rates": rates}
 
@@ -98,8 +103,8 @@ def noise(kind: str, repeats: int) -> dict[str, Any]:
 def signal(repeats: int) -> dict[str, Any]:
     """Average the share of false discoveries where one of three inputs follows the response."""
     response = response_of("normal")
-    assert T0.null is not None  # noqa: S101
-    screener = prepared(T0.null(response, 0))
+    assert T0.null_distribution is not None  # noqa: S101
+    screener = prepared(T0.null_distribution(response, 0))
     shares: dict[str, list[float]] = {"bh": [], "by": [], "max-T": []}
     counts: dict[str, list[int]] = {"bh": [], "by": [], "max-T": []}
     features = []
@@ -119,10 +124,10 @@ def signal(repeats: int) -> dict[str, Any]:
             seed=repeat,
             jobs=1,
         )
-        features.append(result.scored)
-        false = np.array(["x1" not in columns_of(one) for one in result.expressions])
+        features.append(result.n_scored)
+        false = np.array(["x1" not in collect_columns(one) for one in result.expressions])
         q = result.table.q_value.to_numpy()
-        scale = harmonic(result.scored)
+        scale = compute_harmonic_number(result.n_scored)
         passing = {
             "bh": q <= LEVEL,
             "by": q * scale <= LEVEL,  # as `adjusted` has it, up to a last bit
@@ -145,8 +150,8 @@ def exact(inputs: int) -> dict[str, Any]:
     """Compare q-values of a streamed space with those of all p-values in memory."""
     x, y = make("weak", 100, inputs)
     every: list[Values] = []
-    assert T0.null is not None  # noqa: S101
-    null = T0.null(Response(np.sort(y)), 0)
+    assert T0.null_distribution is not None  # noqa: S101
+    null = T0.null_distribution(NumericTarget(np.sort(y)), 0)
 
     def recorded(ordered: Any, statistics: Values, sign: Any) -> Values:
         every.append(null(ordered, statistics, sign))
@@ -165,21 +170,21 @@ def exact(inputs: int) -> dict[str, Any]:
             top=1000,
             jobs=1,
         )
-        p = np.sort(p_values_of(keys_of(np.concatenate(every)[: result.scored])))
-        scale = len(p) * (harmonic(len(p)) if method == "by" else 1.0)
+        p = np.sort(decode_p_values(encode_p_values(np.concatenate(every)[: result.n_scored])))
+        scale = len(p) * (compute_harmonic_number(len(p)) if method == "by" else 1.0)
         q = scale * p / np.arange(1, len(p) + 1)
         q = np.minimum(np.minimum.accumulate(q[::-1])[::-1], 1.0)
         own = q[np.searchsorted(p, result.table.p_value.to_numpy())]
         equal[method] = int((own.view(np.int64) == result.table.q_value.to_numpy().view(np.int64)).sum())
-    return {"features": result.scored, "compared": len(result), "equal": equal}
+    return {"features": result.n_scored, "compared": len(result), "equal": equal}
 
 
 def cost(inputs: int, repeats: int) -> dict[str, Any]:
     """Time a plain screen, one with p-values and one with permutations, in turn."""
     x, y = make("weak", 400, inputs)
     start = time.process_time()
-    assert T0.null is not None  # noqa: S101
-    screener = prepared(T0.null(Response(np.sort(y)), 0))
+    assert T0.null_distribution is not None  # noqa: S101
+    screener = prepared(T0.null_distribution(NumericTarget(np.sort(y)), 0))
     made = time.process_time() - start
     asked: dict[str, dict[str, Any]] = {
         "plain": {},
@@ -198,7 +203,7 @@ def cost(inputs: int, repeats: int) -> dict[str, Any]:
             if repeat:  # the first compiles
                 wall[name].append(ended[0] - begun[0])
                 processor[name].append(ended[1] - begun[1])
-    return {"features": result.scored, "null_s": made, "wall_s": wall, "processor_s": processor}
+    return {"features": result.n_scored, "null_s": made, "wall_s": wall, "processor_s": processor}
 
 
 def _percent(rate: float, error: float) -> str:

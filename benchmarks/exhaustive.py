@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from symscreen.statistics.core_scan import scan_core
-from symscreen.statistics.exhaustive import best_models
-from symscreen.statistics.gram import gram_of
+from symscreen.linear_models.exhaustive_subsets import find_best_models, search_core_subsets
+from symscreen.linear_models.gram import compute_gram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,19 +60,21 @@ def main() -> None:
     """Print one line for each size and number of threads."""
     print(f"{platform.machine()}, Python {platform.python_version()}, numba {numba.__version__}, n = {ROWS}")
     values, target = table(500)
-    print(f"inner products of 500 features: {seconds(lambda: gram_of(values, target))[0] * 1e3:.1f} ms")
+    print(f"inner products of 500 features: {seconds(lambda: compute_gram(values, target))[0] * 1e3:.1f} ms")
     for size, features in SUBSETS:
-        gram = gram_of(*table(features))
+        gram = compute_gram(*table(features))
         for jobs in (1, 2):
             what = f"size {size} of {features}, jobs {jobs}"
-            report(what, comb(features, size), lambda: best_models(gram, size, KEEP, jobs))  # noqa: B023 - called at once
+            report(what, comb(features, size), lambda: find_best_models(gram, size, KEEP, jobs))  # noqa: B023 - called at once
     stream, target = table(STREAM)
     for size, simple in CORES:
-        core = gram_of(np.random.default_rng(1).normal(size=(simple, ROWS)), target)
+        core = compute_gram(np.random.default_rng(1).normal(size=(simple, ROWS)), target)
         for jobs in (1, 2):
             what = f"each of {STREAM:,} features with {size} of {simple}, jobs {jobs}"
             models = STREAM * comb(simple, size)
-            report(what, models, lambda: scan_core(stream, core, sizes=[size], keep=KEEP, jobs=jobs))  # noqa: B023
+            report(
+                what, models, lambda: search_core_subsets(stream, core, sizes=[size], keep=KEEP, jobs=jobs)
+            )
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from fault_kills import OPTIONS, write_data
 
-from symscreen.errors import OutputError, TableError
-from symscreen.pipeline.checkpoint import opened, state_of
-from symscreen.table import read_table
+from symscreen.data import read_dataset
+from symscreen.errors import DataError, OutputError
+from symscreen.screening.checkpoint import load_state, open_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -152,7 +152,7 @@ def damaged_states(
     run = good.split(b" ")[2].decode()
     found: dict[str, dict[str, Any]] = {}
     for how in ("truncated", "altered"):
-        read = _tried(lambda how=how: state_of(_harmed(good, rng, how), run), count, ValueError)
+        read = _tried(lambda how=how: load_state(_harmed(good, rng, how), run), count, ValueError)
         found[f"checkpoint state {how}, {count} ways"] = read
         state.write_bytes(_harmed(good, rng, how))
         found[f"checkpoint state {how}, command line"] = _refused(run_of(*screen))
@@ -160,7 +160,7 @@ def damaged_states(
 
         def opens(how: str = how) -> None:
             about.write_bytes(_harmed(named, rng, how))
-            with opened(
+            with open_checkpoint(
                 about.parent, {name: value for name, value in json.loads(named).items() if name != "format"}
             ):
                 pass
@@ -192,7 +192,7 @@ def damaged_results(
     from click.testing import CliRunner
 
     from symscreen import read_ranking
-    from symscreen.cli import verbs
+    from symscreen.cli import main as verbs
 
     found: dict[str, dict[str, Any]] = {}
     for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):
@@ -243,7 +243,7 @@ def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
         tables.append((folder / f"table{seed}.csv").read_bytes())
     tables.append(tables[1].replace(b"\n0", b"\n1"))  # of the same size as the second
     (folder / "table3.csv").write_bytes(tables[2])
-    known = {read_table(folder / f"table{seed}.csv").digest for seed in (1, 2, 3)}
+    known = {read_dataset(folder / f"table{seed}.csv").digest for seed in (1, 2, 3)}
     found: dict[str, dict[str, Any]] = {}
     for how in _WAYS:
         pair = tables[1:] if "dates" in how else tables[:2]
@@ -254,8 +254,8 @@ def changing(folder: Path, reads: int) -> dict[str, dict[str, Any]]:
         ends = {"one of the two": 0, "refused": 0, "a mixture taken": 0}
         for _ in range(reads):
             try:
-                table = read_table(folder / "changing.csv")
-            except TableError:
+                table = read_dataset(folder / "changing.csv")
+            except DataError:
                 ends["refused"] += 1
             else:
                 ends["one of the two" if table.digest in known else "a mixture taken"] += 1

@@ -22,12 +22,12 @@ def main() -> None:
     """Print one line for each noise variance, with and without a split."""
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     options = {"operators": "ablation", "layers": "bub", "jobs": 2}
-    symscreen.fit(symscreen.datasets.additive(n=100).frame, **options)  # warm-up: compiles, or loads
+    symscreen.fit(symscreen.datasets.make_additive(n=100).frame, **options)  # warm-up: compiles, or loads
     for variance in (0.01, 0.1):
         for split in (0.0, 0.5):
             right, covered, slowest, others = 0, 0, 0.0, []
             for seed in SEEDS:
-                frame = symscreen.datasets.additive(n=100, noise_variance=variance, seed=seed).frame
+                frame = symscreen.datasets.make_additive(n=100, noise_variance=variance, seed=seed).frame
                 start = time.perf_counter()
                 result = symscreen.fit(frame, split=split, **options)
                 slowest = max(slowest, time.perf_counter() - start)
@@ -36,7 +36,7 @@ def main() -> None:
                     right += 1
                     covered += all(rows[t]["low"] <= c <= rows[t]["high"] for t, c in TRUTH.items())
                 else:
-                    others.append(f"seed {seed}: {result.formula.rounded(4).text}")
+                    others.append(f"seed {seed}: {result.formula.round_numbers(4).text}")
             print(
                 f"variance {variance:g}, split {split:g}: true terms in {right} of {len(SEEDS)} seeds, "
                 f"both coefficients within their intervals in {covered} of these, {slowest:.1f} s at most"

@@ -28,8 +28,8 @@ from measured import machine, markdown, save
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
-from hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
+from helpers.hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
+from helpers.hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ def _met(case: _Case, home: Path) -> dict[str, Any]:
 
 
 def _run(arguments: tuple[str, ...], home: Path) -> CompletedProcess[str]:
-    from symscreen.cli import verbs
+    from symscreen.cli import main as verbs
 
     out, err = io.StringIO(), io.StringIO()
     with chdir(home), redirect_stdout(out), redirect_stderr(err):

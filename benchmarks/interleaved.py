@@ -56,14 +56,14 @@ def main() -> None:
                 term: [place for place, text in enumerate(result.table.expression, 1) if term in text]
                 for term in TERMS
             }
-            print(f"seed {seed}: {result.scored:,} features in {seconds:.1f} s")
+            print(f"seed {seed}: {result.n_scored:,} features in {seconds:.1f} s")
             for cut in result.record["cuts"]:
                 print(f"  layer {cut['layer']}: {cut['chosen']} of {cut['scored']:,} stay")
             for term, places in found.items():
                 print(f"  {term}: first in rank {places[0] if places else '-'}, in {len(places)} of 20 rows")
             start = time.perf_counter()
             fitted = symscreen.fit(x, y, operators=grammar, layers="ubub", keep=keep, cut=options.cut)
-            print(f"  fit in {time.perf_counter() - start:.1f} s: {fitted.formula.rounded(4).equation}")
+            print(f"  fit in {time.perf_counter() - start:.1f} s: {fitted.formula.round_numbers(4).equation}")
 
 
 if __name__ == "__main__":

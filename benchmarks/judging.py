@@ -21,10 +21,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.backends import Threads
-from symscreen.expansion.candidates import Candidates, candidates_of
-from symscreen.expansion.cases import burden
-from symscreen.expansion.fates import Fate, Judgement, judge, judging_bytes
-from symscreen.expansion.grow import expand
+from symscreen.expansion.candidates import Candidates, enumerate_candidates
+from symscreen.expansion.generation import expand
+from symscreen.expansion.operator_tasks import compute_tie_break_rank
+from symscreen.expansion.pruning import (
+    CandidateStatus,
+    FilterResult,
+    estimate_filter_bytes,
+    filter_candidates,
+)
 from symscreen.grammar import Grammar, load_grammar
 
 if TYPE_CHECKING:
@@ -47,25 +52,25 @@ REPEATS = 3
 def problem(inputs: int, layers: str) -> tuple[Grammar, Pool, Candidates]:
     """Return the last layer's candidates, and the pool that it is applied to."""
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
-    space = expand([f"x{place}" for place in range(inputs)], None, grammar, grammar.parsed_layers(layers))
+    space = expand([f"x{place}" for place in range(inputs)], None, grammar, grammar.resolve_layers(layers))
     pool = space.pool
-    layer = grammar.parsed_layers(layers)[-1]
-    return grammar, pool, candidates_of(layer, pool.structure, len(pool), pool.tried)
+    layer = grammar.resolve_layers(layers)[-1]
+    return grammar, pool, enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts)
 
 
-def judged(grammar: Grammar, pool: Pool, candidates: Candidates, jobs: int) -> Judgement:
+def judged(grammar: Grammar, pool: Pool, candidates: Candidates, jobs: int) -> FilterResult:
     """Decide with some threads."""
-    return judge(
+    return filter_candidates(
         candidates,
-        pool.structure,
+        pool.symbols,
         pool.nodes,
         grammar,
-        defined={},
-        known=pool.nodes.keys,
-        burdens=burden(pool.nodes.complexity),
-        grows=False,
-        banned={},
-        spread=Threads(jobs).map,
+        domain_masks={},
+        existing_keys=pool.nodes.keys,
+        tie_break_ranks=compute_tie_break_rank(pool.nodes.complexity),
+        has_next_layer=False,
+        excluded={},
+        map_function=Threads(jobs).map,
     )
 
 
@@ -76,7 +81,7 @@ def line(setting: tuple[str, int, str]) -> str:
     arguments = problem(inputs, layers)
     total = arguments[2].total
     tracemalloc.start()
-    copies = float((judged(*arguments, 2).fates == Fate.DUPLICATE).mean())
+    copies = float((judged(*arguments, 2).statuses == CandidateStatus.DUPLICATE).mean())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     each = []
@@ -90,7 +95,7 @@ def line(setting: tuple[str, int, str]) -> str:
     return (
         f"{total:>11,} of {layers.split()[-1]} over {over}: {copies:5.1%} duplicates, {each[0]:7.1f} and "
         f"{each[1]:7.1f} ns each with 1 and 2 threads, peak {peak / 1e6:6.1f} MB, "
-        f"{judging_bytes(total) / 1e6:.1f} foretold"
+        f"{estimate_filter_bytes(total) / 1e6:.1f} foretold"
     )
 
 

@@ -26,19 +26,23 @@ from measured import RESULTS, machine, markdown, save
 from sklearn.model_selection import RepeatedKFold
 from threadpoolctl import threadpool_limits
 
-from symscreen.experiments.lr_benchmarks import read_set
-from symscreen.experiments.lr_published import REAL, SEMI_SYNTHETIC, best_published
-from symscreen.ranking import RankingEnsemble, kendall_tau, order_list_tau
+from symscreen.experiments.rankings.benchmarks import (
+    REAL_SETS,
+    SEMI_SYNTHETIC_SETS,
+    get_best_published,
+    read_ranked_set,
+)
+from symscreen.label_ranking import RankingEnsemble, kendall_tau, order_list_tau
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from symscreen.experiments.repeated_folds import RankedSet
+    from symscreen.experiments.rankings.repeated_folds import RankedSet
 
 FOLDS, SEED = 10, 0
-LONG, FEW_FOLDS = ("cpu-small", "pendigits", "elevators", "calhousing", "fried", *REAL), 2
+LONG, FEW_FOLDS = ("cpu-small", "pendigits", "elevators", "calhousing", "fried", *REAL_SETS), 2
 AIM, WINS = 0.815, 12
-SETS = (*(name for name in SEMI_SYNTHETIC if name not in LONG), *LONG)  # the quick ones first
+SETS = (*(name for name in SEMI_SYNTHETIC_SETS if name not in LONG), *LONG)  # the quick ones first
 HEAD = (
     "set",
     "rows",
@@ -83,7 +87,7 @@ def measured_set(folder: Path, name: str) -> dict[str, Any] | None:
     if not path.is_file():
         print(f"{name}: {path} is not there, skipped", flush=True)
         return None
-    data = read_set(path)
+    data = read_ranked_set(path)
     folds = predicted(data, FEW_FOLDS if name in LONG else FOLDS, name)
     return {
         "set": name,
@@ -92,7 +96,7 @@ def measured_set(folder: Path, name: str) -> dict[str, Any] | None:
         "labels": data.truth.shape[1],
         "tau": fmean(fold["tau"] for fold in folds),
         "order_list_tau": fmean(fold["order_list_tau"] for fold in folds),
-        "best_published": best_published(name),
+        "best_published": get_best_published(name),
         "folds": folds,
     }
 
@@ -122,7 +126,7 @@ def reaches(one: dict[str, Any]) -> bool:
 
 def summary(those: list[dict[str, Any]]) -> dict[str, Any]:
     """Take the means over the semi-synthetic sets that were measured."""
-    semi = [one for one in those if one["set"] in SEMI_SYNTHETIC]
+    semi = [one for one in those if one["set"] in SEMI_SYNTHETIC_SETS]
     if not semi:
         return {"sets": 0}
     return {

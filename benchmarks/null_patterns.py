@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.response import Response
 from symscreen.screeners.registry import SCREENERS
-from symscreen.statistics.order import order_features
-from symscreen.statistics.run_law import run_law
+from symscreen.statistics.nulls.xi_null import compute_runs_distribution
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
-    Known = dict[str, tuple[Response, list[Any], float]]
+    Known = dict[str, tuple[NumericTarget, list[Any], float]]
     Maker = Callable[[np.random.Generator, int, int], Values]
 
 LEVELS = (0.05, 0.01, 0.001, 1e-4)
@@ -85,18 +85,18 @@ def _blocks(maker: Maker, rng: np.random.Generator, n: int, most: int, *, tied: 
     most = min(most, WORK // n)
     step = max(1, min(BLOCK // n, most))
     for _ in range(most // step):
-        ordered = order_features(maker(rng, step, n))
+        ordered = sort_block(maker(rng, step, n))
         kept = np.ptp(ordered.values, axis=1) > 0
         kept &= ordered.tied if tied else True
         yield ordered if kept.all() else ordered.take(np.flatnonzero(kept))
 
 
-def _known(screener: str, responses: dict[str, Response]) -> Known:
+def _known(screener: str, responses: dict[str, NumericTarget]) -> Known:
     """Prepare tables, and tell the seconds that one takes."""
     known: Known = {}
     for kind, response in responses.items():
         start = time.process_time()
-        nulls = [SCREENERS[screener].null(response, seed) for seed in range(TABLES)]
+        nulls = [SCREENERS[screener].null_distribution(response, seed) for seed in range(TABLES)]
         known[kind] = response, nulls, (time.process_time() - start) / TABLES
     return known
 
@@ -134,7 +134,7 @@ def xi_lines() -> list[dict[str, Any]]:
     """Count for ξ: untied features, and features of 20 levels, against each response."""
     lines = []
     for place, n in enumerate(XI_ROWS):
-        known = _known("xi", {kind: Response(make(n)) for kind, make in XI_RESPONSES.items()})
+        known = _known("xi", {kind: NumericTarget(make(n)) for kind, make in XI_RESPONSES.items()})
         for features, maker in (
             ("untied", lambda rng, m, n: rng.random((m, n))),
             ("20 levels, even", PATTERNS["20 levels, even"]),
@@ -150,7 +150,7 @@ def tie_lines() -> list[dict[str, Any]]:
     lines = []
     for n in TIE_ROWS:
         rng = np.random.default_rng(n)
-        made = {kind: Response(np.sort(make(rng, n))) for kind, make in TIE_RESPONSES.items()}
+        made = {kind: NumericTarget(np.sort(make(rng, n))) for kind, make in TIE_RESPONSES.items()}
         known = _known("t0", made)
         for place, (pattern, maker) in enumerate(PATTERNS.items()):
             found = _lines("t0", n, known, maker, tied=True, place=place)
@@ -162,14 +162,14 @@ def against_runs() -> list[dict[str, Any]]:
     """Divide p-values of ξ for responses of two values by those of the exact law of runs."""
     lines = []
     for n, ones in ((100, 50), (101, 12), (150, 17), (400, 200), (1000, 110), (3000, 1500), (10_000, 1100)):
-        runs, chance = run_law(n - ones, ones)
+        runs, chance = compute_runs_distribution(n - ones, ones)
         exact = np.cumsum(chance)
-        response = Response(np.repeat([0.0, 1.0], [n - ones, ones]))
+        response = NumericTarget(np.repeat([0.0, 1.0], [n - ones, ones]))
         own = SCREENERS["xi"]
-        null = own.null(response, 0)
+        null = own.null_distribution(response, 0)
         some = np.flatnonzero((exact > 1e-14) & (exact < 0.3))
         some = some[:: max(1, len(some) // 60)]
-        ordered = order_features(np.array([_with_runs(n, ones, int(runs[k])) for k in some]))
+        ordered = sort_block(np.array([_with_runs(n, ones, int(runs[k])) for k in some]))
         p = null(ordered, own.statistic(ordered, response), "free")
         ratio = (p / exact[some]).tolist()
         lines.append({"n": n, "ones": ones, "compared": len(some), "least": min(ratio), "most": max(ratio)})

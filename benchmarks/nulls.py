@@ -25,9 +25,9 @@ from measured import RESULTS, machine, markdown, save
 from null_patterns import LEVELS as PATTERN_LEVELS
 from null_patterns import TABLES, against_runs, table_of, tie_lines, xi_lines
 
-from symscreen.response import Response
 from symscreen.screeners.registry import SCREENERS
-from symscreen.statistics.order import order_features
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,17 +72,17 @@ def rates(
     seconds = dict.fromkeys(screeners, 0.0)
     done = 0
     for seed in range(responses):
-        response = Response(np.sort(KINDS[kind](rng, n)))
+        response = NumericTarget(np.sort(KINDS[kind](rng, n)))
         nulls = {}
         for name in screeners:
             start = time.process_time()
-            nulls[name] = SCREENERS[name].null(response, seed)
+            nulls[name] = SCREENERS[name].null_distribution(response, seed)
             seconds[name] += (time.process_time() - start) / responses
         for block in range(max(count // responses // BLOCK, 1)):
             values = rng.random((BLOCK, n))
             if tied:
                 values = np.floor(values * TIES[block % len(TIES)])
-            ordered = order_features(values)
+            ordered = sort_block(values)
             done += BLOCK
             for name in screeners:
                 statistics = SCREENERS[name].statistic(ordered, response)

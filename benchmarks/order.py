@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.chunks import rows_per_block
-from symscreen.response import Response
-from symscreen.statistics.arithmetic import combine
-from symscreen.statistics.order import order_features
-from symscreen.statistics.room import Room
-from symscreen.statistics.t0 import t0_of
-from symscreen.statistics.xi import xi_of
+from symscreen.expansion.feature_values import compute_block_size
+from symscreen.statistics.column_arithmetic import combine_columns
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.statistics.ranks.t0 import compute_t0
+from symscreen.statistics.ranks.xi import compute_xi
+from symscreen.statistics.workspace import Workspace
+from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,18 +56,18 @@ def score_seconds(rng: np.random.Generator, shape: tuple[int, int], *, xi: bool)
     """Time all that is done to a block of products."""
     m, n = shape
     pool = rng.normal(size=(max(20, POOL_BYTES // (8 * n)), n))
-    response, room = Response(np.sort(rng.normal(size=n))), Room()
+    response, room = NumericTarget(np.sort(rng.normal(size=n))), Workspace()
 
     def scored(pairs: tuple[np.ndarray, np.ndarray]) -> None:
-        values = room.empty("values", shape, np.float64)
-        low, high = room.empty("least", (m,), np.float64), room.empty("largest", (m,), np.float64)
-        combine(np.multiply, pool, pairs, values, (low, high))
+        values = room.get_array("values", shape, np.float64)
+        low, high = room.get_array("least", (m,), np.float64), room.get_array("largest", (m,), np.float64)
+        combine_columns(np.multiply, pool, pairs, values, (low, high))
         if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
             raise ValueError("a product of normal columns is undefined or constant")
-        ordered = order_features(values, room)
-        t0_of(ordered, response)
+        ordered = sort_block(values, room)
+        compute_t0(ordered, response)
         if xi:
-            xi_of(ordered, response)
+            compute_xi(ordered, response)
 
     return seconds(lambda: tuple(rng.integers(0, len(pool), (2, m))), scored)
 
@@ -78,7 +78,7 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     print("µs a feature; in brackets the ratio to the sort of 64-bit keys, and to the fastest sort")
     for n in [int(word) for word in sys.argv[1:]] or ROWS:
-        shape = (rows_per_block(n), n)
+        shape = (compute_block_size(n), n)
         wide = fastest = sort_seconds(rng, shape, np.uint64)
         if n <= NARROW:
             fastest = sort_seconds(rng, shape, np.uint32)

@@ -21,7 +21,7 @@ import numpy as np
 from measured import RESULTS, machine, markdown, number, ratio_of, save, spread
 
 import symscreen
-from symscreen.ranking import as_rankings
+from symscreen.targets.ranking_ranks import to_mid_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,10 +39,10 @@ def responses(x: Values, rng: np.random.Generator) -> dict[str, Values]:
     z = x[:, 0] * x[:, 1]
     slopes = np.arange(LABELS, dtype=float)
     crossings = np.quantile(z, rng.uniform(0.3, 0.7, LABELS))
-    ranks = as_rankings(-slopes * (z[:, None] - crossings) - rng.normal(0.0, NOISE, (ROWS, LABELS)))
+    ranks = to_mid_ranks(-slopes * (z[:, None] - crossings) - rng.normal(0.0, NOISE, (ROWS, LABELS)))
     some = np.where(rng.random(ranks.shape) < MISSING, np.nan, ranks)
     some[np.isnan(some).all(axis=1), 0] = 1.0
-    return {"numbers": z + rng.normal(0.0, NOISE, ROWS), "complete": ranks, "incomplete": as_rankings(some)}
+    return {"numbers": z + rng.normal(0.0, NOISE, ROWS), "complete": ranks, "incomplete": to_mid_ranks(some)}
 
 
 def screened(x: Values, y: Values) -> tuple[float, int]:
@@ -53,7 +53,7 @@ def screened(x: Values, y: Values) -> tuple[float, int]:
     first = result.table["expression"].iloc[0]
     if first != PLANTED:
         raise SystemExit(f"{first} came first, and {PLANTED} was planted")
-    return seconds, result.scored
+    return seconds, result.n_scored
 
 
 def measured_rounds(rounds: int, seed: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from refusal_cases import FORMULAS, MILLION
 
 from symscreen import screen
-from symscreen.report import write_ranking
+from symscreen.results.ranking_files import write_ranking
 
 __all__ = ["prepare"]
 

@@ -55,7 +55,8 @@ def measured(comparison: Comparison, cache: Path, folder: Path, repeats: int | N
         for side, told in zip(comparison.sides, found, strict=True):
             told.append(ours(table, layers=comparison.layers, **side.options))
     return [
-        _record(comparison, side.what, told, peer) for side, told in zip(comparison.sides, found, strict=True)
+        _record(comparison, side.description, told, peer)
+        for side, told in zip(comparison.sides, found, strict=True)
     ]
 
 
@@ -65,7 +66,7 @@ def _record(
     record = {
         "comparison": comparison.name,
         "rows": comparison.table["rows"],
-        "peer": comparison.what,
+        "peer": comparison.description,
         "ours": f"{what}, exact, 2 threads" if "," not in what else f"{what}, 2 threads",
         "space": comparison.space,
         "versions": peer[0]["versions"],
@@ -96,7 +97,7 @@ def against_sisso(repeats: int) -> list[dict[str, Any]]:
             "comparison": SISSO.name,
             "rows": SISSO.table["rows"],
             "peer": SISSO.what,
-            "ours": f"{side.what}, 2 threads",
+            "ours": f"{side.description}, 2 threads",
             "space": SISSO.space,
             "features": {"peer": 1_037_940, "ours": told[0]["features"]},
             "seconds": {"peer": [3.67], "ours": [one["seconds"] for one in told]},

@@ -101,9 +101,9 @@ def recalled(asked: argparse.Namespace) -> None:
             result = symscreen.screen(x, y, layers=LAYERS, screener="t0", search=mode, seed=seed)
             one[f"{mode}_seconds"] = time.perf_counter() - start
             best[mode] = set(result.table.expression)
-            one[f"{mode}_survivors"] = (result.record.get("search") or {}).get("survivors", result.scored)
+            one[f"{mode}_survivors"] = (result.record.get("search") or {}).get("survivors", result.n_scored)
             if mode == "exact":
-                one["features"] = result.scored
+                one["features"] = result.n_scored
             else:
                 one[f"{mode}_lost"] = len(best["exact"] - best[mode])
         one["wanted"] = len(best["exact"])

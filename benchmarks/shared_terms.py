@@ -19,9 +19,9 @@ from measured import machine, markdown, save
 
 import symscreen
 from symscreen.expansion import expand
-from symscreen.expression import evaluate, parse
+from symscreen.expressions.tree import evaluate_expression, parse_expression
 from symscreen.grammar import load_grammar
-from symscreen.statistics.signature import affine_signatures
+from symscreen.statistics.ranks.sorted_block import compute_affine_signatures
 
 SEED, INPUTS, CLOSEST = 7, 3, 0.9
 SPACE: dict[str, Any] = {"operators": "ablation", "layers": "ub", "jobs": 1}
@@ -35,8 +35,8 @@ HEAD = (
 def features() -> list[str]:
     """Write all features of the space."""
     x, grammar = np.random.default_rng(0).uniform(0.5, 2.0, (INPUTS, 50)), load_grammar(SPACE["operators"])
-    space = expand(NAMES, x, grammar, grammar.parsed_layers(SPACE["layers"]), "cumulative")
-    return [str(space.expression(number)) for number in space.numbers.tolist()]
+    space = expand(NAMES, x, grammar, grammar.resolve_layers(SPACE["layers"]), "cumulative")
+    return [str(space.build_expression(number)) for number in space.numbers.tolist()]
 
 
 def drawn(
@@ -45,7 +45,12 @@ def drawn(
     """Draw a table with targets a and b of two features, and c of two others; and the four, shape (4, n)."""
     x = dict(zip(NAMES, rng.uniform(0.5, 2.0, (INPUTS, rows)), strict=True))
     while True:
-        values = np.array([evaluate(parse(texts[k]), x) for k in rng.choice(len(texts), 4, replace=False)])
+        values = np.array(
+            [
+                evaluate_expression(parse_expression(texts[k]), x)
+                for k in rng.choice(len(texts), 4, replace=False)
+            ]
+        )
         near = np.abs(np.corrcoef(values))
         if max(near[0, 1], near[2, 3]) < CLOSEST and len(set(kinds(values))) == 4:
             break
@@ -59,7 +64,7 @@ def drawn(
 
 def kinds(values: np.ndarray) -> list[int]:
     """Say what affine copies have in common."""
-    return affine_signatures(values, mirrored=True).tolist()
+    return compute_affine_signatures(values, mirrored=True).tolist()
 
 
 def shows(frame: pd.DataFrame, targets: str, truth: np.ndarray) -> bool:
@@ -67,7 +72,7 @@ def shows(frame: pd.DataFrame, targets: str, truth: np.ndarray) -> bool:
     rows = frame[[*NAMES, *targets.split(",")]]
     terms = symscreen.fit(rows, target=targets, terms=len(truth) + 1, **SPACE).formula.terms
     columns = {name: frame[name].to_numpy() for name in NAMES}
-    found = [evaluate(term, columns) for term in terms]
+    found = [evaluate_expression(term, columns) for term in terms]
     return bool(found) and set(kinds(np.array(found))) == set(kinds(truth))
 
 

@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 import symscreen
-from symscreen.expression import evaluate, parse
+from symscreen.expressions.tree import evaluate_expression, parse_expression
 
 ROWS = 10_000
 EXACT = 1e-20
@@ -24,12 +24,12 @@ EXACT = 1e-20
 
 def left_on_fresh_rows(name: str, formula: symscreen.Formula) -> float:
     """Return 1 − R² of a formula on fresh rows where truth and formula are defined."""
-    data = symscreen.datasets.strogatz(name)
+    data = symscreen.datasets.load_strogatz(name)
     rng = np.random.default_rng(0)
     columns = {
         each: rng.uniform(data.frame[each].min(), data.frame[each].max(), ROWS) for each in ("x1", "x2")
     }
-    truth = evaluate(parse(data.truth), columns)
+    truth = evaluate_expression(parse_expression(data.truth), columns)
     # ratios grow without bound near their poles, and so do their digits' errors
     usual = np.abs(truth - np.median(truth)) <= 1e3 * np.abs(data.frame["target"]).max()
     columns = {each: values[usual] for each, values in columns.items()}
@@ -40,13 +40,13 @@ def left_on_fresh_rows(name: str, formula: symscreen.Formula) -> float:
 
 def main() -> None:
     """Print one line for each table."""
-    names = sys.argv[1:] or symscreen.datasets.strogatz_names()
-    data = symscreen.datasets.strogatz("vdp2")
+    names = sys.argv[1:] or symscreen.datasets.list_strogatz_names()
+    data = symscreen.datasets.load_strogatz("vdp2")
     symscreen.fit(data.frame, operators="strogatz", layers="ub")  # warm-up: compiles, or loads
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     exact, slowest = 0, 0.0
     for name in names:
-        frame = symscreen.datasets.strogatz(name).frame
+        frame = symscreen.datasets.load_strogatz(name).frame
         start = time.perf_counter()
         result = symscreen.fit(frame, operators="strogatz", jobs=2)
         seconds = time.perf_counter() - start
@@ -55,7 +55,7 @@ def main() -> None:
         print(
             f"{name}: {'exact' if left <= EXACT else 'not exact'} (1 - R2 {left:.1e}), {seconds:.1f} s, "
             f"{result.record['searched']:,} features, {result.record['models']:,} models, "
-            f"{result.formula.rounded(6).text}"
+            f"{result.formula.round_numbers(6).text}"
         )
     print(f"{exact} of {len(names)} exact, {slowest:.1f} s at most")
 

@@ -22,11 +22,11 @@ from measured import machine, markdown, number, save, spread
 
 import symscreen
 from symscreen.backends import Threads
-from symscreen.datasets import strogatz_names
+from symscreen.datasets import list_strogatz_names
 from symscreen.expansion import expand
-from symscreen.expression import evaluate, parse
+from symscreen.expressions.tree import evaluate_expression, parse_expression
 from symscreen.grammar import load_grammar
-from symscreen.units import Units, column_unit
+from symscreen.units import Units, parse_unit
 
 SEED, ROWS, NOISE = 20, 100, 0.1
 SCREEN: dict[str, Any] = {"layers": "ubb", "unary": ["square", "sqrt", "exp", "log"], "top": 2000}
@@ -92,7 +92,7 @@ def table_of(law: Law) -> tuple[pd.DataFrame, dict[str, str]]:
     """Draw a law's inputs, and its response with multiplicative noise."""
     rng = np.random.default_rng([SEED, LAWS.index(law)])
     frame = pd.DataFrame({name: rng.uniform(low, high, ROWS) for name, (_, low, high) in law.inputs.items()})
-    exact = evaluate(parse(law.truth), {name: frame[name].to_numpy() for name in frame})
+    exact = evaluate_expression(parse_expression(law.truth), {name: frame[name].to_numpy() for name in frame})
     frame["target"] = exact / exact.mean() * (1 + NOISE * rng.standard_normal(ROWS))
     return frame, {name: unit for name, (unit, _, _) in law.inputs.items()}
 
@@ -101,7 +101,7 @@ def law_found(law: Law) -> dict[str, Any]:
     """Screen a law in three ways."""
     frame, units = table_of(law)
     found: dict[str, Any] = {"law": law.name, "truth": law.truth, "target_units": law.target, "units": units}
-    truth = evaluate(parse(law.truth), {name: frame[name].to_numpy() for name in frame})
+    truth = evaluate_expression(parse_expression(law.truth), {name: frame[name].to_numpy() for name in frame})
     own = symscreen.t0(truth, frame["target"].to_numpy())
     ways = {"without": {}, "strict": {"units": units}, "target": {"units": units, "target_units": law.target}}
     for way, options in ways.items():
@@ -112,7 +112,7 @@ def law_found(law: Law) -> dict[str, Any]:
         tolerance = 1e-12 * result.scale
         there = len(loss) < SCREEN["top"] or float(own) <= float(loss.max()) + tolerance
         found[way] = {
-            "features": result.scored,
+            "features": result.n_scored,
             "no_unit": sum(layer["pruned"].get("no unit", 0) for layer in result.record["layers"]),
             "rank": int((loss < float(own) - tolerance).sum()) + 1 if there else None,
             "best": result.table.expression[0],
@@ -120,7 +120,7 @@ def law_found(law: Law) -> dict[str, Any]:
         }
         if options:  # what the space has already does not join it
             joined = symscreen.screen(frame, **SCREEN, **options, also=[law.truth])
-            found[way]["kept"] = joined.scored == result.scored
+            found[way]["kept"] = joined.n_scored == result.n_scored
         print(law.name, way, found[way], flush=True)
     return found
 
@@ -130,9 +130,9 @@ def strogatz_counted(name: str) -> dict[str, Any]:
     ascribed, words = STROGATZ[name.rstrip("12")]
     grammar = load_grammar("strogatz")
     depth = "bub" if name.startswith("barmag") else "ubb"
-    layers = grammar.parsed_layers(depth)
-    units = Units({column: column_unit(text) for column, text in ascribed.items()})
-    terms = [parse(text) for text in TERMS[name]]
+    layers = grammar.resolve_layers(depth)
+    units = Units({column: parse_unit(text) for column, text in ascribed.items()})
+    terms = [parse_expression(text) for text in TERMS[name]]
     sizes = []
     for own in (None, units):
         space = expand(["x1", "x2"], None, grammar, layers, units=own)
@@ -149,16 +149,16 @@ def judging_cost(inputs: int, repeats: int) -> dict[str, Any]:
     """Time the judging of a layer of + − × ÷ on inputs of six units, by processor time, with and without."""
     names = [f"x{place}" for place in range(inputs)]
     every = ["m", "s", "kg", "m/s", "J", "1"]
-    units = {name: column_unit(every[place % len(every)]) for place, name in enumerate(names)}
+    units = {name: parse_unit(every[place % len(every)]) for place, name in enumerate(names)}
     grammar = load_grammar("basic")
-    layers = grammar.parsed_layers("b[add,sub,mul,div]")
-    ways = {"without": None, "strict": Units(units), "target": Units(units, column_unit("N"))}
+    layers = grammar.resolve_layers("b[add,sub,mul,div]")
+    ways = {"without": None, "strict": Units(units), "target": Units(units, parse_unit("N"))}
     times: dict[str, list[float]] = {way: [] for way in ways}
     candidates = 0
     for turn in range(repeats + 1):  # the first compiles
         for way, own in ways.items():
             start = time.process_time()
-            space = expand(names, None, grammar, layers, "strict", units=own, spread=Threads(1).map)
+            space = expand(names, None, grammar, layers, "strict", units=own, map_function=Threads(1).map)
             if turn:
                 times[way].append((time.process_time() - start) / space.candidates.total * 1e9)
             candidates = space.candidates.total
@@ -175,7 +175,7 @@ def main() -> None:
     asked = parser.parse_args()
     named = machine()
     laws = [law_found(law) for law in LAWS]
-    tables = [strogatz_counted(name) for name in strogatz_names()]
+    tables = [strogatz_counted(name) for name in list_strogatz_names()]
     cost = judging_cost(asked.inputs, asked.repeats)
     first = markdown(
         ("law", "features", "with a unit", "in the target's", "fewer", "truth kept", "its rank, each"),

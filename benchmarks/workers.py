@@ -18,7 +18,7 @@ import numpy as np
 from measured import machine, markdown, save, spread
 
 import symscreen
-from symscreen.result import stream
+from symscreen.screening.scoring import streaming as stream
 
 BINARY = ["add", "mul", "div"]
 UNARY = {1000: ["sin", "log", "sqrt"], 5000: ["sin", "log"]}  # by the number of rows
@@ -38,7 +38,7 @@ def options(rows: int) -> dict[str, Any]:
 
 def run(rows: int, workers: int) -> dict[str, Any]:
     """Screen once; the rate is that of the last two thirds: by then every worker has loaded its kernels."""
-    told: list[tuple[float, symscreen.Standing]] = []
+    told: list[tuple[float, symscreen.Progress]] = []
     began, spent = time.perf_counter(), _of_children()
     result = symscreen.screen(
         *data(rows),
@@ -47,14 +47,14 @@ def run(rows: int, workers: int) -> dict[str, Any]:
         on_progress=lambda standing: told.append((time.perf_counter(), standing)),
         **options(rows),
     )
-    first, early = next(one for one in told if 3 * one[1].done >= one[1].total)
+    first, early = next(one for one in told if 3 * one[1].n_done >= one[1].n_total)
     last, late = told[-1]
     return {
         "rows": rows,
         "workers": workers,
         "wall": last - began,
-        "features": late.scored,
-        "features_a_second": (late.scored - early.scored) / (last - first),
+        "features": late.n_scored,
+        "features_a_second": (late.n_scored - early.n_scored) / (last - first),
         "cpu_of_workers": _of_children() - spent,
         "parts": len(told),
         "chunks": result.record["options"]["run"]["backend"]["chunks"],
@@ -71,19 +71,19 @@ def _of_children() -> float:
 def traffic(rows: int) -> dict[str, int]:
     """Measure what travels: what scores, once to each worker; a task's plan; a merged table back."""
     sizes: dict[str, int] = {}
-    own = stream.parts_of
+    own = stream.map_reduce
 
     def weighed(backend: Any, function: Any, tasks: Any, merge: Any) -> Any:
         sizes.setdefault("sent_once", len(pickle.dumps(function.scorer.space.pool.values)))
-        sizes.setdefault("fates", len(function.scorer.space.fates))
+        sizes.setdefault("fates", len(function.scorer.space.statuses))
         sizes.setdefault("plan", len(pickle.dumps(tasks[0])))
         for count, part in own(backend, function, tasks, merge):
             sizes["table"] = len(pickle.dumps(part))
             yield count, part
 
-    stream.parts_of = weighed
+    stream.map_reduce = weighed
     symscreen.screen(*data(rows), jobs=2, **options(rows))
-    stream.parts_of = own
+    stream.map_reduce = own
     return sizes
 
 

@@ -12,34 +12,33 @@ if TYPE_CHECKING:
     from symscreen import datasets, evaluation, export, trees
     from symscreen.errors import SymscreenError
     from symscreen.estimators import SymbolicRegressor, SymbolicScreener
-    from symscreen.export.applied import apply_bundle
+    from symscreen.explain import Explanation, why
+    from symscreen.export.apply import apply_bundle
     from symscreen.export.bundle import load_bundle, save_bundle
-    from symscreen.grammar.load import load_grammar
-    from symscreen.models.fit_result import FitResult
-    from symscreen.models.shared_fit_result import SharedFitResult
-    from symscreen.pipeline.classes import classes
-    from symscreen.pipeline.fit import fit
-    from symscreen.pipeline.plan import plan
-    from symscreen.pipeline.power import power
-    from symscreen.pipeline.screening import screen
-    from symscreen.pipeline.stored import load_result
-    from symscreen.report.page import write_report
-    from symscreen.report.stored import read_ranking
-    from symscreen.result.course import Standing
-    from symscreen.result.screen_result import ScreenResult
+    from symscreen.fitting.fit import fit
+    from symscreen.grammar.grammar_files import load_grammar
+    from symscreen.report.html_page import write_report
+    from symscreen.results.fit_result import FitResult, SharedFitResult
+    from symscreen.results.ranking_reader import read_ranking
+    from symscreen.results.screen_result import ScreenResult
     from symscreen.screeners.checks import check_screener
-    from symscreen.statistics.columns import t0, t0_interval, xi
-    from symscreen.whereabouts import Why, why
+    from symscreen.screening.class_members import classes
+    from symscreen.screening.plan import plan
+    from symscreen.screening.power import power
+    from symscreen.screening.run_control import Progress
+    from symscreen.screening.screen import screen
+    from symscreen.screening.stored_screens import load_result
+    from symscreen.statistics.array_api import t0, t0_interval, xi
 
 __all__ = [
+    "Explanation",
     "FitResult",
+    "Progress",
     "ScreenResult",
     "SharedFitResult",
-    "Standing",
     "SymbolicRegressor",
     "SymbolicScreener",
     "SymscreenError",
-    "Why",
     "__version__",
     "apply_bundle",
     "check_screener",
@@ -69,29 +68,29 @@ _MODULES = ("datasets", "evaluation", "export", "trees")
 _HOMES = {
     "SymbolicRegressor": "symscreen.estimators",
     "SymbolicScreener": "symscreen.estimators",
-    "FitResult": "symscreen.models.fit_result",
-    "ScreenResult": "symscreen.result.screen_result",
-    "SharedFitResult": "symscreen.models.shared_fit_result",
-    "Standing": "symscreen.result.course",
+    "FitResult": "symscreen.results.fit_result",
+    "ScreenResult": "symscreen.results.screen_result",
+    "SharedFitResult": "symscreen.results.fit_result",
+    "Progress": "symscreen.screening.run_control",
     "SymscreenError": "symscreen.errors",
-    "apply_bundle": "symscreen.export.applied",
-    "Why": "symscreen.whereabouts",
+    "apply_bundle": "symscreen.export.apply",
+    "Explanation": "symscreen.explain",
     "check_screener": "symscreen.screeners.checks",
-    "classes": "symscreen.pipeline.classes",
-    "fit": "symscreen.pipeline.fit",
+    "classes": "symscreen.screening.class_members",
+    "fit": "symscreen.fitting.fit",
     "load_bundle": "symscreen.export.bundle",
-    "load_grammar": "symscreen.grammar.load",
-    "load_result": "symscreen.pipeline.stored",
-    "plan": "symscreen.pipeline.plan",
-    "power": "symscreen.pipeline.power",
-    "read_ranking": "symscreen.report.stored",
+    "load_grammar": "symscreen.grammar.grammar_files",
+    "load_result": "symscreen.screening.stored_screens",
+    "plan": "symscreen.screening.plan",
+    "power": "symscreen.screening.power",
+    "read_ranking": "symscreen.results.ranking_reader",
     "save_bundle": "symscreen.export.bundle",
-    "screen": "symscreen.pipeline.screening",
-    "t0": "symscreen.statistics.columns",
-    "t0_interval": "symscreen.statistics.columns",
-    "why": "symscreen.whereabouts",
-    "write_report": "symscreen.report.page",
-    "xi": "symscreen.statistics.columns",
+    "screen": "symscreen.screening.screen",
+    "t0": "symscreen.statistics.array_api",
+    "t0_interval": "symscreen.statistics.array_api",
+    "why": "symscreen.explain",
+    "write_report": "symscreen.report.html_page",
+    "xi": "symscreen.statistics.array_api",
 }
 
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError, nearest
-from symscreen.shipped import shipped_folder
+from symscreen._resources import find_resource_folder
+from symscreen.errors import OptionError, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dataset", "additive", "strogatz", "strogatz_names"]
+
+__all__ = ["BenchmarkDataset", "list_strogatz_names", "load_strogatz", "make_additive"]
 
 # x1 and x2 are the state (x, y); ...1 gives x', ...2 gives y'. Sources: data/README.md.
-_STROGATZ = {
+_STROGATZ_FORMULAS = {
     "bacres1": "20 - x1 - x1*x2/(1 + 0.5*x1**2)",
     "bacres2": "10 - x1*x2/(1 + 0.5*x1**2)",
     "barmag1": "0.5*sin(x1 - x2) - sin(x1)",
@@ -36,7 +37,7 @@ _STROGATZ = {
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class BenchmarkDataset:
     """A table and the formula that made its response.
 
     Parameters
@@ -57,7 +58,7 @@ class Dataset:
     target: str = "target"
 
 
-def strogatz_names() -> tuple[str, ...]:
+def list_strogatz_names() -> tuple[str, ...]:
     """List the fourteen ODE-Strogatz tables.
 
     Returns
@@ -67,19 +68,19 @@ def strogatz_names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> len(strogatz_names()), strogatz_names()[:3]
+    >>> len(list_strogatz_names()), list_strogatz_names()[:3]
     (14, ('bacres1', 'bacres2', 'barmag1'))
     """
-    return tuple(_STROGATZ)
+    return tuple(_STROGATZ_FORMULAS)
 
 
-def strogatz(name: str) -> Dataset:
+def load_strogatz(name: str) -> BenchmarkDataset:
     """Read a shipped ODE-Strogatz table.
 
     Parameters
     ----------
     name : str
-        A system and 1 for x' or 2 for y', such as ``"glider2"``; see `strogatz_names`.
+        A system and 1 for x' or 2 for y', such as ``"glider2"``; see `list_strogatz_names`.
 
     Returns
     -------
@@ -98,21 +99,23 @@ def strogatz(name: str) -> Dataset:
 
     Examples
     --------
-    >>> glider = strogatz("glider2")
+    >>> glider = load_strogatz("glider2")
     >>> glider.truth, glider.frame.shape, list(glider.frame)
     ('x1 - cos(x2)/x1', (400, 3), ['x1', 'x2', 'target'])
     """
-    if name not in _STROGATZ:
-        raise OptionError(f"no ODE-Strogatz table is called {name!r}{nearest(name, _STROGATZ)}")
+    if name not in _STROGATZ_FORMULAS:
+        raise OptionError(f"no ODE-Strogatz table is called {name!r}{suggest(name, _STROGATZ_FORMULAS)}")
     import pandas as pd
 
-    path = shipped_folder("data") / "strogatz" / f"{name}.csv"
+    path = find_resource_folder("data") / "strogatz" / f"{name}.csv"
     # not pandas.read_csv: older versions may miss the last bit, newer ones warn when told not to
     rows = np.loadtxt(path, delimiter=",", skiprows=1, encoding="ascii")
-    return Dataset(name, pd.DataFrame(rows, columns=["x1", "x2", "target"]), _STROGATZ[name])
+    return BenchmarkDataset(
+        name, pd.DataFrame(rows, columns=["x1", "x2", "target"]), _STROGATZ_FORMULAS[name]
+    )
 
 
-def additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> Dataset:
+def make_additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> BenchmarkDataset:
     """Draw from the additive model y = 2·x1³ + 5·x3 + 10 + e, in which x2 plays no part.
 
     Parameters
@@ -143,7 +146,7 @@ def additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> Datas
 
     Examples
     --------
-    >>> quiet = additive(n=3, noise_variance=0)
+    >>> quiet = make_additive(n=3, noise_variance=0)
     >>> quiet.truth, list(quiet.frame)
     ('2*x1**3 + 5*x3 + 10', ['x1', 'x2', 'x3', 'target'])
     """
@@ -162,4 +165,4 @@ def additive(n: int = 100, noise_variance: float = 0.01, seed: int = 0) -> Datas
     noise = math.sqrt(noise_variance) * generator.standard_normal(n)
     frame = pd.DataFrame(inputs, columns=["x1", "x2", "x3"])
     frame["target"] = 2 * inputs[:, 0] ** 3 + 5 * inputs[:, 2] + 10 + noise
-    return Dataset("additive", frame, "2*x1**3 + 5*x3 + 10")
+    return BenchmarkDataset("additive", frame, "2*x1**3 + 5*x3 + 10")

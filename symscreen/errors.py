@@ -2,6 +2,8 @@
 
 Everything below `InputError` is the user's to mend; the command line prints it as one line and exits with
 status 2. Anything else that escapes is a fault of symscreen's own.
+
+Names, cells and rows as messages show them: short, and on one line whatever they hold.
 """
 
 from __future__ import annotations
@@ -11,29 +13,38 @@ import re
 import reprlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
+
 
 __all__ = [
     "BackendError",
+    "DataError",
     "FormulaError",
     "GrammarError",
     "InputError",
+    "MemoryLimitError",
     "OptionError",
     "OutputError",
-    "SpaceError",
     "SymscreenError",
-    "TableError",
-    "nearest",
-    "printable",
-    "quoted",
-    "short",
+    "escape_control_chars",
+    "format_count",
+    "format_names",
+    "format_rows",
+    "quote",
+    "quote_value",
+    "suggest",
+    "suggest_column",
+    "truncate_message",
 ]
 
-
-_LONGEST = 280  # with the name of the program before it, a line has fewer than 300
-_TAIL = 130  # how to mend it stands at the end
-_QUOTED = 60
+_MAX_MESSAGE_CHARS = 280  # with the name of the program before it, a line has fewer than 300
+_TAIL_CHARS = 130  # how to mend it stands at the end
+_MAX_QUOTED_CHARS = 60
 _LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
 _LONG_WORD = re.compile(r"\S{61,}")
 
@@ -51,14 +62,14 @@ class SymscreenError(Exception):
     """
 
     def __str__(self) -> str:
-        return short(super().__str__())
+        return truncate_message(super().__str__())
 
 
 class InputError(SymscreenError, ValueError):
     """What the user gave cannot be used as it is."""
 
 
-class TableError(InputError):
+class DataError(InputError):
     """The data: a file that cannot be read, a column that is missing, values that cannot be ranked."""
 
 
@@ -82,11 +93,11 @@ class BackendError(InputError):
     """Workers that were lost, or that cannot do what they are asked to."""
 
 
-class SpaceError(InputError):
+class MemoryLimitError(InputError):
     """A space of formulas that does not fit into the memory allowed."""
 
 
-def short(text: str) -> str:
+def truncate_message(text: str) -> str:
     """Cut the middle out of what a message quotes, and then out of itself, until it is short.
 
     Parameters
@@ -101,24 +112,28 @@ def short(text: str) -> str:
 
     Examples
     --------
-    >>> short(f"top is {'9' * 10**6!r}; give a whole number of at least 1")[-41:]
+    >>> truncate_message(f"top is {'9' * 10**6!r}; give a whole number of at least 1")[-41:]
     "99999'; give a whole number of at least 1"
-    >>> len(short("word " * 10**5)), short("as it stands")
+    >>> len(truncate_message("word " * 10**5)), truncate_message("as it stands")
     (280, 'as it stands')
     """
-    if len(text) <= _LONGEST:
+    if len(text) <= _MAX_MESSAGE_CHARS:
         return text
     for long in (_LONG_QUOTATION, _LONG_WORD):
-        text = long.sub(lambda found: _both_ends(found[0]), text)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - _TAIL - 3]} … {text[-_TAIL:]}"
+        text = long.sub(lambda found: _truncate_middle(found[0]), text)
+    return (
+        text
+        if len(text) <= _MAX_MESSAGE_CHARS
+        else f"{text[: _MAX_MESSAGE_CHARS - _TAIL_CHARS - 3]} … {text[-_TAIL_CHARS:]}"
+    )
 
 
-def _both_ends(text: str, most: int = _QUOTED) -> str:
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[-half:]}"
+def _truncate_middle(text: str, max_length: int = _MAX_QUOTED_CHARS) -> str:
+    half = (max_length - 1) // 2
+    return text if len(text) <= max_length else f"{text[: max_length - 1 - half]}…{text[-half:]}"
 
 
-def quoted(value: object) -> str:
+def quote_value(value: object) -> str:
     r"""Quote what a user gave, for a message: on one line, and shortened.
 
     Parameters
@@ -139,13 +154,17 @@ def quoted(value: object) -> str:
     (62, '7')
     """
     if isinstance(value, str):
-        text = repr(value if len(value) <= 4 * _QUOTED else value[: 2 * _QUOTED] + value[-2 * _QUOTED :])
+        text = repr(
+            value
+            if len(value) <= 4 * _MAX_QUOTED_CHARS
+            else value[: 2 * _MAX_QUOTED_CHARS] + value[-2 * _MAX_QUOTED_CHARS :]
+        )
     else:
         text = reprlib.repr(value)
-    return _both_ends(printable(text), _QUOTED + 2)
+    return _truncate_middle(escape_control_chars(text), _MAX_QUOTED_CHARS + 2)
 
 
-def printable(text: str) -> str:
+def escape_control_chars(text: str) -> str:
     r"""Show the control characters of a text, which would break a line or steer a terminal.
 
     Parameters
@@ -160,13 +179,13 @@ def printable(text: str) -> str:
 
     Examples
     --------
-    >>> print(printable("two\nlines, λ"))
+    >>> print(escape_control_chars("two\nlines, λ"))
     two\nlines, λ
     """
     return "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in text)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, known_names: Iterable[str]) -> str:
     """Say which known names are close to a word, for the end of an error message.
 
     Parameters
@@ -183,12 +202,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> nearest("sine", ["sin", "cos", "exp"])
+    >>> suggest("sine", ["sin", "cos", "exp"])
     "; did you mean 'sin'?"
-    >>> nearest("qqq", ["sin", "cos"])
+    >>> suggest("qqq", ["sin", "cos"])
     '; known: sin, cos'
     """
-    names = list(known)
+    names = list(known_names)
     folded: dict[str, str] = {}
     for name in names:
         folded.setdefault(name.strip().casefold(), name)
@@ -197,3 +216,65 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return "; did you mean " + " or ".join(repr(folded[name]) for name in close) + "?"
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f"; known: {shown}" if shown else ""
+
+
+_MAX_LISTED = 10
+
+
+def quote(text: object) -> str:
+    """Quote a name or a cell, shortened in its middle if it is long.
+
+    Examples
+    --------
+    >>> print(quoted("a b"))
+    'a b'
+    """
+    whole = repr(str(text))
+    return whole if len(whole) <= 60 else f"{whole[:40]}…{whole[-15:]}"
+
+
+def format_names(names: Collection[str]) -> str:
+    """Quote the first names of many.
+
+    Examples
+    --------
+    >>> format_names(["a", "b"])
+    "'a', 'b'"
+    """
+    shown = ", ".join(quote(name) for name in list(names)[:_MAX_LISTED])
+    return shown + (f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else "")
+
+
+def format_count(number: int, noun: str) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> format_count(1, "row"), format_count(3, "row")
+    ('1 row', '3 rows')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def format_rows(row_mask: NDArray[np.bool_]) -> str:
+    """Name the rows where a mask holds; the first data row is row 1.
+
+    Examples
+    --------
+    >>> format_rows(np.array([False, True, True]))
+    'rows 2, 3'
+    """
+    numbers = np.flatnonzero(row_mask) + 1
+    shown = ", ".join(str(number) for number in numbers[:_MAX_LISTED])
+    return f"row{'' if numbers.size == 1 else 's'} {shown}" + (", …" if numbers.size > _MAX_LISTED else "")
+
+
+def suggest_column(word: str, known_names: Collection[str]) -> str:
+    """Say which known names are close to a word, on one line; see `symscreen.errors.suggest`.
+
+    Examples
+    --------
+    >>> suggest_column("hight", ["height", "width"])
+    "; did you mean 'height'?"
+    """
+    return escape_control_chars(suggest(word, known_names))

@@ -11,13 +11,13 @@ import logging
 import sys
 from typing import TextIO
 
-__all__ = ["LOGGER", "JsonLines", "LogStream", "stage"]
+__all__ = ["LOGGER", "JsonLines", "LogStream", "log_event"]
 
 LOGGER = logging.getLogger("symscreen")
 LOGGER.addHandler(logging.NullHandler())
 
 
-def stage(name: str, **figures: str | float | None) -> None:
+def log_event(name: str, **fields: str | float | None) -> None:
     """Log that a stage was reached.
 
     Parameters
@@ -28,8 +28,8 @@ def stage(name: str, **figures: str | float | None) -> None:
         What is to be told of it.
     """
     if LOGGER.isEnabledFor(logging.INFO):
-        words = ", ".join(f"{key} {value}" for key, value in figures.items())
-        LOGGER.info("%s", f"{name}: {words}" if words else name, extra={"stage": name, "figures": figures})
+        words = ", ".join(f"{key} {value}" for key, value in fields.items())
+        LOGGER.info("%s", f"{name}: {words}" if words else name, extra={"stage": name, "figures": fields})
 
 
 class JsonLines(logging.Formatter):
@@ -85,7 +85,7 @@ class LogStream(logging.StreamHandler[TextIO]):
         else:
             super().handleError(record)
 
-    def end(self) -> OSError | None:
+    def close_stream(self) -> OSError | None:
         """Close the stream; return why not all could be written, or None."""
         try:
             self.stream.close()

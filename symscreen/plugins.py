@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.errors import OptionError, printable
+from symscreen.errors import OptionError, escape_control_chars
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    Kind = Literal["screener", "grammar", "backend"]
+    PluginKind = Literal["screener", "grammar", "backend"]
 
-__all__ = ["Plugin", "origins", "plugin_named", "plugins", "usable"]
+__all__ = ["Plugin", "collect_origins", "find_plugins", "get_plugin", "list_available_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,11 @@ class Plugin:
         Why its name cannot be used, with both origins; empty as a rule.
     """
 
-    kind: Kind
+    kind: PluginKind
     name: str
     origin: str
-    entry: metadata.EntryPoint
-    clash: str = ""
+    entry_point: metadata.EntryPoint
+    conflict: str = ""
 
     def load(self) -> Any:
         """Import it.
@@ -48,20 +48,20 @@ class Plugin:
         OptionError
             If its name is taken, or the import fails for whatever reason: one line with the origin.
         """
-        if self.clash:
-            raise OptionError(self.clash)
+        if self.conflict:
+            raise OptionError(self.conflict)
         try:
-            return self.entry.load()
+            return self.entry_point.load()
         except (Exception, SystemExit) as error:  # a package must not end the program that only lists it
-            raise self.broken(f"cannot be loaded: {type(error).__name__}: {error}") from error
+            raise self.build_error(f"cannot be loaded: {type(error).__name__}: {error}") from error
 
-    def broken(self, why: str) -> OptionError:
+    def build_error(self, reason: str) -> OptionError:
         """Return the error that says so."""
-        line = printable(" ".join(why.split()))
+        line = escape_control_chars(" ".join(reason.split()))
         return OptionError(f"the {self.kind} {self.name!r} of {self.origin} {line}")
 
 
-def plugins(kind: Kind, own: Collection[str]) -> tuple[Plugin, ...]:
+def find_plugins(kind: PluginKind, built_in_names: Collection[str]) -> tuple[Plugin, ...]:
     """Find what other packages bring; nothing of it is imported.
 
     Parameters
@@ -78,16 +78,16 @@ def plugins(kind: Kind, own: Collection[str]) -> tuple[Plugin, ...]:
 
     Examples
     --------
-    >>> [one.name for one in plugins("screener", ["t0"]) if one.name == "t0"]
+    >>> [one.name for one in find_plugins("screener", ["t0"]) if one.name == "t0"]
     []
     """
     entries = metadata.entry_points(group=f"symscreen.{kind}s")
-    found = [Plugin(kind, each.name, _origin(each), each) for each in entries]
+    found = [Plugin(kind, each.name, _format_origin(each), each) for each in entries]
     found.sort(key=lambda one: (one.name, one.origin))
-    return tuple(_marked(one, found, own) for one in found)
+    return tuple(_mark_conflict(one, found, built_in_names) for one in found)
 
 
-def plugin_named(name: str, kind: Kind, own: Collection[str]) -> Plugin | None:
+def get_plugin(name: str, kind: PluginKind, built_in_names: Collection[str]) -> Plugin | None:
     """Find one of another package by name, or nothing.
 
     Parameters
@@ -102,10 +102,16 @@ def plugin_named(name: str, kind: Kind, own: Collection[str]) -> Plugin | None:
     Plugin or None
         Where two packages bring one, either tells of the clash when it is loaded.
     """
-    return next((one for one in plugins(kind, own) if one.name == name), None) if name not in own else None
+    return (
+        next((one for one in find_plugins(kind, built_in_names) if one.name == name), None)
+        if name not in built_in_names
+        else None
+    )
 
 
-def origins(kind: Kind, names: Collection[str], own: Collection[str]) -> dict[str, str]:
+def collect_origins(
+    kind: PluginKind, names: Collection[str], built_in_names: Collection[str]
+) -> dict[str, str]:
     """Say where what was used comes from, for the record; symscreen's own is left out.
 
     Parameters
@@ -122,30 +128,34 @@ def origins(kind: Kind, names: Collection[str], own: Collection[str]) -> dict[st
 
     Examples
     --------
-    >>> origins("screener", ["t0"], ["t0"])
+    >>> collect_origins("screener", ["t0"], ["t0"])
     {}
     """
-    others = [name for name in names if name not in own]
-    return {one.name: one.origin for one in plugins(kind, own) if one.name in others} if others else {}
+    others = [name for name in names if name not in built_in_names]
+    return (
+        {one.name: one.origin for one in find_plugins(kind, built_in_names) if one.name in others}
+        if others
+        else {}
+    )
 
 
-def usable(kind: Kind, own: Collection[str]) -> tuple[str, ...]:
+def list_available_names(kind: PluginKind, built_in_names: Collection[str]) -> tuple[str, ...]:
     """Name all that there are, symscreen's own first; for near matches in messages."""
-    return (*own, *(one.name for one in plugins(kind, own) if not one.clash))
+    return (*built_in_names, *(one.name for one in find_plugins(kind, built_in_names) if not one.conflict))
 
 
-def _origin(entry: metadata.EntryPoint) -> str:
+def _format_origin(entry: metadata.EntryPoint) -> str:
     if entry.dist is None:
         return "an unknown package"
-    return printable(f"{entry.dist.name} {entry.dist.version}")
+    return escape_control_chars(f"{entry.dist.name} {entry.dist.version}")
 
 
-def _marked(plugin: Plugin, found: list[Plugin], own: Collection[str]) -> Plugin:
+def _mark_conflict(plugin: Plugin, all_plugins: list[Plugin], built_in_names: Collection[str]) -> Plugin:
     """Say of a plug-in whether its name is taken; symscreen's own names cannot be taken over."""
-    others = [one.origin for one in found if one.name == plugin.name and one is not plugin]
-    if plugin.name in own:
+    others = [one.origin for one in all_plugins if one.name == plugin.name and one is not plugin]
+    if plugin.name in built_in_names:
         others = [f"symscreen {metadata.version('symscreen')}"]
     if not others:
         return plugin
     both = " and ".join([plugin.origin, *others])
-    return replace(plugin, clash=f"the {plugin.kind} {plugin.name!r} is in {both}: uninstall one of them")
+    return replace(plugin, conflict=f"the {plugin.kind} {plugin.name!r} is in {both}: uninstall one of them")

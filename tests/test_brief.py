@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.brief import in_brief, shortened
-from symscreen.expression import parse
+from symscreen._repr import format_repr, truncate_text
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import SCREENERS
 
 
 @pytest.mark.parametrize(("text", "most", "expected"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 3, "")])
 def test_a_text_is_cut_and_marked(text, most, expected):
-    assert shortened(text, most) == expected
+    assert truncate_text(text, most) == expected
 
 
 def test_whatever_there_is_a_screenful_is_shown():
     import pandas as pd
 
     table = pd.DataFrame({"formula": ["x" * 500] * 5000, "score": np.arange(5000.0)})
-    lines = in_brief("<Many>", ["n" * 1000] * 50, {"table": table}).splitlines()
+    lines = format_repr("<Many>", ["n" * 1000] * 50, {"table": table}).splitlines()
     assert len(lines) < 20
     assert max(map(len, lines)) <= 200
     assert "… 47 more in .notices" in lines
@@ -28,18 +28,20 @@ def test_whatever_there_is_a_screenful_is_shown():
 def test_results_are_shown_in_brief(frame):
     found = symscreen.screen(frame, layers="ub", top="all", screener="t0,lasso", jobs=1)
     text = repr(found)
-    assert text.startswith(f"<ScreenResult: {len(found):,} shown of {found.scored:,} features scored>\n")
+    assert text.startswith(f"<ScreenResult: {len(found):,} shown of {found.n_scored:,} features scored>\n")
     assert f"… {len(found) - 10:,} more in .table" in text
-    assert "features>" in repr(found.rulings["lasso"]).splitlines()[0]
+    assert "features>" in repr(found.joint_results["lasso"]).splitlines()[0]
     fitted = symscreen.fit(frame, layers="u", unary="id,square", terms=2, jobs=1)
     assert repr(fitted).startswith("<FitResult: target = ")
-    for one in (found, found.rulings["lasso"], fitted):
+    for one in (found, found.joint_results["lasso"], fitted):
         assert len(repr(one).splitlines()) < 60
 
 
 def test_what_lists_hold_has_one_line():
-    assert repr(parse("x1 - cos(x2)/x1")) == "<formula x1 - cos(x2)/x1>"
+    assert repr(parse_expression("x1 - cos(x2)/x1")) == "<formula x1 - cos(x2)/x1>"
     assert repr(SCREENERS["xi"]).startswith("<Screener xi: ")
-    assert repr(SCREENERS["lasso"].with_settings({"folds": 5})).startswith("<JointScreener lasso[folds=5]: ")
+    assert repr(SCREENERS["lasso"].replace_settings({"folds": 5})).startswith(
+        "<JointScreener lasso[folds=5]: "
+    )
     for one in SCREENERS.values():
         assert "\n" not in repr(one)

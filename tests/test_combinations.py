@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.main import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
-from symscreen.expression import Apply, columns_of, parse
-from symscreen.report.files import write_ranking
+from symscreen.expressions.tree import Call, collect_columns, parse_expression
+from symscreen.results.ranking_files import write_ranking
 
 SPACE = {"layers": "b", "binary": "add,mul", "jobs": 1}
 KINDS = {
@@ -87,7 +87,7 @@ def test_why_ranks_whatever_the_response_and_its_options(every, kind, tmp_path):
     line = [part for pair in zip(asked, given, strict=True) for part in pair]
     for row in table.iloc[:: len(table) // 5].to_dict("records"):
         found = symscreen.why(frame, row["expression"], **KINDS[kind], **options)
-        assert (found.answer, found.rank) == ("ranked", row["rank"])
+        assert (found.status, found.rank) == ("ranked", row["rank"])
         assert found.direction == {"+": 1, "-": -1, "": 0}[row["direction"]]
         assert found.scores["t0"] == pytest.approx(row["t0"], abs=1e-15)
         done = CliRunner().invoke(
@@ -115,10 +115,10 @@ def test_why_heeds_what_orders_features(every, options):
 
 def test_a_column_of_categories_is_no_input_for_why(every):
     found = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE, categorical="c")
-    assert (found.answer, found.missing_inputs) == ("not generated", ("c",))
+    assert (found.status, found.missing_inputs) == ("not generated", ("c",))
     assert found.text.splitlines()[1] == "its levels are inputs: `x1·1[c = p]`."
     plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
-    assert (plain.answer, plain.missing_inputs) == ("not generated", ("c",))
+    assert (plain.status, plain.missing_inputs) == ("not generated", ("c",))
     assert plain.text.endswith("words are levels: --categorical.")
 
 
@@ -213,7 +213,7 @@ def test_a_checkpoint_takes_up_any_response_with_categories(every, kind, tmp_pat
     whole = symscreen.screen(frame, **asked)
 
     def interrupt(standing):
-        if standing.done > 300:
+        if standing.n_done > 300:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -246,8 +246,8 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
     part = symscreen.screen(_of(every, "numeric"), **options, p_values=True, time_limit=1e-9)
     whole = symscreen.screen(_of(every, "numeric"), **options, p_values=True)
     assert "partial" in part.record
-    assert 0 < part.scored < whole.scored
-    assert len(part) == part.scored
+    assert 0 < part.n_scored < whole.n_scored
+    assert len(part) == part.n_scored
     np.testing.assert_allclose(part.table.q_value, _bh(part.table.p_value.to_numpy()), rtol=2e-3)
     alone = dict(zip(whole.table.expression, whole.table.p_value, strict=True))
     assert [alone[text] for text in part.table.expression] == part.table.p_value.tolist()
@@ -295,7 +295,7 @@ def bodies(rng):
 
 def _dimension(expression):
     """The dimension of a sum or product of columns and gates; None where it has none."""
-    if isinstance(expression, Apply):
+    if isinstance(expression, Call):
         one, other = map(_dimension, expression.arguments)
         if one is None or other is None:
             return None
@@ -384,10 +384,10 @@ def test_formulas_of_ones_own_are_in_base_units_and_must_have_one(bodies):
     found = symscreen.screen(bodies, **asked, also=own)
     expected = symscreen.screen(base, **plain, also=own)
     here, there = (one.table.set_index("expression") for one in (found, expected))
-    for text in map(str, map(parse, own)):
+    for text in map(str, map(parse_expression, own)):
         assert here.t0[text] == pytest.approx(there.t0[text], abs=1e-12)
         np.testing.assert_allclose(found.transform(bodies)[text], expected.transform(base)[text], rtol=1e-12)
-    assert here.unit[str(parse(own[0]))] == "kg"
+    assert here.unit[str(parse_expression(own[0]))] == "kg"
     with pytest.raises(
         FormulaError, match=r"--also 'mass \+ speed' has no unit: .* add takes like with like"
     ):
@@ -433,13 +433,15 @@ def test_plans_count_what_screens_score(bodies):
     asked = {"layers": "bb", "binary": "add,mul", "categorical": "kind", "units": UNITS}
     found = symscreen.screen(bodies, **asked, top=3)
     planned = symscreen.plan(bodies, **asked)
-    assert planned.features >= found.scored  # what is undefined or constant shows only in values
+    assert planned.n_features >= found.n_scored  # what is undefined or constant shows only in values
     gates = {
         f"{x}·1[kind = {level}]": bodies[x] * (bodies.kind == level) for x in DIMENSIONS for level in "pq"
     }
     written_out = bodies.drop(columns="kind").assign(**gates)
     own = UNITS | {name: UNITS[name.split("·")[0]] for name in gates}
-    assert symscreen.plan(written_out, layers="bb", binary="add,mul", units=own).features == planned.features
+    assert (
+        symscreen.plan(written_out, layers="bb", binary="add,mul", units=own).n_features == planned.n_features
+    )
 
 
 def test_a_header_with_a_unit_gives_its_gates_one(bodies):
@@ -452,4 +454,4 @@ def test_a_header_with_a_unit_gives_its_gates_one(bodies):
     sums = [one for one in found.expressions if str(one).count(" + ") == 1]
     assert sums
     for one in sums:
-        assert len({name.split("·")[0] for name in columns_of(one)}) == 1
+        assert len({name.split("·")[0] for name in collect_columns(one)}) == 1

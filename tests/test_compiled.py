@@ -7,8 +7,8 @@ import numba
 import pytest
 from numba.core import event
 
-from symscreen.compiled import ANNOUNCEMENT, Announcement, kernel
-from symscreen.statistics.order import _pack
+from symscreen._numba import COMPILE_NOTICE, CompileNotice, compile_kernel
+from symscreen.statistics.ranks.sorted_block import _pack_long_keys
 
 
 def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
@@ -20,13 +20,13 @@ def test_kernels_work_where_nothing_can_be_cached(monkeypatch):
         return plain(*args, **options)
 
     monkeypatch.setattr(numba, "njit", no_place)
-    assert kernel(lambda a: a + 1)(2) == 3
+    assert compile_kernel(lambda a: a + 1)(2) == 3
 
 
 def _announced(dispatcher, *, terminal, silent=False):
-    announcement = Announcement()
+    announcement = CompileNotice()
     if silent:
-        announcement.silence()
+        announcement.mute()
     stream = io.StringIO()
     stream.isatty = lambda: terminal
     with pytest.MonkeyPatch.context() as patch:
@@ -39,9 +39,9 @@ def _announced(dispatcher, *, terminal, silent=False):
 
 
 def test_who_sits_at_a_terminal_is_told_once_that_kernels_are_compiled():
-    assert _announced(_pack, terminal=True).count("compiling for this machine") == 1
-    assert _announced(_pack, terminal=False) == ""
-    assert _announced(_pack, terminal=True, silent=True) == ""
+    assert _announced(_pack_long_keys, terminal=True).count("compiling for this machine") == 1
+    assert _announced(_pack_long_keys, terminal=False) == ""
+    assert _announced(_pack_long_keys, terminal=True, silent=True) == ""
 
 
 def test_the_kernels_of_others_are_not_announced():
@@ -50,7 +50,7 @@ def test_the_kernels_of_others_are_not_announced():
 
 def test_a_kernel_that_is_compiled_is_announced(monkeypatch):
     told = []
-    monkeypatch.setattr(ANNOUNCEMENT, "on_start", told.append)
+    monkeypatch.setattr(COMPILE_NOTICE, "on_start", told.append)
     fresh = numba.njit(lambda x: x + 1)
     assert fresh(1) == 2
     assert fresh(2) == 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from symscreen.datasets import Dataset, additive, strogatz, strogatz_names
+from symscreen.datasets import BenchmarkDataset, list_strogatz_names, load_strogatz, make_additive
 from symscreen.errors import OptionError
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -61,13 +61,13 @@ def value(node, columns):
     raise AssertionError(f"outside the notation: {ast.dump(node)}")
 
 
-def truth_values(dataset: Dataset):
+def truth_values(dataset: BenchmarkDataset):
     columns = {name: dataset.frame[name].to_numpy() for name in dataset.frame if name != dataset.target}
     return value(ast.parse(dataset.truth, mode="eval").body, columns)
 
 
 def columns_of(name):
-    return strogatz(name).frame.to_numpy().T
+    return load_strogatz(name).frame.to_numpy().T
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ def make(monkeypatch):
 
 
 def test_names_are_the_fourteen_in_a_fixed_order():
-    assert strogatz_names() == tuple(RATES)
+    assert list_strogatz_names() == tuple(RATES)
 
 
-@pytest.mark.parametrize("name", strogatz_names())
+@pytest.mark.parametrize("name", list_strogatz_names())
 def test_table_has_its_columns_and_rows(name):
-    dataset = strogatz(name)
+    dataset = load_strogatz(name)
     assert (dataset.name, dataset.target) == (name, "target")
     assert list(dataset.frame) == ["x1", "x2", "target"]
     assert dataset.frame.shape == (400, 3)
@@ -93,21 +93,21 @@ def test_table_has_its_columns_and_rows(name):
     assert np.isfinite(dataset.frame.to_numpy()).all()
 
 
-@pytest.mark.parametrize("name", strogatz_names())
+@pytest.mark.parametrize("name", list_strogatz_names())
 def test_table_agrees_with_the_benchmark(name):
     if not REFERENCE.is_dir():
         pytest.skip(
             "the ODE-Strogatz benchmark's files are not beside the checkout (../shared/data/ode-strogatz)"
         )
     label, x, y = np.loadtxt(REFERENCE / f"d_{name}.txt", delimiter=",", skiprows=1).T
-    deviation = np.abs(strogatz(name).frame.to_numpy() - np.column_stack([x, y, label]))
+    deviation = np.abs(load_strogatz(name).frame.to_numpy() - np.column_stack([x, y, label]))
     assert deviation.max() <= 1e-9
 
 
 def test_script_makes_the_shipped_bytes(make, tmp_path):
     written = make.write_all(tmp_path)
     assert sorted(path.name for path in written) == sorted(path.name for path in SHIPPED.glob("*.csv"))
-    assert {path.stem for path in written} == set(strogatz_names())
+    assert {path.stem for path in written} == set(list_strogatz_names())
     for path in written:
         assert path.read_bytes() == (SHIPPED / path.name).read_bytes(), path.name
 
@@ -118,23 +118,23 @@ def test_script_s_sine_and_cosine_are_right_to_the_last_digit_but_one(make):
         assert make.cos(angle) == pytest.approx(math.cos(angle), rel=3e-16, abs=0)
 
 
-@pytest.mark.parametrize("name", strogatz_names())
+@pytest.mark.parametrize("name", list_strogatz_names())
 def test_reading_loses_no_bit(name):
     lines = (SHIPPED / f"{name}.csv").read_bytes().decode("ascii").split("\n")
     assert lines[0] == "x1,x2,target"
     assert lines[-1] == ""
-    assert [",".join(map(repr, row)) for row in strogatz(name).frame.to_numpy().tolist()] == lines[1:-1]
+    assert [",".join(map(repr, row)) for row in load_strogatz(name).frame.to_numpy().tolist()] == lines[1:-1]
 
 
-@pytest.mark.parametrize("name", strogatz_names())
+@pytest.mark.parametrize("name", list_strogatz_names())
 def test_target_is_the_rate_at_the_state(name):
     x, y, target = columns_of(name)
     np.testing.assert_allclose(RATES[name](x, y), target, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", strogatz_names())
+@pytest.mark.parametrize("name", list_strogatz_names())
 def test_truth_is_the_formula_of_the_target(name):
-    dataset = strogatz(name)
+    dataset = load_strogatz(name)
     np.testing.assert_allclose(truth_values(dataset), dataset.frame["target"], rtol=0, atol=1e-9)
 
 
@@ -153,38 +153,38 @@ def test_each_state_follows_from_the_one_before_by_the_coarse_rule(system):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_both_tables_of_a_system_hold_the_same_states(system):
-    first, second = strogatz(f"{system}1").frame, strogatz(f"{system}2").frame
+    first, second = load_strogatz(f"{system}1").frame, load_strogatz(f"{system}2").frame
     assert first[["x1", "x2"]].equals(second[["x1", "x2"]])
 
 
 def test_a_table_that_is_changed_does_not_change_the_next():
-    frame = strogatz("lv1").frame
+    frame = load_strogatz("lv1").frame
     frame.loc[0, "x1"] = 99.0
-    assert strogatz("lv1").frame.loc[0, "x1"] == 1.0
+    assert load_strogatz("lv1").frame.loc[0, "x1"] == 1.0
 
 
 def test_unknown_table_is_refused_with_the_nearest():
     with pytest.raises(OptionError) as near:
-        strogatz("glidr2")
+        load_strogatz("glidr2")
     assert str(near.value).startswith("no ODE-Strogatz table is called 'glidr2'; did you mean 'glider2'")
     with pytest.raises(OptionError) as system:
-        strogatz("vdp")
+        load_strogatz("vdp")
     assert "'vdp1'" in str(system.value)
     assert "'vdp2'" in str(system.value)
     with pytest.raises(OptionError) as far:
-        strogatz("???")
+        load_strogatz("???")
     assert str(far.value).startswith("no ODE-Strogatz table is called '???'; known: bacres1, bacres2")
 
 
 @pytest.mark.parametrize("name", ["../strogatz/lv1", "lv1.csv", "", "LV1"])
 def test_only_a_listed_name_reaches_a_file(name):
     with pytest.raises(OptionError) as caught:
-        strogatz(name)
+        load_strogatz(name)
     assert f"is called {name!r}" in str(caught.value)
 
 
 def test_additive_columns_and_name():
-    dataset = additive()
+    dataset = make_additive()
     assert (dataset.name, dataset.target) == ("additive", "target")
     assert list(dataset.frame) == ["x1", "x2", "x3", "target"]
     assert dataset.frame.shape == (100, 4)
@@ -194,13 +194,13 @@ def test_additive_columns_and_name():
 
 @pytest.mark.parametrize("n", [1, 2, 500])
 def test_additive_without_noise_is_its_truth(n):
-    dataset = additive(n=n, noise_variance=0.0, seed=3)
+    dataset = make_additive(n=n, noise_variance=0.0, seed=3)
     np.testing.assert_allclose(truth_values(dataset), dataset.frame["target"], rtol=1e-15)
 
 
 def test_additive_inputs_are_uniform_and_independent():
     n = 200_000
-    inputs = additive(n=n, seed=11).frame[["x1", "x2", "x3"]].to_numpy()
+    inputs = make_additive(n=n, seed=11).frame[["x1", "x2", "x3"]].to_numpy()
     assert inputs.min() >= 0
     assert inputs.max() < 1
     five_sigma = 5 / math.sqrt(n)
@@ -213,7 +213,7 @@ def test_additive_inputs_are_uniform_and_independent():
 @pytest.mark.parametrize("variance", [0.01, 0.1, 4.0])
 def test_additive_noise_is_normal_of_the_variance_asked_for(variance):
     n = 200_000
-    dataset = additive(n=n, noise_variance=variance, seed=12)
+    dataset = make_additive(n=n, noise_variance=variance, seed=12)
     noise = (dataset.frame["target"].to_numpy() - truth_values(dataset)) / math.sqrt(variance)
     five_sigma = 5 / math.sqrt(n)
     # E z^k of a standard normal, and the standard deviation of z^k
@@ -229,7 +229,9 @@ def test_additive_noise_is_normal_of_the_variance_asked_for(variance):
 
 
 def test_additive_of_another_variance_has_the_same_inputs_and_scaled_noise():
-    tables = {variance: additive(n=50, noise_variance=variance, seed=5) for variance in (0.0, 0.01, 0.04)}
+    tables = {
+        variance: make_additive(n=50, noise_variance=variance, seed=5) for variance in (0.0, 0.01, 0.04)
+    }
     inputs = ["x1", "x2", "x3"]
     quiet = tables[0.0].frame
     assert all(table.frame[inputs].equals(quiet[inputs]) for table in tables.values())
@@ -240,23 +242,23 @@ def test_additive_of_another_variance_has_the_same_inputs_and_scaled_noise():
 
 
 def test_additive_depends_on_its_seed_alone():
-    assert additive(seed=7).frame.equals(additive(seed=7).frame)
+    assert make_additive(seed=7).frame.equals(make_additive(seed=7).frame)
     np.random.default_rng().random()
-    assert additive(seed=7).frame.equals(additive(seed=7).frame)
-    assert not additive(seed=7).frame.equals(additive(seed=8).frame)
+    assert make_additive(seed=7).frame.equals(make_additive(seed=7).frame)
+    assert not make_additive(seed=7).frame.equals(make_additive(seed=8).frame)
 
 
 @pytest.mark.parametrize("n", [0, -4])
 def test_additive_refuses_a_table_without_rows(n):
     with pytest.raises(OptionError) as caught:
-        additive(n=n)
+        make_additive(n=n)
     assert str(caught.value) == f"n is {n}, but a table has rows: give 1 or more"
 
 
 @pytest.mark.parametrize("variance", [-0.01, math.nan, math.inf, -math.inf])
 def test_additive_refuses_what_is_no_variance(variance):
     with pytest.raises(OptionError) as caught:
-        additive(noise_variance=variance)
+        make_additive(noise_variance=variance)
     assert str(caught.value) == (
         f"noise_variance is {variance}, but a variance is finite and not negative: give 0 or more"
     )
@@ -264,5 +266,5 @@ def test_additive_refuses_what_is_no_variance(variance):
 
 def test_additive_refuses_a_negative_seed():
     with pytest.raises(OptionError) as caught:
-        additive(seed=-1)
+        make_additive(seed=-1)
     assert str(caught.value) == "seed is -1, but numpy's seeds are not negative: give 0 or more"

@@ -53,7 +53,7 @@ def test_a_weak_term_comes_first_in_the_second_round(seed):
 
 
 def test_five_screeners_stand_in_one_table_with_their_agreement():
-    data = symscreen.datasets.additive(n=100, noise_variance=0.01, seed=0)
+    data = symscreen.datasets.make_additive(n=100, noise_variance=0.01, seed=0)
     names = ["t0", "xi", "lasso", "scad", "stepwise"]
     result = symscreen.screen(
         data.frame, operators="ablation", layers="ub", pool="strict", screener=names, top="all"

@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from exact_values import exact_ranks, exact_values
-from oracles import gini_by_definition, t0_by_definition, xi_by_permutations
+from helpers.exact_values import exact_ranks, exact_values
+from helpers.statistic_oracles import gini_by_definition, t0_by_definition, xi_by_permutations
 from scipy.stats import rankdata
 
 import symscreen
 from symscreen.errors import InputError
-from symscreen.expression import columns_of, evaluate, parse
-from symscreen.response import Response
-from symscreen.result.safety import safety_of
+from symscreen.expressions.tree import collect_columns, evaluate_expression, parse_expression
 from symscreen.screeners import SCREENERS
+from symscreen.screening.inference.numerical_error import estimate_numerical_error
+from symscreen.targets import NumericTarget
 
 TINY = np.nextafter(0.0, 1.0)
 EDGES = {
@@ -75,14 +75,16 @@ def test_features_computed_of_edges_agree_with_exact_arithmetic_or_are_unsafe():
     long = np.sqrt(PLAIN)  # numbers of few digits may tie as they are written, and not as doubles
     for name, edge in EDGES.items():
         columns = {"a": np.array(edge), "b": long[: len(edge)]}
-        for formula in map(parse, FORMULAS):
-            values = evaluate(formula, columns)
+        for formula in map(parse_expression, FORMULAS):
+            values = evaluate_expression(formula, columns)
             if len(edge) < 6 or np.isnan(values).any():
                 continue
-            own = {column: columns[column] for column in columns_of(formula)}
-            safety = safety_of(formula, values, own, Response(y), (SCREENERS["t0"], SCREENERS["xi"]))
-            outcomes[name, str(formula)] = safety.rows
-            if not safety.rows:
+            own = {column: columns[column] for column in collect_columns(formula)}
+            safety = estimate_numerical_error(
+                formula, values, own, NumericTarget(y), (SCREENERS["t0"], SCREENERS["xi"])
+            )
+            outcomes[name, str(formula)] = safety.n_unsafe_rows
+            if not safety.n_unsafe_rows:
                 ranks = exact_ranks(exact_values(formula, columns))
                 assert abs(symscreen.t0(values, y) - symscreen.t0(ranks, y)) <= 1e-12
                 assert abs(symscreen.xi(values, y) - symscreen.xi(ranks, y)) <= 1e-12

@@ -11,16 +11,16 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from result.brute_force import normal_null
+from helpers.screening_oracles import normal_null
 
 import symscreen
 from symscreen.errors import OptionError
-from symscreen.report.files import write_ranking
-from symscreen.report.ranking import show_result
-from symscreen.report.terminal import print_table
+from symscreen.report.terminal.listings import print_table
+from symscreen.report.terminal.ranking_table import show_result
+from symscreen.results.ranking_files import write_ranking
 from symscreen.screeners import T0
 
-SMALL = {"operators": "ablation", "layers": "ub", "screener": replace(T0, null=normal_null)}
+SMALL = {"operators": "ablation", "layers": "ub", "screener": replace(T0, null_distribution=normal_null)}
 
 
 def _printed(result) -> str:
@@ -46,8 +46,8 @@ def test_the_figures_stand_after_the_size_of_the_class(frame):
     assert result.table.p_value.is_monotonic_increasing
     assert (result.table.p_family == 0.05).all()
     told = result.record["error_control"]
-    assert sum(told.pop("histogram")) == result.scored
-    assert told == {"method": "bh", "tests": result.scored, "permutations": 19}
+    assert sum(told.pop("histogram")) == result.n_scored
+    assert told == {"method": "bh", "tests": result.n_scored, "permutations": 19}
     assert result.record["options"]["permutations"] == 19
     assert result.record["options"]["p_values"] is True
 
@@ -72,7 +72,7 @@ def test_what_passes_is_shown(frame):
     head = _flat(_printed(some))
     assert f"by t0; {count:,} pass a false discovery rate of 1e-09; the best {len(some)} classes:" in head
     assert list(some.table.expression) == [
-        symscreen.expression.to_text(expression) for expression in some.expressions
+        symscreen.expressions.tree.to_text(expression) for expression in some.expressions
     ]
 
 
@@ -97,7 +97,7 @@ def test_what_passes_may_not_be_among_the_best(frame):
 
         return p_values
 
-    options = SMALL | {"screener": replace(T0, null=shy_of_the_best)}
+    options = SMALL | {"screener": replace(T0, null_distribution=shy_of_the_best)}
     result = symscreen.screen(frame, fdr=0.01, top=1, **options)
     assert result.table.q_value[0] == 1.0
     assert "pass a false discovery rate of 0.01, none of them among these; the best 1 class" in _flat(
@@ -131,7 +131,7 @@ def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):
     for row in result.table.to_dict("records"):
         assert f"{row['q_value']:.2g}" in text
     flat = _flat(text)
-    assert f"q: the false discovery rate at which it is found among all {result.scored} (Benja" in flat
+    assert f"q: the false discovery rate at which it is found among all {result.n_scored} (Benja" in flat
     assert "p all: how often noise does as well anywhere in the space, by 19 permutations" in flat
 
 

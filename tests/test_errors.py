@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import verbs
-from symscreen.errors import InputError, quoted, short
+from symscreen.cli import main as verbs
+from symscreen.errors import InputError, quote_value, truncate_message
 
 LONG = "9" * 10**6
 
@@ -28,7 +28,7 @@ def test_a_message_is_one_short_line_and_its_end_stays(quote, capsys):
     assert len(str(InputError(words))) <= 280
     assert str(InputError(words)).endswith("give a whole one")
     assert str(InputError(words)).startswith("the option is ")
-    assert verbs._complain(words, 2) == 2
+    assert verbs._print_error(words, 2) == 2
     line = capsys.readouterr().err
     assert len(line) <= 300
     assert line.count("\n") == 1
@@ -38,11 +38,11 @@ def test_a_message_is_one_short_line_and_its_end_stays(quote, capsys):
 
 def test_what_is_quoted_is_cut_before_the_words_around_it():
     words = "a" + " and more of it" * 10
-    assert short(f"{words}: {LONG!r}") == f"{words}: '{'9' * 29}…{'9' * 28}'"
-    assert short("as it stands " * 20) == "as it stands " * 20
+    assert truncate_message(f"{words}: {LONG!r}") == f"{words}: '{'9' * 29}…{'9' * 28}'"
+    assert truncate_message("as it stands " * 20) == "as it stands " * 20
 
 
 @pytest.mark.parametrize("value", [LONG, "\x1b[2J" * 99, ["x" * 99], {"a": LONG}, None, 10**99, float("nan")])
 def test_a_quotation_is_short_and_on_one_line(value):
-    assert len(quoted(value)) <= 62
-    assert quoted(value).isprintable()
+    assert len(quote_value(value)) <= 62
+    assert quote_value(value).isprintable()

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.ipynb"))
@@ -288,9 +288,9 @@ def test_each_command_shown_runs(frame, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lenses = {"x1": "focal_cm", "x2": "room_C", "x3": "object_cm", "target": "image_cm"}
     frame.rename(columns=lenses).to_csv("lenses.csv", index=False)
-    symscreen.datasets.additive(n=40).frame.to_csv("data.csv", index=False)
-    symscreen.datasets.strogatz("glider1").frame.to_csv("flights.csv", index=False)
-    symscreen.datasets.strogatz("glider1").frame.head().to_csv("new.csv", index=False)
+    symscreen.datasets.make_additive(n=40).frame.to_csv("data.csv", index=False)
+    symscreen.datasets.load_strogatz("glider1").frame.to_csv("flights.csv", index=False)
+    symscreen.datasets.load_strogatz("glider1").frame.head().to_csv("new.csv", index=False)
     count = 0
     for name, page in _pages().items():
         for file in tmp_path.glob("ranking.*"):

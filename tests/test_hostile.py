@@ -14,15 +14,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
-from hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
+from helpers.hostile_cases import FILES, FORMULAS, GRAMMARS, NAMES, OPTIONS
+from helpers.hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surrounded
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
+from symscreen.cli import main as verbs
 from symscreen.errors import OutputError
-from symscreen.export.written import check_free, write_together, write_whole
-from symscreen.report import ranking_as_csv
-from symscreen.report.files import inert
+from symscreen.results.ranking_files import escape_spreadsheet, format_ranking_csv
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 RUN = tuple("=+-@\t\r＝")
@@ -109,14 +108,14 @@ def test_names_are_no_markup(screened):
 
 
 def test_names_are_no_cells_that_a_spreadsheet_runs(screened):
-    rows = list(csv.reader(io.StringIO(ranking_as_csv(screened), newline="")))
+    rows = list(csv.reader(io.StringIO(format_ranking_csv(screened), newline="")))
     place = rows[0].index("expression")
     assert not [row[place] for row in rows if row[place].startswith(RUN)]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(RUN)])
 def test_headings_are_no_cells_that_a_spreadsheet_runs(name):
-    assert not inert(name).startswith(RUN)
+    assert not escape_spreadsheet(name).startswith(RUN)
 
 
 def test_names_steer_no_terminal(run, hostile, tmp_path):
@@ -208,19 +207,19 @@ def test_places_of_output(capfd, small, monkeypatch, name):
 
 def test_a_device_is_never_replaced(tmp_path):
     with pytest.raises(OutputError, match="is a device"):
-        check_free(Path("/dev/null"), force=True)
+        check_writable(Path("/dev/null"), force=True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OutputError, match="a pipe"):
-        write_whole(tmp_path / "pipe", b"")
+        write_atomically(tmp_path / "pipe", b"")
     assert (tmp_path / "pipe").is_fifo()
 
 
 def test_what_came_meanwhile_is_not_overwritten(tmp_path):
     path = tmp_path / "r.csv"
-    check_free(path)
+    check_writable(path)
     path.write_text("another's")
     with pytest.raises(OutputError, match="not overwritten"):
-        write_whole(path, b"ours", force=False)
+        write_atomically(path, b"ours", force=False)
     assert path.read_text() == "another's"
     assert [one.name for one in tmp_path.iterdir()] == ["r.csv"]
 
@@ -230,7 +229,7 @@ def test_two_writers_leave_the_files_of_one(tmp_path):
     left = []
     with ThreadPoolExecutor(2) as writers:
         for _ in range(40):
-            list(writers.map(lambda own: write_together(dict.fromkeys(both, own)), (b"1", b"2")))
+            list(writers.map(lambda own: write_all_atomically(dict.fromkeys(both, own)), (b"1", b"2")))
             left.append({path.read_bytes() for path in both})
     assert {len(one) for one in left} == {1}
 

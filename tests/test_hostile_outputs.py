@@ -13,19 +13,19 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
-from hostile_cases import NAMES
+from helpers.hostile_cases import NAMES
 
 import symscreen
-from symscreen.cli import verbs
-from symscreen.cli.output import emit, notify
+from symscreen.cli import main as verbs
+from symscreen.cli.output import print_notices, write_stdout
 from symscreen.errors import OutputError
-from symscreen.export import Formula, bundle_as_json, to_latex
-from symscreen.export.latex import column_latex
-from symscreen.expression import Apply, Column
+from symscreen.export import format_bundle
+from symscreen.expressions.latex import format_column_latex, to_latex
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.tree import Call, Column
 from symscreen.grammar import OPERATORS
 from symscreen.logs import JsonLines
-from symscreen.pipeline.options_running import read_course
-from symscreen.result import Standing
+from symscreen.screening.run_control import Progress, build_run_control
 
 STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 RUN = tuple("=+-@\t\r\n＝")
@@ -111,7 +111,7 @@ def test_a_long_term_is_not_cut_short_in_a_notebook():
 
     frame = pd.DataFrame({"x" * 90: np.arange(20.0), "y": np.arange(20.0) ** 2})
     found = symscreen.fit(frame, layers="u", unary="square", terms=1)
-    assert "x" * 90 in Elements(found._repr_html_()).text.replace(found.formula.rounded(6).equation, "")
+    assert "x" * 90 in Elements(found._repr_html_()).text.replace(found.formula.round_numbers(6).equation, "")
     assert replace(found, notices=("<b>\x1b",))._repr_html_().count("&lt;b&gt;") == 1
 
 
@@ -119,7 +119,7 @@ def test_a_long_term_is_not_cut_short_in_a_notebook():
     "name", [*NAMES, "}\\end{document}", "\\href{javascript:x}{y}", "^^5cinput", "$$", "\\"]
 )
 def test_a_name_in_latex_calls_nothing(name):
-    text = column_latex(name)
+    text = format_column_latex(name)
     assert set(re.findall(r"\\[A-Za-z]+", text)) <= COMMANDS
     bare = re.sub(r"\\[^A-Za-z]", "", text)
     assert not set(bare) & set("$%#&~")
@@ -127,7 +127,7 @@ def test_a_name_in_latex_calls_nothing(name):
     assert depth.min(initial=0) >= 0
     assert depth[-1] == 0
     assert not STEERS.search(text)
-    assert to_latex(Apply(OPERATORS["sin"], (Column(name),))).count("\\sin") == 1
+    assert to_latex(Call(OPERATORS["sin"], (Column(name),))).count("\\sin") == 1
 
 
 def cells_of(text):
@@ -168,30 +168,30 @@ class Terminal(io.StringIO):
 
 def test_what_programs_read_is_not_sent_to_a_terminal_that_it_would_steer(monkeypatch):
     monkeypatch.setattr(sys, "stdout", terminal := Terminal())
-    emit("a,b\n1,λ\n")
+    write_stdout("a,b\n1,λ\n")
     assert terminal.getvalue() == "a,b\n1,λ\n"
     with pytest.raises(OutputError, match="control characters, which would steer this terminal"):
-        emit("a,\x1b[2J\n")
+        write_stdout("a,\x1b[2J\n")
     monkeypatch.setattr(sys, "stdout", pipe := io.StringIO())
-    emit("a,\x1b[2J\n")
+    write_stdout("a,\x1b[2J\n")
     assert pipe.getvalue() == "a,\x1b[2J\n"
 
 
 def test_prompts_notices_bundles_logs_and_progress_steer_nothing(screened, capsys, fitted):
     assert not STEERS.search(repr(screened))
     assert not STEERS.search(screened._repr_html_() + screened._repr_latex_())
-    notify(("column '\x1b[2J'\u202e",), quiet=False)
+    print_notices(("column '\x1b[2J'\u202e",), quiet=False)
     assert capsys.readouterr().err == "symscreen: column '\\x1b[2J'\\u202e\n"
     for thing in (fitted.formula, screened.expressions[:9], Formula("\x9b", 1.0, (), ())):
-        text = bundle_as_json(thing)
+        text = format_bundle(thing)
         assert not STEERS.search(text)
         assert json.loads(text)
     record = logging.makeLogRecord({"levelname": "INFO", "stage": "\x9b", "figures": {"name": "\u202e\n"}})
     line = JsonLines().format(record)
     assert not STEERS.search(line)
     assert json.loads(line)["name"] == "\u202e\n"
-    tell = read_course(True, None, None).tell  # noqa: FBT003  # the option as users give it
-    tell(Standing(5, 5, 5, 1.0, 5.0, 0.0, "\x1b[2J" + "x" * 500, 0.5, "t0"))
+    tell = build_run_control(True, None, None).on_progress  # noqa: FBT003  # the option as users give it
+    tell(Progress(5, 5, 5, 1.0, 5.0, 0.0, "\x1b[2J" + "x" * 500, 0.5, "t0"))
     told = capsys.readouterr().err
     assert not STEERS.search(told.removeprefix("\r"))
     assert told.endswith("\n")

@@ -6,10 +6,15 @@ import sys
 
 import pytest
 
-from symscreen import limits
-from symscreen.errors import SpaceError
-from symscreen.limits import Room, check_start, may_hold, rooms
-from symscreen.options import read_memory
+from symscreen import _limits as limits
+from symscreen._limits import (
+    MemoryLimit,
+    check_startup_memory,
+    compute_max_resident_bytes,
+    read_memory_limits,
+)
+from symscreen.config.parsing import parse_memory_limit
+from symscreen.errors import MemoryLimitError
 
 MILLION = 1_000_000
 
@@ -45,10 +50,12 @@ def first(most, held, idle=0):
 
 def test_a_control_group_leaves_what_it_does_not_hold(system):
     root = system("0::/job\n", job=second(500 * MILLION, 200 * MILLION, 50 * MILLION))
-    assert rooms(root) == (
-        Room("the limit on its control group's memory", 500 * MILLION, 350 * MILLION, addresses=False),
+    assert read_memory_limits(root) == (
+        MemoryLimit(
+            "the limit on its control group's memory", 500 * MILLION, 350 * MILLION, counts_addresses=False
+        ),
     )
-    assert may_hold(100 * MILLION, root) == 450 * MILLION
+    assert compute_max_resident_bytes(100 * MILLION, root) == 450 * MILLION
 
 
 def test_a_group_around_it_may_leave_less(system):
@@ -57,12 +64,12 @@ def test_a_group_around_it_may_leave_less(system):
         slurm=second(300 * MILLION, 250 * MILLION),
         slurm_in_step=second("max", 10 * MILLION),
     )
-    assert [room.left for room in rooms(root)] == [50 * MILLION]
+    assert [room.headroom_bytes for room in read_memory_limits(root)] == [50 * MILLION]
 
 
 def test_a_container_sees_its_own_group_at_the_top(system):
     root = system("0::/docker/3f2a\n", _=second(800 * MILLION, 900 * MILLION))
-    assert [room.left for room in rooms(root)] == [0]
+    assert [room.headroom_bytes for room in read_memory_limits(root)] == [0]
 
 
 def test_groups_of_the_first_version(system):
@@ -72,41 +79,41 @@ def test_groups_of_the_first_version(system):
         memory=first(2**63 - 4096, 5),
         memory_in_a_in_b=first(400 * MILLION, 100 * MILLION, 30 * MILLION),
     )
-    assert [room.left for room in rooms(root)] == [330 * MILLION]
+    assert [room.headroom_bytes for room in read_memory_limits(root)] == [330 * MILLION]
 
 
 @pytest.mark.parametrize(
     "files", [{}, {"job": {"memory.max": "max"}}, {"job": {"memory.max": "5"}}, {"job": second("?", 1)}]
 )
 def test_without_a_limit_that_can_be_read_there_is_none(system, files):
-    assert rooms(system("0::/job\nodd line\n", **files)) == ()
-    assert may_hold(1, system("0::/job\n", **files)) is None
+    assert read_memory_limits(system("0::/job\nodd line\n", **files)) == ()
+    assert compute_max_resident_bytes(1, system("0::/job\n", **files)) is None
 
 
 def test_a_system_that_tells_nothing_sets_no_limit(tmp_path):
-    assert rooms(tmp_path) == ()
+    assert read_memory_limits(tmp_path) == ()
 
 
 def test_too_little_to_start_with_is_refused_in_one_line(system):
     root = system("0::/job\n", job=second(500 * MILLION, 300 * MILLION))
-    with pytest.raises(SpaceError) as caught:
-        check_start(root)
+    with pytest.raises(MemoryLimitError) as caught:
+        check_startup_memory(root)
     assert str(caught.value) == (
         "the limit on its control group's memory leaves this process 200.0 MB, and starting takes 314.6 MB "
         "of it: raise that limit"
     )
-    check_start(system("0::/job\n", job=second(900 * MILLION, 300 * MILLION)))
+    check_startup_memory(system("0::/job\n", job=second(900 * MILLION, 300 * MILLION)))
 
 
 def test_a_limit_is_a_limit_of_max_ram(monkeypatch):
-    monkeypatch.setattr("symscreen.options.values.may_hold", lambda held: held + 10**9)
-    monkeypatch.setattr("symscreen.options.values.resident", lambda: 10**9)
-    monkeypatch.setattr("symscreen.options.values.whole_memory", lambda: 10**11)
-    assert read_memory("8GB") == 2 * 10**9
-    assert read_memory("1.5GB") == 1_500_000_000
-    assert read_memory(None) == 1_600_000_000
-    monkeypatch.setattr("symscreen.options.values.whole_memory", lambda: None)
-    assert read_memory(None) == 1_600_000_000
+    monkeypatch.setattr("symscreen.config.parsing.may_hold", lambda held: held + 10**9)
+    monkeypatch.setattr("symscreen.config.parsing.resident", lambda: 10**9)
+    monkeypatch.setattr("symscreen.config.parsing.whole_memory", lambda: 10**11)
+    assert parse_memory_limit("8GB") == 2 * 10**9
+    assert parse_memory_limit("1.5GB") == 1_500_000_000
+    assert parse_memory_limit(None) == 1_600_000_000
+    monkeypatch.setattr("symscreen.config.parsing.whole_memory", lambda: None)
+    assert parse_memory_limit(None) == 1_600_000_000
 
 
 def _limited(kind, most, *arguments):
@@ -141,7 +148,7 @@ def test_with_addresses_enough_a_screen_gives_the_same_bytes(frame, tmp_path):
     assert (
         _limited(
             resource.RLIMIT_AS,
-            limits._START + (400 << 20) + (limits._A_CORE * 64),
+            limits._STARTUP_ADDRESS_BYTES + (400 << 20) + (limits._THREAD_BYTES * 64),
             *screen,
             tmp_path / "a.csv",
         )[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 from symscreen.logs import LOGGER, JsonLines, LogStream
 
 
@@ -25,7 +25,7 @@ def test_stages_come_in_order_with_their_figures(frame, caplog):
     names = [name for name, _ in stages]
     assert names[:2] == ["prepared", "grown"]
     assert set(names[2:-1]) == {"scored"}
-    assert stages[-1] == ("finished", {"scored": result.scored, "shown": 1})
+    assert stages[-1] == ("finished", {"scored": result.n_scored, "shown": 1})
     assert stages[0][1]["rows"] == 60
 
 
@@ -81,7 +81,7 @@ def test_a_stream_that_cannot_be_written_is_left_alone_and_says_why(when, asked,
     handler = LogStream(stream)
     for _ in range(3):
         handler.handle(logging.makeLogRecord({"msg": "grown"}))
-    failure = handler.end()
+    failure = handler.close_stream()
     assert stream.asked == asked
     assert (None if failure is None else failure.errno) == (None if when == "never" else errno.ENOSPC)
     assert capsys.readouterr() == ("", "")
@@ -105,12 +105,12 @@ def test_a_hostile_name_stays_one_line_of_json():
 
 def test_an_interrupt_tells_the_best_so_far(frame, tmp_path, capsys, monkeypatch):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    own = verbs.attended
+    own = verbs.show_progress
 
     def interrupted(*, quiet):
         return _Interrupting(own(quiet=quiet))
 
-    monkeypatch.setattr(verbs, "attended", interrupted)
+    monkeypatch.setattr(verbs, "show_progress", interrupted)
     options = ["--layers", "ub", "--jobs", "1", "--chunk-size", "100"]
     assert verbs._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
     complaint = capsys.readouterr().err.splitlines()

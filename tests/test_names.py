@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from symscreen.data.column_selection import parse_name_list
 from symscreen.errors import OptionError
-from symscreen.names import names_in
 
 
 def test_names_with_commas_and_backticks():
-    assert names_in("a, `b,``c` ,d e", "--x") == ("a", "b,`c", "d e")
-    assert names_in("`a,`", "--x") == ("a,",)
-    assert names_in("", "--x") == ()
+    assert parse_name_list("a, `b,``c` ,d e", "--x") == ("a", "b,`c", "d e")
+    assert parse_name_list("`a,`", "--x") == ("a,",)
+    assert parse_name_list("", "--x") == ()
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ def test_names_with_commas_and_backticks():
 )
 def test_what_cannot_be_split_is_told(text, says):
     with pytest.raises(OptionError, match=says):
-        names_in(text, "--x")
+        parse_name_list(text, "--x")

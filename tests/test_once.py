@@ -2,7 +2,7 @@
 
 from threading import Barrier, Thread
 
-from symscreen.once import once
+from symscreen._cached_property import lockfree_cached_property
 
 
 class Sum:
@@ -11,7 +11,7 @@ class Sum:
     def __init__(self, *terms, meet=None):
         self.terms, self.meet, self.times = terms, meet, 0
 
-    @once
+    @lockfree_cached_property
     def total(self):
         """Add the terms."""
         self.times += 1
@@ -40,5 +40,5 @@ def test_threads_compute_the_values_of_different_instances_at_the_same_time():
 
 
 def test_the_class_answers_with_the_decorator_and_its_documentation():
-    assert isinstance(Sum.total, once)
+    assert isinstance(Sum.total, lockfree_cached_property)
     assert Sum.total.__doc__ == "Add the terms."

@@ -9,11 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen import options
+from symscreen.config.parsing import (
+    check_positive_int,
+    check_sign,
+    parse_bytes,
+    parse_memory_limit,
+    parse_names,
+    parse_top,
+    to_tuple,
+)
+from symscreen.config.space_options import (
+    build_layer_schedule,
+    format_unused_rule_notices,
+    parse_pool_sizes,
+    read_grammar,
+)
 from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar import load_grammar
 from symscreen.screeners import SCREENERS
-from symscreen.screeners.joint import Option
+from symscreen.screeners.base import ScreenerOption
+from symscreen.screening.scoring_options import check_prescreen_size, parse_pool_screeners, parse_search
 
 
 def _refused(message):
@@ -32,33 +47,33 @@ def _refused(message):
     ],
 )
 def test_amounts_of_memory(text, size):
-    assert options.parse_bytes(text) == size
-    assert options.read_memory(text) == size
+    assert parse_bytes(text) == size
+    assert parse_memory_limit(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "0", "-1GB", "1.5.2GB", "GB", "1 2GB", "1e9", "inf", "２GB"])
 def test_what_is_no_amount_of_memory_is_told(text):
     with _refused(f"max_ram is {text!r}; give an amount such as 2GB or 500MB"):
-        options.parse_bytes(text)
+        parse_bytes(text)
 
 
 def test_without_an_amount_four_fifths_of_the_machine_may_be_used():
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert options.read_memory(None) == int(0.8 * total)
+    assert parse_memory_limit(None) == int(0.8 * total)
 
 
 def test_names_and_formulas_come_one_or_many():
-    assert options.list_of_names("a, b ,c") == ["a", "b", "c"]
-    assert options.list_of_names(("a b", "c")) == ["a b", "c"]
-    assert options.formula_texts("x1 + f(a, b)") == ("x1 + f(a, b)",)
-    assert options.formula_texts(["x1", "x2"]) == ("x1", "x2")
-    assert options.formula_texts(()) == options.formula_texts(None) == ()
+    assert parse_names("a, b ,c") == ["a", "b", "c"]
+    assert parse_names(("a b", "c")) == ["a b", "c"]
+    assert to_tuple("x1 + f(a, b)") == ("x1 + f(a, b)",)
+    assert to_tuple(["x1", "x2"]) == ("x1", "x2")
+    assert to_tuple(()) == to_tuple(None) == ()
 
 
 @given(st.integers(1, 10**12))
 def test_whole_numbers_are_taken_from_numpy_too(number):
     for kind in (number, np.int64(number)):
-        found = options.at_least_1("top", kind)
+        found = check_positive_int("top", kind)
         assert found == number
         assert type(found) is int
 
@@ -68,21 +83,21 @@ def test_whole_numbers_are_taken_from_numpy_too(number):
 )
 def test_what_is_no_whole_number_is_told(value):
     with _refused(f"jobs is {value!r}; give a whole number of at least 1"):
-        options.at_least_1("jobs", value)
+        check_positive_int("jobs", value)
 
 
 def test_top_is_a_number_or_all():
-    assert options.read_limit("all") is None
-    assert options.read_limit(7) == 7
+    assert parse_top("all") is None
+    assert parse_top(7) == 7
     with _refused("top is 'some'; give a whole number of at least 1, or 'all'"):
-        options.read_limit("some")
+        parse_top("some")
 
 
 def test_sign_is_one_of_two():
-    options.check_sign("free")
-    options.check_sign("positive")
+    check_sign("free")
+    check_sign("positive")
     with _refused("sign is 'both'; it must be 'free' or 'positive'"):
-        options.check_sign("both")
+        check_sign("both")
 
 
 @pytest.mark.parametrize(
@@ -102,13 +117,13 @@ def test_sign_is_one_of_two():
     ],
 )
 def test_what_a_cut_keeps(keep, found):
-    assert options.read_keep(keep) == found
+    assert parse_pool_sizes(keep) == found
 
 
 @given(st.dictionaries(st.sampled_from("ub"), st.integers(1, 10**6), min_size=1))
 def test_what_a_cut_keeps_reads_back(keep):
-    assert options.read_keep(",".join(f"{kind}:{number}" for kind, number in keep.items())) == keep
-    assert options.read_keep(keep) == keep
+    assert parse_pool_sizes(",".join(f"{kind}:{number}" for kind, number in keep.items())) == keep
+    assert parse_pool_sizes(keep) == keep
 
 
 @pytest.mark.parametrize(
@@ -134,7 +149,7 @@ def test_what_a_cut_keeps_reads_back(keep):
 )
 def test_what_a_cut_cannot_keep_is_told(keep, message):
     with _refused(message):
-        options.read_keep(keep)
+        parse_pool_sizes(keep)
 
 
 def _names(screeners):
@@ -142,15 +157,15 @@ def _names(screeners):
 
 
 def test_who_cuts():
-    assert options.read_cutters(None, None, {}) == ()
-    assert _names(options.read_cutters(None, 5, {})) == ["t0", "xi"]
-    assert _names(options.read_cutters("xi", "u:5", {})) == ["xi"]
-    assert _names(options.read_cutters("lasso", None, {})) == ["lasso"]
-    assert _names(options.read_cutters(["t0", "lasso[folds=5]"], 5, {})) == ["t0", "lasso"]
-    found = options.read_cutters("lasso,t0", 5, {"rule": "1se", "engine": None})
+    assert parse_pool_screeners(None, None, {}) == ()
+    assert _names(parse_pool_screeners(None, 5, {})) == ["t0", "xi"]
+    assert _names(parse_pool_screeners("xi", "u:5", {})) == ["xi"]
+    assert _names(parse_pool_screeners("lasso", None, {})) == ["lasso"]
+    assert _names(parse_pool_screeners(["t0", "lasso[folds=5]"], 5, {})) == ["t0", "lasso"]
+    found = parse_pool_screeners("lasso,t0", 5, {"rule": "1se", "engine": None})
     assert found[0].settings == {"rule": "1se"}
     # a setting for the screeners that score is left for them
-    assert _names(options.read_cutters("t0", 5, {"rule": "1se"})) == ["t0"]
+    assert _names(parse_pool_screeners("t0", 5, {"rule": "1se"})) == ["t0"]
 
 
 @pytest.mark.parametrize(
@@ -165,63 +180,63 @@ def test_who_cuts():
 )
 def test_who_cannot_cut_is_told(cut, keep, message):
     with _refused(message):
-        options.read_cutters(cut, keep, {})
+        parse_pool_screeners(cut, keep, {})
 
 
 def test_more_than_a_joint_screener_can_take_is_refused():
     small = replace(
         SCREENERS["lasso"],
         name="small",
-        options=(Option("times", 2, "of the rows", least=1),),
+        options=(ScreenerOption("times", 2, "of the rows", min_value=1),),
         capacity=lambda rows, settings: settings["times"] * rows,
     )
-    options.check_capacity([SCREENERS["t0"], small], 2000, 1000)
+    check_prescreen_size([SCREENERS["t0"], small], 2000, 1000)
     with _refused("prescreen is 2,001, but small takes at most 2,000 features of 1,000 rows"):
-        options.check_capacity([SCREENERS["t0"], small], 2001, 1000)
-    options.check_capacity([small.with_settings({"times": 3})], 2001, 1000)
-    options.check_capacity([SCREENERS["t0"]], 10**9, 10)
+        check_prescreen_size([SCREENERS["t0"], small], 2001, 1000)
+    check_prescreen_size([small.replace_settings({"times": 3})], 2001, 1000)
+    check_prescreen_size([SCREENERS["t0"]], 10**9, 10)
 
 
 def test_trees_of_many_labels_take_fewer_features():
     crit, rows = SCREENERS["crit"], 200_000
-    most = [crit.most_features(rows, labels) for labels in (2, 5, 9, 10, 40)]
-    assert most[0] == most[2] == crit.most_features(rows) > most[3] > most[4]
-    options.check_capacity([crit], most[0], rows, 5)
+    most = [crit.compute_max_features(rows, labels) for labels in (2, 5, 9, 10, 40)]
+    assert most[0] == most[2] == crit.compute_max_features(rows) > most[3] > most[4]
+    check_prescreen_size([crit], most[0], rows, 5)
     with pytest.raises(
         OptionError, match=r"crit takes at most \d+ features of 200,000 rows that rank 40 labels"
     ):
-        options.check_capacity([crit], most[0], rows, 40)
+        check_prescreen_size([crit], most[0], rows, 40)
 
 
 def test_a_grammar_is_altered_as_the_options_say():
-    plain, layers = options.read_grammar("ablation", None, None, None, None)
+    plain, layers = read_grammar("ablation", None, None, None, None)
     assert [operator.name for operator in plain.unary + plain.binary] == ["id", "cube", "add", "mul"]
-    assert list(map(str, layers)) == list(map(str, plain.parsed_layers(plain.layers)))
-    grammar, layers = options.read_grammar("basic", "ub", "sin, cos", ["mul"], 9)
+    assert list(map(str, layers)) == list(map(str, plain.resolve_layers(plain.layers)))
+    grammar, layers = read_grammar("basic", "ub", "sin, cos", ["mul"], 9)
     assert [operator.name for operator in grammar.unary] == ["sin", "cos"]
     assert [operator.name for operator in grammar.binary] == ["mul"]
     assert grammar.max_complexity == 9
     assert [layer.kind for layer in layers] == ["u", "b"]
     with pytest.raises(GrammarError, match="no unary operator 'sine'; did you mean 'sin'"):
-        options.read_grammar("basic", "u", "sine", None, None)
+        read_grammar("basic", "u", "sine", None, None)
 
 
 def test_rules_that_keep_an_operator_from_every_column_are_told():
     grammar = replace(
         load_grammar("basic"), columns={"log": frozenset({"x11"}), "sin": frozenset({"x2", "x9"})}
     )
-    told = options.idle_rules(grammar, grammar.parsed_layers("u"), ["x1", "x2"])
+    told = format_unused_rule_notices(grammar, grammar.resolve_layers("u"), ["x1", "x2"])
     assert told == ["the grammar lets log touch only columns that the table lacks; did you mean 'x1'?"]
-    assert options.idle_rules(grammar, grammar.parsed_layers("b"), ["x1", "x2"]) == []
+    assert format_unused_rule_notices(grammar, grammar.resolve_layers("b"), ["x1", "x2"]) == []
 
 
 def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
     grammar = load_grammar("ablation")
-    asked = options.read_schedule(grammar, "ubu")
+    asked = build_layer_schedule(grammar, "ubu")
     assert [[layer.kind for layer in layers] for layers in asked] == [["u"], ["u", "b"], ["u", "b", "u"]]
-    plain = ["".join(layer.kind for layer in layers) for layers in options.read_schedule(grammar, None)]
+    plain = ["".join(layer.kind for layer in layers) for layers in build_layer_schedule(grammar, None)]
     assert plain == ["u", "b", "ub", "bu", "bub", "ubb"]
-    only = options.read_schedule(replace(grammar, unary=()), None)
+    only = build_layer_schedule(replace(grammar, unary=()), None)
     assert [[layer.kind for layer in layers] for layers in only] == [["b"]]
 
 
@@ -244,12 +259,12 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
 def test_a_search_that_cannot_be_is_refused(arguments, message):
     mode, risk, names, limit, rounds = arguments
     with _refused(message):
-        options.read_search(mode, risk, [SCREENERS[name] for name in names], limit, rounds)
+        parse_search(mode, risk, [SCREENERS[name] for name in names], limit, rounds)
 
 
 def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
     t0 = [SCREENERS["t0"]]
-    assert options.read_search("race", None, t0, 20, 1).risk == 1e-6
-    assert options.read_search("race", 0.2, t0, 20, 1).risk == 0.2
-    assert options.read_search("exact", None, t0, None, 3).mode == "exact"
-    assert options.read_search("sieve", None, [SCREENERS["xi"]], 20, 1).mode == "sieve"
+    assert parse_search("race", None, t0, 20, 1).risk == 1e-6
+    assert parse_search("race", 0.2, t0, 20, 1).risk == 0.2
+    assert parse_search("exact", None, t0, None, 3).mode == "exact"
+    assert parse_search("sieve", None, [SCREENERS["xi"]], 20, 1).mode == "sieve"

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = (
     "import symscreen; from symscreen.grammar import grammar_names; "
-    "from symscreen.shipped import shipped_folder; "
+    "from symscreen._resources import shipped_folder; "
     "print(symscreen.load_grammar('strogatz').constants, *grammar_names()); "
     "print(len(symscreen.datasets.strogatz('vdp2').frame), shipped_folder('operators'))"
 )

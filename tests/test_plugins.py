@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import symscreen
-from symscreen.backends import backend_named
-from symscreen.cli import verbs
+from symscreen.backends import make_backend
+from symscreen.cli import main as verbs
 from symscreen.errors import InputError, OptionError
-from symscreen.plugins import plugins
-from symscreen.screeners import check_screener, screener_named
+from symscreen.plugins import find_plugins
+from symscreen.screeners import check_screener, get_screener
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -62,7 +62,7 @@ def test_the_page_shows_its_real_source():
 
 @pytest.mark.usefixtures("example")
 def test_its_screener_keeps_the_promises_and_screens(frame):
-    check_screener(screener_named("normal_scores"))
+    check_screener(get_screener("normal_scores"))
     found = symscreen.screen(frame, screener="normal_scores,t0", operators="waves", top=3)
     assert list(found.table.columns[5:7]) == ["normal_scores", "t0"]
     assert found.table.normal_scores.abs().is_monotonic_decreasing
@@ -96,13 +96,13 @@ def test_listings_tell_the_origin(capsys):
 @pytest.mark.usefixtures("example")
 def test_the_grammar_and_the_backend_are_found():
     assert [one.name for one in symscreen.load_grammar("waves").unary] == ["sin", "cos"]
-    assert list(backend_named("serial", 3).map(abs, [-1, 2])) == [1, 2]
-    for word, find in (("screener", screener_named), ("grammar", symscreen.load_grammar)):
+    assert list(make_backend("serial", 3).map(abs, [-1, 2])) == [1, 2]
+    for word, find in (("screener", get_screener), ("grammar", symscreen.load_grammar)):
         near = {"screener": "normal_score", "grammar": "wave"}[word]
         with pytest.raises(InputError, match=f"there is no {word} '{near}'; did you mean '{near}s'"):
             find(near)
     with pytest.raises(OptionError, match="no backend 'seril'; did you mean 'serial'"):
-        backend_named("seril", 1)
+        make_backend("seril", 1)
 
 
 def test_nothing_is_imported_before_it_is_asked_for(installed):
@@ -122,12 +122,12 @@ def test_a_name_in_two_packages_is_refused_with_both_origins(package):
     for name in ("one", "two"):
         package(name, "screeners", f"mine = {name}:MINE")
     with pytest.raises(OptionError, match=r"^the screener 'mine' is in one 1\.0 and two 1\.0: uninstall one"):
-        screener_named("mine")
+        get_screener("mine")
 
 
 def test_symscreens_own_names_stay_its_own(package, capsys):
     package("usurper", "screeners", "t0 = usurper:T0", "raise SystemExit('never imported')")
-    assert screener_named("t0") is symscreen.screeners.T0
+    assert get_screener("t0") is symscreen.screeners.T0
     assert verbs._run(["screeners"]) == 0
     (line,) = re.findall(r"not usable: the screener 't0'.*(?:\n.*)?", capsys.readouterr().out)
     assert "usurper 1.0 and symscreen" in " ".join(line.split())
@@ -156,7 +156,7 @@ def test_a_broken_one_has_one_line_and_the_rest_works(entry, module, told, packa
     monkeypatch.delitem(sys.modules, "broken", raising=False)
     package("broken", "screeners", entry, module)
     with pytest.raises(OptionError) as caught:
-        screener_named("mine")
+        get_screener("mine")
     assert str(caught.value).startswith(f"the screener 'mine' of broken 1.0 {told}")
     assert "\n" not in str(caught.value)
     assert verbs._run(["screeners"]) == 0
@@ -185,7 +185,7 @@ def test_a_backend_that_breaks_its_promise_is_refused(package):
         "def Late(jobs): raise OSError('no cluster')\n"
     ))  # fmt: skip
     with pytest.raises(OptionError, match=r"'hasty' of hasty 1\.0 breaks a promise: .* order of the tasks"):
-        backend_named("hasty", 1)
+        make_backend("hasty", 1)
     with pytest.raises(OptionError, match=r"'late' of hasty 1\.0 fails: OSError: no cluster"):
-        backend_named("late", 1)
-    assert {one.name for one in plugins("backend", ["threads"])} >= {"hasty", "late"}
+        make_backend("late", 1)
+    assert {one.name for one in find_plugins("backend", ["threads"])} >= {"hasty", "late"}

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import verbs
-from symscreen.grammar import grammar_names, load_grammar
+from symscreen.cli import main as verbs
+from symscreen.grammar import list_grammar_names, load_grammar
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -74,7 +74,7 @@ def test_every_link_leads_somewhere():
 
 
 def test_every_shipped_grammar_is_named():
-    for name in grammar_names():
+    for name in list_grammar_names():
         assert f"`{name}`" in README
 
 
@@ -83,4 +83,4 @@ def test_the_grammar_of_the_how_to_page_is_a_good_one(tmp_path):
     grammar = load_grammar(tmp_path / "waves.toml")
     assert grammar.operators["sinpi"].summary == "sin(pi*x)"
     assert grammar.max_complexity == 9
-    assert len(grammar.parsed_layers()) == 3
+    assert len(grammar.resolve_layers()) == 3

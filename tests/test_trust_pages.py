@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -51,7 +51,7 @@ def test_the_python_example_prints_what_it_should(page, expected, tmp_path):
 
 
 def test_every_relation_is_explained():
-    from symscreen.pipeline.membership import RELATIONS
+    from symscreen.screening.class_members import RELATIONS
 
     text = (DOCS / "classes.md").read_text()
     assert all(f"`{name}`" in text for name in RELATIONS if name != "shown")

@@ -75,7 +75,7 @@ def main() -> None:
     }
     if task.get("sort"):
         told["sort_us"] = [1e6 * bare_sort(len(y), task["sort"], threads) for threads in (1, 2)]
-    tell(seconds, search.get("features", result.scored), "symscreen", "numpy", "numba", **told)
+    tell(seconds, search.get("features", result.n_scored), "symscreen", "numpy", "numba", **told)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from symscreen.screeners import Screener, by_magnitude, by_sign
+from symscreen.screeners import Screener, compute_correlation_loss, compute_sign_direction
 
 WAVES = 'unary = ["sin", "cos"]\nbinary = ["add", "mul"]\nlayers = "ub"\n'
 
@@ -20,11 +20,11 @@ def _correlation(ordered, response):
 
 NORMAL_SCORES = Screener(
     name="normal_scores",
-    sees="column",
+    scope="column",
     statistic=_correlation,
-    loss=by_magnitude,
-    direction=by_sign,
-    blind_to="ranks",
+    loss=compute_correlation_loss,
+    direction=compute_sign_direction,
+    equivalence="ranks",
     summary="van der Waerden's correlation of normal scores",
     assumes="a relation that rises or falls",
     fails="where it turns",

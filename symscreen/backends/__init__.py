@@ -1,17 +1,17 @@
 """Backends: where tasks run."""
 
-from symscreen.backends.base import Backend, Reducing, parts_of
+from symscreen.backends.base import Backend, ReducingBackend, map_reduce
 from symscreen.backends.dask import Dask
-from symscreen.backends.registry import BACKENDS, backend_named
-from symscreen.backends.threads import Threads, available_cores
+from symscreen.backends.registry import BACKENDS, make_backend
+from symscreen.backends.threads import Threads, count_available_cores
 
 __all__ = [
     "BACKENDS",
     "Backend",
     "Dask",
-    "Reducing",
+    "ReducingBackend",
     "Threads",
-    "available_cores",
-    "backend_named",
-    "parts_of",
+    "count_available_cores",
+    "make_backend",
+    "map_reduce",
 ]

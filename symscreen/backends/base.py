@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-__all__ = ["Backend", "Reducing", "parts_of"]
+
+__all__ = ["Backend", "ReducingBackend", "map_reduce"]
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
@@ -32,10 +33,10 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class Reducing(Protocol):
+class ReducingBackend(Protocol):
     """A backend that merges outcomes where they are made, so that few of them travel."""
 
-    def reduced(
+    def map_reduce(
         self,
         function: Callable[[Task], Outcome],
         tasks: Sequence[Task],
@@ -45,7 +46,7 @@ class Reducing(Protocol):
         ...
 
 
-def parts_of(
+def map_reduce(
     backend: Backend,
     function: Callable[[Task], Outcome],
     tasks: Sequence[Task],
@@ -71,8 +72,8 @@ def parts_of(
     object
         Their outcomes, merged.
     """
-    if isinstance(backend, Reducing):
-        yield from backend.reduced(function, tasks, merge)
+    if isinstance(backend, ReducingBackend):
+        yield from backend.map_reduce(function, tasks, merge)
         return
     for outcome in backend.map(function, tasks):
         yield 1, outcome

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 from symscreen.backends.dask import Dask
 from symscreen.backends.threads import Threads
-from symscreen.errors import OptionError, nearest
-from symscreen.plugins import plugin_named, usable
+from symscreen.errors import OptionError, suggest
+from symscreen.plugins import get_plugin, list_available_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from symscreen.backends.base import Backend
 
-__all__ = ["BACKENDS", "backend_named"]
+
+__all__ = ["BACKENDS", "make_backend"]
 
 BACKENDS: dict[str, Callable[[int], Backend]] = {"threads": Threads, "dask": Dask}
 
 
-def backend_named(name: str, jobs: int) -> Backend:
+def make_backend(name: str, jobs: int) -> Backend:
     """Make a backend.
 
     Parameters
@@ -41,20 +42,24 @@ def backend_named(name: str, jobs: int) -> Backend:
 
     Examples
     --------
-    >>> backend_named("threads", 2)
+    >>> make_backend("threads", 2)
     Threads(jobs=2, name='threads')
     """
     if name in BACKENDS:
         return BACKENDS[name](jobs)
-    plugin = plugin_named(name, "backend", BACKENDS)
+    plugin = get_plugin(name, "backend", BACKENDS)
     if plugin is None:
-        raise OptionError(f"there is no backend {name!r}{nearest(name, usable('backend', BACKENDS))}")
+        raise OptionError(
+            f"there is no backend {name!r}{suggest(name, list_available_names('backend', BACKENDS))}"
+        )
     make = plugin.load()
     try:
         backend: Backend = make(jobs)
         kept = (backend.name, backend.jobs, list(backend.map(abs, [-2, 1]))) == (name, jobs, [2, 1])
     except Exception as error:
-        raise plugin.broken(f"fails: {type(error).__name__}: {error}") from error
+        raise plugin.build_error(f"fails: {type(error).__name__}: {error}") from error
     if not kept:
-        raise plugin.broken("breaks a promise: its name, its jobs, or the outcomes in the order of the tasks")
+        raise plugin.build_error(
+            "breaks a promise: its name, its jobs, or the outcomes in the order of the tasks"
+        )
     return backend

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Threads", "available_cores"]
+
+__all__ = ["Threads", "count_available_cores"]
 
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 
 
-def available_cores() -> int:
+def count_available_cores() -> int:
     """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symscreen.cli.output import emit, notify, progress_bar
-from symscreen.errors import OptionError, printable
+from symscreen.cli.output import open_progress_bar, print_notices, write_stdout
+from symscreen.errors import OptionError, escape_control_chars
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 __all__ = ["classes"]
 
@@ -63,20 +64,20 @@ def classes(
       symscreen classes ranking.csv
       symscreen classes ranking.csv --data data.csv --rank 1 --members 100
     """
-    from symscreen.export import check_apart, check_free, write_whole
-    from symscreen.pipeline import classes as pipeline_classes
-    from symscreen.pipeline.membership import RELATIONS
-    from symscreen.report.classes import members_as_csv, show_classes
-    from symscreen.report.stored import read_ranking, read_undamaged
-    from symscreen.report.terminal import print_table
+    from symscreen._atomic_io import check_not_input, check_writable, write_atomically
+    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.result_tables import format_members_csv, show_classes
+    from symscreen.results.ranking_reader import read_ranking, report_damaged_record
+    from symscreen.screening import class_members as pipeline_classes
+    from symscreen.screening.class_members import RELATIONS
 
-    check_apart((out,), (result, data))
+    check_not_input((out,), (result, data))
     if out is not None and out != "-":
-        check_free(Path(out), force=force)
+        check_writable(Path(out), force=force)
     stored = read_ranking(result, max_ram)
     if rank is not None and not 1 <= rank <= len(stored.table):
         raise OptionError(f"--rank is {rank}; the ranking has {len(stored.table)} entries")
-    with progress_bar(quiet=quiet) as progress, read_undamaged(result):
+    with open_progress_bar(quiet=quiet) as progress, report_damaged_record(result):
         found = pipeline_classes.classes(
             stored,
             data,
@@ -87,29 +88,34 @@ def classes(
             progress=progress,
         )
     if rank is not None:
-        found, notices = _of_rank(found, rank, list(stored.table["expression"])[rank - 1])
-        notify(notices, quiet=quiet)
-    text = members_as_csv(found)
+        found, notices = _select_class(found, rank, list(stored.table["expression"])[rank - 1])
+        print_notices(notices, quiet=quiet)
+    text = format_members_csv(found)
     if out == "-":
-        emit(text)
+        write_stdout(text)
         return
     if out is not None:
-        write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
-        notify((f"written: {out}",), quiet=quiet)
+        write_atomically(Path(out), text.encode(errors="backslashreplace"), force=force)
+        print_notices((f"written: {out}",), quiet=quiet)
     print_table(show_classes(found, RELATIONS), sys.stdout)
 
 
-def _of_rank(members: pd.DataFrame, rank: int, formula: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _select_class(
+    class_members: pd.DataFrame, rank: int, formula: str
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the class of one entry: its own, or, where all features are shown, the one it is in."""
-    own = members[members["rank"] == rank].reset_index(drop=True)
+    own = class_members[class_members["rank"] == rank].reset_index(drop=True)
     if len(own):
         return own, ()
-    inside = members[members["expression"].isin([formula, formula.removeprefix("(").removesuffix(")")])]
+    inside = class_members[
+        class_members["expression"].isin([formula, formula.removeprefix("(").removesuffix(")")])
+    ]
     if not len(inside):
         raise OptionError(
-            f"--rank {rank}, {printable(formula)}, is a member of a class of which fewer members are listed: "
+            f"--rank {rank}, {escape_control_chars(formula)}, is a member of a class of which fewer members "
+            "are listed: "
             "give a larger --members"
         )
     head = int(inside["rank"].iloc[0])
-    whole = members[members["rank"] == head].reset_index(drop=True)
-    return whole, (f"rank {rank}, {printable(formula)}, is a member of the class of rank {head}",)
+    whole = class_members[class_members["rank"] == head].reset_index(drop=True)
+    return whole, (f"rank {rank}, {escape_control_chars(formula)}, is a member of the class of rank {head}",)

@@ -7,50 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from symscreen.cli.output import emit, notify
-from symscreen.errors import FormulaError, OptionError, TableError
+from symscreen.cli.output import print_notices, write_stdout
+from symscreen.errors import DataError, FormulaError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export import Gate
+    from symscreen.export import LevelIndicator
     from symscreen.grammar import Operator
-    from symscreen.result import ScreenResult
+    from symscreen.results.screen_result import ScreenResult
 
-__all__ = ["bundle_option", "check_bundle", "export", "write_bundle"]
 
-_RANKINGS = (".csv", ".parquet")
+__all__ = ["bundle_option", "check_bundle_path", "export", "write_bundle"]
+
+_RANKING_SUFFIXES = (".csv", ".parquet")
 
 bundle_option = click.option(
     "--bundle", metavar="FILE", help="Save the features shown as a bundle (.json) for symscreen apply."
 )
 
 
-def check_bundle(bundle: str | None, *, force: bool) -> None:
+def check_bundle_path(bundle: str | None, *, force: bool) -> None:
     """Refuse, before any work is done, a bundle that could not be written after it."""
-    from symscreen.export import check_free
+    from symscreen._atomic_io import check_writable
 
     if bundle is None:
         return
     if bundle == "-":
         raise OptionError("--bundle needs a file's name: standard output is the ranking's")
-    check_free(Path(bundle), force=force)
+    check_writable(Path(bundle), force=force)
 
 
 def write_bundle(result: ScreenResult, bundle: str | None, *, force: bool, quiet: bool) -> None:
     """Save the features of a ranking, with the run's record."""
-    from symscreen.export import operators_of_record, save_bundle
-    from symscreen.units import in_given_units
+    from symscreen.export import build_operators_from_record, save_bundle
+    from symscreen.units import convert_to_original_units
 
     if bundle is None:
         return
-    operators = operators_of_record(result.record)
-    formulas = in_given_units(result.expressions, result.record.get("units"))
+    operators = build_operators_from_record(result.record)
+    formulas = convert_to_original_units(result.expressions, result.record.get("units"))
     save_bundle(formulas, bundle, operators=operators, record=result.record, force=force)
-    notify((f"written: {bundle}",), quiet=quiet)
+    print_notices((f"written: {bundle}",), quiet=quiet)
 
 
-def _read_names(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+def _parse_column_names(
+    ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
     """Read ``COLUMN=NAME``; the last ``=`` parts the two."""
     del ctx
     names: dict[str, str] = {}
@@ -81,7 +84,7 @@ def _read_names(ctx: click.Context, parameter: click.Parameter, texts: tuple[str
     "name",
     metavar="COLUMN=NAME",
     multiple=True,
-    callback=_read_names,
+    callback=_parse_column_names,
     help="What a column is called there, or its cell; may be repeated.",
 )
 @click.option("--digits", metavar="D", type=int, help="Of fitted numbers in latex, 1 to 17; else 4.")
@@ -105,58 +108,68 @@ def export(
       symscreen export model.json --to excel --name x1=B2 --name x2=C2
       symscreen export features.json --to c --out features.c
     """
-    from symscreen.export import check_apart, check_free, exported, write_whole
+    from symscreen._atomic_io import check_not_input, check_writable, write_atomically
+    from symscreen.export import export_formulas
 
-    check_apart((out,), (result,))
+    check_not_input((out,), (result,))
     if out != "-":
-        check_free(Path(out), force=force)
-    formulas, operators, gates = _formulas_in(result, rank)
-    text = exported(formulas, target, names=name, operators=operators, gates=gates, digits=digits)
+        check_writable(Path(out), force=force)
+    formulas, operators, gates = _read_formulas(result, rank)
+    text = export_formulas(formulas, target, names=name, operators=operators, indicators=gates, digits=digits)
     text = text if text.endswith("\n") else f"{text}\n"
     if out == "-":
-        emit(text)
+        write_stdout(text)
         return
-    write_whole(Path(out), text.encode(errors="backslashreplace"), force=force)
+    write_atomically(Path(out), text.encode(errors="backslashreplace"), force=force)
 
 
-def _formulas_in(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:
+def _read_formulas(
+    path: str, rank: int | None
+) -> tuple[Any, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
     """Read what a screen or a fit has written: a ranking or a bundle."""
-    from symscreen.export import Formula, SharedFormula, gates_of_record, read_bundle
+    from symscreen.export import build_indicators_from_record, read_bundle
+    from symscreen.expressions.linear_formula import Formula, SharedFormula
 
-    if Path(path).suffix.lower() in _RANKINGS:
-        return _ranked(path, rank)
+    if Path(path).suffix.lower() in _RANKING_SUFFIXES:
+        return _read_ranking_formulas(path, rank)
     try:
         bundle = read_bundle(path)
     except FormulaError:
         try:  # a ranking may be a .json too
-            return _ranked(path, rank)
-        except TableError:
+            return _read_ranking_formulas(path, rank)
+        except DataError:
             pass
         raise
-    gates = gates_of_record(bundle.record)
-    if isinstance(bundle.thing, Formula | SharedFormula):
+    gates = build_indicators_from_record(bundle.record)
+    if isinstance(bundle.formulas, Formula | SharedFormula):
         if rank is not None:
             raise OptionError(f"--rank is for features, and {path} holds a model; leave it out")
-        return bundle.thing, bundle.operators, gates
-    return (bundle.thing if rank is None else _one(bundle.thing, rank, path)), bundle.operators, gates
+        return bundle.formulas, bundle.operators, gates
+    return (
+        (bundle.formulas if rank is None else _select_rank(bundle.formulas, rank, path)),
+        bundle.operators,
+        gates,
+    )
 
 
-def _ranked(path: str, rank: int | None) -> tuple[Any, Mapping[str, Operator], Mapping[str, Gate]]:
-    from symscreen.export import gates_of_record, operators_of_record
-    from symscreen.expression import parse
-    from symscreen.report.stored import read_ranking
-    from symscreen.units import in_given_units
+def _read_ranking_formulas(
+    path: str, rank: int | None
+) -> tuple[Any, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
+    from symscreen.export import build_indicators_from_record, build_operators_from_record
+    from symscreen.expressions.tree import parse_expression
+    from symscreen.results.ranking_reader import read_ranking
+    from symscreen.units import convert_to_original_units
 
     stored = read_ranking(path)
-    operators = operators_of_record(stored.record)
+    operators = build_operators_from_record(stored.record)
     texts = stored.table["expression"].tolist()
-    chosen = texts if rank is None else [_one(texts, rank, path)]
-    parsed = tuple(parse(text, operators, stored.record["data"]["inputs"]) for text in chosen)
-    formulas = in_given_units(parsed, stored.record.get("units"))
-    return (formulas if rank is None else formulas[0]), operators, gates_of_record(stored.record)
+    chosen = texts if rank is None else [_select_rank(texts, rank, path)]
+    parsed = tuple(parse_expression(text, operators, stored.record["data"]["inputs"]) for text in chosen)
+    formulas = convert_to_original_units(parsed, stored.record.get("units"))
+    return (formulas if rank is None else formulas[0]), operators, build_indicators_from_record(stored.record)
 
 
-def _one(formulas: Any, rank: int, path: str) -> Any:
+def _select_rank(formulas: Any, rank: int, path: str) -> Any:
     if rank > len(formulas):
         raise OptionError(f"--rank is {rank}, and {path} holds {len(formulas)} features")
     return formulas[rank - 1]

@@ -11,21 +11,28 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from symscreen.errors import OutputError, printable, quoted
+from symscreen.errors import OutputError, escape_control_chars, quote_value
 from symscreen.logs import LOGGER, JsonLines, LogStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from symscreen.result import Standing
-
-__all__ = ["attended", "emit", "files_of", "logged", "notify", "progress_bar"]
+    from symscreen.screening.run_control import Progress
 
 
-_LONGEST_LINE = 1 << 16
+__all__ = [
+    "list_input_files",
+    "open_progress_bar",
+    "print_notices",
+    "show_progress",
+    "write_json_log",
+    "write_stdout",
+]
+
+_MAX_LINE_BYTES = 1 << 16
 
 
-def emit(text: str) -> None:
+def write_stdout(text: str) -> None:
     """Write to standard output what programs read, every letter as it is.
 
     Raises
@@ -40,20 +47,20 @@ def emit(text: str) -> None:
     click.echo(text, nl=False, color=True)  # or click would leave out what looks like a colour
 
 
-def notify(notices: tuple[str, ...], *, quiet: bool) -> None:
+def print_notices(notices: tuple[str, ...], *, quiet: bool) -> None:
     """Print notices on standard error."""
     if not quiet:
         for notice in notices:
-            click.echo(f"symscreen: {printable(notice)}", err=True)
+            click.echo(f"symscreen: {escape_control_chars(notice)}", err=True)
 
 
 @contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
+def open_progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
     """Show features done, rate and time left on a terminal; nothing in a pipe."""
     if quiet:
-        from symscreen.compiled import ANNOUNCEMENT
+        from symscreen._numba import COMPILE_NOTICE
 
-        ANNOUNCEMENT.silence()
+        COMPILE_NOTICE.mute()
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -87,35 +94,35 @@ def progress_bar(*, quiet: bool) -> Iterator[Callable[..., None] | None]:
 
 
 @contextmanager
-def attended(*, quiet: bool) -> Iterator[Callable[[Standing], None]]:
+def show_progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """Show how far a screen is, on a terminal; when it is interrupted, say what was best so far."""
-    last: list[Standing] = []
+    last: list[Progress] = []
     try:
-        with progress_bar(quiet=quiet) as bar:
+        with open_progress_bar(quiet=quiet) as bar:
 
-            def tell(standing: Standing) -> None:
-                last[:] = [standing]
+            def update(report: Progress) -> None:
+                last[:] = [report]
                 if bar is not None:
-                    bar(standing.done, standing.total, best_of(standing))
+                    bar(report.n_done, report.n_total, format_best(report))
 
-            yield tell
+            yield update
     except KeyboardInterrupt:
         if last:
-            best = best_of(last[0]) or "nothing yet"
-            done = f"{last[0].done:,} of {last[0].total:,} candidates"
+            best = format_best(last[0]) or "nothing yet"
+            done = f"{last[0].n_done:,} of {last[0].n_total:,} candidates"
             click.echo(f"symscreen: best so far, of {done}: {best}", err=True)
         raise
 
 
-def best_of(standing: Standing) -> str:
+def format_best(report: Progress) -> str:
     """Write the best formula so far with its score."""
-    if standing.best is None or standing.score is None:
+    if report.best_formula is None or report.best_score is None:
         return ""
-    return printable(f"{standing.screener} {standing.score:.6g}  {standing.best}")
+    return escape_control_chars(f"{report.screener} {report.best_score:.6g}  {report.best_formula}")
 
 
 @contextmanager
-def logged(file: str | None) -> Iterator[None]:
+def write_json_log(file: str | None) -> Iterator[None]:
     """Write a JSON line for each stage to a file, or with ``-`` to standard error.
 
     A file that cannot be written any more, of a disk that is full, is told of in a line at the end: what is
@@ -129,7 +136,7 @@ def logged(file: str | None) -> Iterator[None]:
     if file is None:
         yield
         return
-    handler = LogStream(sys.stderr if file == "-" else _log(file))
+    handler = LogStream(sys.stderr if file == "-" else _open_log(file))
     handler.setFormatter(JsonLines())
     level = LOGGER.level
     LOGGER.addHandler(handler)
@@ -139,24 +146,25 @@ def logged(file: str | None) -> Iterator[None]:
     finally:
         LOGGER.setLevel(level)
         LOGGER.removeHandler(handler)
-        if file != "-" and (failure := handler.end()) is not None:
-            words = f"{quoted(file)}: the log could not be written to its end ({failure.strerror})"
-            notify((f"{words}; the ranking does not depend on it",), quiet=False)
+        if file != "-" and (failure := handler.close_stream()) is not None:
+            words = f"{quote_value(file)}: the log could not be written to its end ({failure.strerror})"
+            print_notices((f"{words}; the ranking does not depend on it",), quiet=False)
 
 
-def files_of(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+def list_input_files(data: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Name the files that a verb reads: the data, and what its options name, which may be words instead."""
     named = (options.get("operators"), options.get("units"))
     return (data, *(str(name) for name in named if str(name).endswith((".toml", ".json"))))
 
 
-def _log(file: str) -> TextIO:
+def _open_log(file: str) -> TextIO:
     """Open a log to be added to."""
     path = Path(file)
     try:
-        if path.is_file() and path.stat().st_size and not _is_log(path):
+        if path.is_file() and path.stat().st_size and not _is_json_log(path):
             raise OutputError(
-                f"{quoted(file)} holds something else than a log of symscreen, and is not added to; give "
+                f"{quote_value(file)} holds something else than a log of symscreen, and is not added to; "
+                "give "
                 "another name"
             )
         return path.open("a", encoding="utf-8")
@@ -165,14 +173,14 @@ def _log(file: str) -> TextIO:
             raise
         # a ValueError is a path with a null character inside
         raise OutputError(
-            f"{quoted(file)}: cannot be written ({getattr(error, 'strerror', error)})"
+            f"{quote_value(file)}: cannot be written ({getattr(error, 'strerror', error)})"
         ) from None
 
 
-def _is_log(path: Path) -> bool:
+def _is_json_log(path: Path) -> bool:
     """Say whether a file begins with a line of ours."""
     with path.open("rb") as there:
-        first = there.readline(_LONGEST_LINE)
+        first = there.readline(_MAX_LINE_BYTES)
     try:
         told = json.loads(first)
     except (ValueError, RecursionError):

@@ -8,9 +8,15 @@ from typing import Any
 
 import click
 
-from symscreen.cli.options import cut_options, read_ratios, refuse_response, space_options, unit_options
-from symscreen.cli.output import emit, files_of, notify, progress_bar
-from symscreen.cli.targets import category_options
+from symscreen.cli.options import (
+    add_category_options,
+    add_pruning_options,
+    add_space_options,
+    add_unit_options,
+    parse_ratios,
+    reject_target_type,
+)
+from symscreen.cli.output import list_input_files, open_progress_bar, print_notices, write_stdout
 
 __all__ = ["power"]
 
@@ -23,16 +29,16 @@ __all__ = ["power"]
     metavar="R,…",
     default="0,0.01,0.1,1",
     show_default=True,
-    callback=read_ratios,
+    callback=parse_ratios,
     help="The noise's standard deviation over the root mean square of the truth.",
 )
 @click.option(
     "--repeats", metavar="R", type=int, default=100, show_default=True, help="How often noise is drawn."
 )
 @click.option("--feature", metavar="EXPR", help="What is to be found, where it is not the whole truth.")
-@category_options
-@space_options
-@unit_options
+@add_category_options
+@add_space_options
+@add_unit_options
 @click.option(
     "--screener", metavar="NAME", default="t0", show_default=True, help="The column screener that ranks."
 )
@@ -41,14 +47,14 @@ __all__ = ["power"]
 )
 @click.option("--top", metavar="K", type=int, default=20, show_default=True, help="Found: among the best K.")
 @click.option("--also", metavar="EXPR", multiple=True, help="A formula of your own in the space.")
-@cut_options
+@add_pruning_options
 @click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="For the noise.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option("--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
-@click.option("--ranking", hidden=True, expose_value=False, callback=refuse_response)
-@click.option("--stages", hidden=True, expose_value=False, callback=refuse_response)
-@click.option("--event", hidden=True, expose_value=False, callback=refuse_response)
+@click.option("--ranking", hidden=True, expose_value=False, callback=reject_target_type)
+@click.option("--stages", hidden=True, expose_value=False, callback=reject_target_type)
+@click.option("--event", hidden=True, expose_value=False, callback=reject_target_type)
 def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Plant a formula on your columns, and say how often a screen finds it under noise.
 
@@ -57,22 +63,22 @@ def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: An
       symscreen power data.csv --truth "x1*x2" --layers ub
       symscreen power data.csv --truth "2*x1**3 + 5*x3" --feature "x1**3" --noise-ratio 0,0.1,1
     """
-    from symscreen.export import check_apart, check_free, write_whole
-    from symscreen.pipeline import power as pipeline_power
-    from symscreen.report.files import frame_as_csv
-    from symscreen.report.power import show_power
-    from symscreen.report.terminal import print_table
+    from symscreen._atomic_io import check_not_input, check_writable, write_atomically
+    from symscreen.report.terminal.listings import print_table
+    from symscreen.report.terminal.result_tables import show_power
+    from symscreen.results.ranking_files import format_csv
+    from symscreen.screening import power as pipeline_power
 
-    check_apart((out,), files_of(data, options))
+    check_not_input((out,), list_input_files(data, options))
     if out is not None and out != "-":
-        check_free(Path(out), force=force)
-    with progress_bar(quiet=quiet) as progress:
+        check_writable(Path(out), force=force)
+    with open_progress_bar(quiet=quiet) as progress:
         found = pipeline_power.power(data, progress=progress, **options)
-    notify(found.notices, quiet=quiet)
+    print_notices(found.notices, quiet=quiet)
     if out == "-":
-        emit(frame_as_csv(found.table))
+        write_stdout(format_csv(found.table))
         return
     if out is not None:
-        write_whole(Path(out), frame_as_csv(found.table).encode(), force=force)
-        notify((f"written: {out}",), quiet=quiet)
+        write_atomically(Path(out), format_csv(found.table).encode(), force=force)
+        print_notices((f"written: {out}",), quiet=quiet)
     print_table(show_power(found), sys.stdout)

@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from symscreen.cli.output import notify
+from symscreen.cli.output import print_notices
 from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
-    from symscreen.result import ScreenResult
+    from symscreen.results.screen_result import ScreenResult
 
-__all__ = ["check_report_free", "report", "report_option", "save_report"]
+
+__all__ = ["check_report_path", "report", "report_option", "save_report"]
 
 report_option = click.option(
     "--report", metavar="FILE", help="Write a report: one .html that needs nothing else."
 )
 
 
-def check_report_free(report: str | None, *, force: bool) -> None:
+def check_report_path(report: str | None, *, force: bool) -> None:
     """Refuse, before any work is done, a report that could not be written after it."""
-    from symscreen.report.page import check_report
+    from symscreen.report.html_page import check_report
 
     if report is None:
         return
@@ -32,12 +33,12 @@ def check_report_free(report: str | None, *, force: bool) -> None:
 
 def save_report(result: ScreenResult, report: str | None, data: str, *, force: bool, quiet: bool) -> None:
     """Write the report, if one was asked for."""
-    from symscreen.report.page import write_report
+    from symscreen.report.html_page import write_report
 
     if report is None:
         return
     write_report(result, report, data=data, force=force)
-    notify((f"written: {report}",), quiet=quiet)
+    print_notices((f"written: {report}",), quiet=quiet)
 
 
 @click.command()
@@ -60,16 +61,16 @@ def report(result: str, data: str | None, out: str, *, force: bool, quiet: bool)
       symscreen report ranking.csv --data data.csv --out report.html
       symscreen report ranking.csv --out without-rows.html
     """
-    from symscreen.export import check_apart
-    from symscreen.pipeline.stored import load_result
-    from symscreen.report.page import check_report
-    from symscreen.report.stored import read_undamaged
+    from symscreen._atomic_io import check_not_input
+    from symscreen.report.html_page import check_report
+    from symscreen.results.ranking_reader import report_damaged_record
+    from symscreen.screening.stored_screens import load_result
 
     if out == "-":
         raise OptionError("--out needs a file's name that ends in .html")
-    check_apart((out,), (result, data))
+    check_not_input((out,), (result, data))
     check_report(out, force=force)
     stored = load_result(result, data)
-    notify(stored.notices, quiet=quiet)
-    with read_undamaged(result):
+    print_notices(stored.notices, quiet=quiet)
+    with report_damaged_record(result):
         save_report(stored, out, data or "DATA", force=force, quiet=quiet)

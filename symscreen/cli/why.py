@@ -8,18 +8,19 @@ from typing import Any
 import click
 
 from symscreen.cli.options import (
-    error_options,
-    ranking_option,
-    read_top,
-    screener_options,
-    search_options,
-    space_options,
-    stages_options,
-    trust_options,
-    unit_options,
+    add_diagnostics_options,
+    add_error_control_options,
+    add_ranking_option,
+    add_screener_options,
+    add_search_options,
+    add_space_options,
+    add_stages_options,
+    add_target_options,
+    add_unit_options,
+    add_weights_option,
+    parse_top,
 )
-from symscreen.cli.output import notify
-from symscreen.cli.targets import target_options, weights_option
+from symscreen.cli.output import print_notices
 
 __all__ = ["why"]
 
@@ -27,13 +28,13 @@ __all__ = ["why"]
 @click.command()
 @click.argument("data")
 @click.argument("expression", metavar="EXPR")
-@ranking_option
-@stages_options
-@target_options
-@weights_option
-@space_options
-@unit_options
-@screener_options
+@add_ranking_option
+@add_stages_options
+@add_target_options
+@add_weights_option
+@add_space_options
+@add_unit_options
+@add_screener_options
 @click.option(
     "--sign", type=click.Choice(["free", "positive"]), default="free", show_default=True, help="As of screen."
 )
@@ -42,12 +43,12 @@ __all__ = ["why"]
     metavar="K",
     default="20",
     show_default=True,
-    callback=read_top,
+    callback=parse_top,
     help="As of screen: a rank counts classes, or with all every feature.",
 )
-@search_options
-@error_options
-@trust_options
+@add_search_options
+@add_error_control_options
+@add_diagnostics_options
 @click.option("--also", metavar="EXPR", multiple=True, help="As of screen.")
 @click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option(
@@ -68,10 +69,10 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """
     from rich.text import Text
 
-    from symscreen.errors import printable
-    from symscreen.report.terminal import print_table
-    from symscreen.whereabouts import why as answer
+    from symscreen.errors import escape_control_chars
+    from symscreen.explain import why as answer
+    from symscreen.report.terminal.listings import print_table
 
     found = answer(data, expression, **options)
-    notify(found.notices, quiet=quiet)
-    print_table(Text("\n".join(map(printable, found.text.splitlines()))), sys.stdout)
+    print_notices(found.notices, quiet=quiet)
+    print_table(Text("\n".join(map(escape_control_chars, found.text.splitlines()))), sys.stdout)

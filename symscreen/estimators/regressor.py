@@ -8,18 +8,19 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import refuse_further, require_distinct
-from symscreen.estimators.responses import number_targets
-from symscreen.estimators.tables import (
-    input_columns,
-    levels_of,
-    listed_names,
-    names_of,
-    used_columns,
-    warn_of_unseen,
+from symscreen.estimators.error_wording import translate_errors
+from symscreen.estimators.input_tables import (
+    check_input_columns,
+    check_unique_columns,
+    find_used_columns,
+    get_category_levels,
+    get_input_names,
+    reject_unknown_kwargs,
+    to_name_list,
+    warn_unseen_levels,
 )
-from symscreen.estimators.wording import told_in_python
-from symscreen.pipeline.fit import fit
+from symscreen.estimators.target_inputs import build_numeric_targets
+from symscreen.fitting.fit import fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from symscreen.models import FitResult, SharedFitResult
+    from symscreen.results.fit_result import FitResult, SharedFitResult
+
 
 __all__ = ["SymbolicRegressor"]
 
@@ -118,7 +120,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         self.max_ram = max_ram
         self.jobs = jobs
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Self:  # noqa: N803  # scikit-learn's names
+    def fit(self, X: Any, y: Any, **unknown: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Find a formula.
 
         Parameters
@@ -141,19 +143,19 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         InputError
             If the data or an option cannot be used, or an argument would not be heeded.
         """
-        refuse_further(type(self).__name__, refused)
-        require_distinct(X)
+        reject_unknown_kwargs(type(self).__name__, unknown)
+        check_unique_columns(X)
         if y is None:
             validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
-        categorical = listed_names(self.categorical)
-        columns = input_columns(self, X, categorical, reset=True)
+        categorical = to_name_list(self.categorical)
+        columns = check_input_columns(self, X, categorical, reset=True)
         check_consistent_length(X, y)
-        targets = number_targets(y, columns)
-        self._places = _places(y, list(targets))
-        with told_in_python():
-            self.levels_ = levels_of(columns, categorical)
+        targets = build_numeric_targets(y, columns)
+        self._target_order = _find_target_order(y, list(targets))
+        with translate_errors():
+            self.levels_ = get_category_levels(columns, categorical)
             self.result_: FitResult | SharedFitResult = fit(
-                columns, _response(targets), inputs=list(columns), **self.get_params(deep=False)
+                columns, _to_fit_target(targets), inputs=list(columns), **self.get_params(deep=False)
             )
         self.formula_ = self.result_.formula
         return self
@@ -178,22 +180,22 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
             level known, a gate or an indicator, is 0 there.
         """
         check_is_fitted(self)
-        columns = input_columns(self, X, listed_names(self.categorical), reset=False)
-        used = used_columns(self.formula_.terms, names_of(self))
-        with told_in_python():
-            warn_of_unseen(columns, self.levels_, used)
-            found = self.result_.given.predict(columns)
-        return found if self._places is None else found.reshape(len(found), -1)[:, self._places]
+        columns = check_input_columns(self, X, to_name_list(self.categorical), reset=False)
+        used = find_used_columns(self.formula_.terms, get_input_names(self))
+        with translate_errors():
+            warn_unseen_levels(columns, self.levels_, used)
+            found = self.result_.formula_in_original_units.predict(columns)
+        return found if self._target_order is None else found.reshape(len(found), -1)[:, self._target_order]
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that several targets are taken, and words where they are categories."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.input_tags.categorical = tags.input_tags.string = bool(listed_names(self.categorical))
+        tags.input_tags.categorical = tags.input_tags.string = bool(to_name_list(self.categorical))
         return tags
 
 
-def _places(y: Any, names: Sequence[str]) -> list[int] | None:
+def _find_target_order(y: Any, names: Sequence[str]) -> list[int] | None:
     """Say which of the predictions, which stand by name, each column of y is; None where y is a line."""
     if np.asarray(y).ndim == 1:
         return None
@@ -201,7 +203,7 @@ def _places(y: Any, names: Sequence[str]) -> list[int] | None:
     return [ordered.index(name) for name in names]
 
 
-def _response(targets: Mapping[str, NDArray[np.float64]]) -> pd.Series[float] | pd.DataFrame:
+def _to_fit_target(targets: Mapping[str, NDArray[np.float64]]) -> pd.Series[float] | pd.DataFrame:
     """Return the targets as `fit` takes them."""
     import pandas as pd
 

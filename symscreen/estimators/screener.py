@@ -9,21 +9,24 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from symscreen.estimators.inputs import refuse_further, require_distinct, require_names, weights_of_rows
-from symscreen.estimators.responses import free_name, response_columns
-from symscreen.estimators.tables import (
-    derived_of,
-    input_columns,
-    levels_of,
-    listed_names,
-    names_of,
-    used_columns,
-    warn_of_unseen,
+from symscreen.data import CategoricalInput
+from symscreen.estimators.error_wording import translate_errors
+from symscreen.estimators.input_tables import (
+    check_input_columns,
+    check_input_features,
+    check_row_weights,
+    check_unique_columns,
+    find_categorical_features,
+    find_used_columns,
+    get_category_levels,
+    get_input_names,
+    reject_unknown_kwargs,
+    to_name_list,
+    warn_unseen_levels,
 )
-from symscreen.estimators.wording import told_in_python
-from symscreen.expression import renamed, to_text
-from symscreen.pipeline.screening import screen
-from symscreen.table import Derived
+from symscreen.estimators.target_inputs import build_target_columns, make_unique_name
+from symscreen.expressions.tree import rename_columns, to_text
+from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen.expression import Expression
-    from symscreen.result import ScreenResult
+    from symscreen.expressions.tree import Expression
+    from symscreen.results.screen_result import ScreenResult
     from symscreen.screeners import AnyScreener
 
     Names = str | Sequence[str]
@@ -196,7 +199,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
-        tags.input_tags.categorical = tags.input_tags.string = bool(self._categorical)
+        tags.input_tags.categorical = tags.input_tags.string = bool(self._categorical_columns)
         return tags
 
     def fit(
@@ -206,7 +209,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         *,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        **refused: Any,
+        **unknown: Any,
     ) -> Self:
         """Screen formulas of the columns.
 
@@ -242,31 +245,31 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         UserWarning
             If no formula passes `fdr`: there are no features then.
         """
-        refuse_further(type(self).__name__, refused, ("sample_weight", "groups"))
-        require_distinct(X)
+        reject_unknown_kwargs(type(self).__name__, unknown, ("sample_weight", "groups"))
+        check_unique_columns(X)
         if y is None:
             validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
-        columns = input_columns(self, X, self._categorical, reset=True)
+        columns = check_input_columns(self, X, self._categorical_columns, reset=True)
         check_consistent_length(X, y)
-        with told_in_python():
-            self.levels_ = levels_of(columns, self._categorical)
+        with translate_errors():
+            self.levels_ = get_category_levels(columns, self._categorical_columns)
         names = list(columns)
         asked = {name: getattr(self, name) for name in ("event", "ranking", "stages")}
-        response, read = response_columns(y, names, kind=self.target_kind, **asked)
+        response, read = build_target_columns(y, names, target_type=self.target_kind, **asked)
         columns |= response
         if groups is not None:
             check_consistent_length(X, groups)
-        beside = {"groups": groups, "weights": weights_of_rows(sample_weight, X)}
+        beside = {"groups": groups, "weights": check_row_weights(sample_weight, X)}
         labels = {}
         for name, own in beside.items():
             if own is not None:
-                labels[name] = free_name(name, columns)
+                labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = own
         options = self.get_params(deep=False) | read | labels
-        with told_in_python(labels):
+        with translate_errors(labels):
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
-        self.expressions_: tuple[Expression, ...] = self._passing()
+        self.expressions_: tuple[Expression, ...] = self._select_significant()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn's name
@@ -291,11 +294,13 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             there.
         """
         check_is_fitted(self)
-        columns = input_columns(self, X, self._categorical, reset=False)
+        columns = check_input_columns(self, X, self._categorical_columns, reset=False)
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
-        with told_in_python():
-            warn_of_unseen(columns, self.levels_, used_columns(self.expressions_, names_of(self)))
+        with translate_errors():
+            warn_unseen_levels(
+                columns, self.levels_, find_used_columns(self.expressions_, get_input_names(self))
+            )
             features = self.result_.transform(columns)
         return features.to_numpy(dtype=np.float64)
 
@@ -317,11 +322,11 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             If the names are too many, too few, or others than `fit` saw.
         """
         check_is_fitted(self)
-        names = dict(zip(names_of(self), self._names(input_features), strict=True))
-        for name, made in derived_of(self.expressions_, names_of(self)).items():
-            x = None if made.x is None else names[made.x]
-            names[name] = Derived(x, names[made.column], made.level).name
-        return np.array([to_text(renamed(one, names)) for one in self.expressions_], dtype=object)
+        names = dict(zip(get_input_names(self), self._resolve_input_names(input_features), strict=True))
+        for name, made in find_categorical_features(self.expressions_, get_input_names(self)).items():
+            x = None if made.gated_input is None else names[made.gated_input]
+            names[name] = CategoricalInput(x, names[made.category_column], made.level).name
+        return np.array([to_text(rename_columns(one, names)) for one in self.expressions_], dtype=object)
 
     def get_support(self, *, indices: bool = False) -> NDArray[np.bool_] | NDArray[np.intp]:
         """Say which columns of the input any of the features is made of.
@@ -336,11 +341,11 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         bool array, shape (d,), or int array
         """
         check_is_fitted(self)
-        used = used_columns(self.expressions_, names_of(self))
-        mask = np.array([name in used for name in names_of(self)], dtype=np.bool_)
+        used = find_used_columns(self.expressions_, get_input_names(self))
+        mask = np.array([name in used for name in get_input_names(self)], dtype=np.bool_)
         return np.flatnonzero(mask) if indices else mask
 
-    def _passing(self) -> tuple[Expression, ...]:
+    def _select_significant(self) -> tuple[Expression, ...]:
         """Return what is shown, or nothing where nothing passes the false discovery rate asked for."""
         if self.fdr is None or (self.ranking_["q_value"] <= self.fdr).any():
             return self.result_.expressions
@@ -353,13 +358,13 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         return ()
 
     @property
-    def _categorical(self) -> list[str]:
-        return listed_names(self.categorical)
+    def _categorical_columns(self) -> list[str]:
+        return to_name_list(self.categorical)
 
-    def _names(self, given: ArrayLike | None) -> list[str]:
+    def _resolve_input_names(self, input_features: ArrayLike | None) -> list[str]:
         """Return the columns' names in formulas, those given if they may be."""
-        if given is None:
-            return names_of(self)
-        asked = list(map(str, np.asarray(given, dtype=object).tolist()))
-        require_names(asked, getattr(self, "feature_names_in_", None), self.n_features_in_)
+        if input_features is None:
+            return get_input_names(self)
+        asked = list(map(str, np.asarray(input_features, dtype=object).tolist()))
+        check_input_features(asked, getattr(self, "feature_names_in_", None), self.n_features_in_)
         return asked

@@ -1,4 +1,6 @@
-"""How well an order of features separates the correct from the wrong ones: precision and recall.
+"""Groups of features whose losses are equal: no order among them is known.
+
+How well an order of features separates the correct from the wrong ones: precision and recall.
 
 Features are ordered by their loss, ascending, and stand in groups of equal loss. After the g-th group N_g
 features have been seen, T_g of them correct; q features and C correct ones there are in all::
@@ -17,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError
-from symscreen.evaluation.ties import tie_groups
+from symscreen.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,23 +29,60 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 __all__ = [
-    "Curve",
+    "PrecisionRecallCurve",
     "average_precision",
-    "curve_of",
-    "expected_average_precision",
-    "first_correct",
+    "compute_expected_average_precision",
+    "compute_first_correct_rank",
+    "compute_grouped_recall",
+    "compute_precision_at",
+    "compute_precision_recall_curve",
+    "compute_recall_at",
+    "group_ties",
     "pr_auc",
-    "precision_at",
-    "recall_at",
-    "recall_of_groups",
     "roc_auc",
 ]
 
-_ROUNDING = 1e-12
+
+def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
+    """Group the features whose losses are equal.
+
+    Parameters
+    ----------
+    loss, correct : arrays, shape (q,)
+        Smaller is better, NaN or +∞ where a feature was never found; and which features are correct.
+
+    Returns
+    -------
+    distinct : float64 array, shape (g,)
+        The losses there are, ascending; +∞ for NaN.
+    group : int64 array, shape (q,)
+        The group of each feature, from 0, the best.
+
+    Raises
+    ------
+    TableError
+        If the two are not two columns of one length.
+
+    Examples
+    --------
+    >>> group_ties(np.array([2.0, np.nan, 0.0, np.inf, -0.0]), np.zeros(5, dtype=bool))
+    (array([ 0.,  2., inf]), array([1, 2, 0, 2, 0]))
+    """
+    losses = np.asarray(loss, dtype=np.float64)
+    if losses.ndim != 1 or losses.shape != np.shape(correct):
+        raise DataError(
+            f"losses of shape {losses.shape} and correctness of shape {np.shape(correct)}: "
+            "give one of each for every feature"
+        )
+    distinct, group = np.unique(np.where(np.isnan(losses), np.inf, losses), return_inverse=True)
+    return distinct, group.astype(np.int64)
+
+
+_RECALL_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class PrecisionRecallCurve:
     """Precision against recall, one point a group of tied features, the best first.
 
     Parameters
@@ -62,7 +100,7 @@ class Curve:
     thresholds: Values
 
 
-def curve_of(loss: Values, correct: Flags) -> Curve:
+def compute_precision_recall_curve(loss: Values, correct: Flags) -> PrecisionRecallCurve:
     """Trace precision against recall down a ranking.
 
     Parameters
@@ -84,21 +122,22 @@ def curve_of(loss: Values, correct: Flags) -> Curve:
 
     Examples
     --------
-    >>> curve = curve_of(np.array([0.1, 0.2, 0.2, np.nan]), np.array([True, True, False, True]))
+    >>> curve = compute_precision_recall_curve(np.array([0.1, 0.2, 0.2, np.nan]), np.array([True, True,
+    ...     False, True]))
     >>> curve.recall.round(2).tolist(), curve.precision.round(2).tolist(), curve.thresholds.tolist()
     ([0.33, 0.67, 1.0], [1.0, 0.67, 0.75], [0.1, 0.2, inf])
     """
-    distinct, group = tie_groups(loss, correct)
+    distinct, group = group_ties(loss, correct)
     if not np.any(correct):
-        return Curve(np.full(distinct.size, np.nan), np.zeros(distinct.size), distinct)
+        return PrecisionRecallCurve(np.full(distinct.size, np.nan), np.zeros(distinct.size), distinct)
     from sklearn.metrics import precision_recall_curve
 
     precision, recall, _ = precision_recall_curve(correct, -group)
     # theirs runs from the worst threshold to the best, then to the extra point
-    return Curve(recall[-2::-1].copy(), precision[-2::-1].copy(), distinct)
+    return PrecisionRecallCurve(recall[-2::-1].copy(), precision[-2::-1].copy(), distinct)
 
 
-def precision_at(curve: Curve, recall: Values) -> Values:
+def compute_precision_at(curve: PrecisionRecallCurve, recall: Values) -> Values:
     """Return the precision of the first group with which a recall is reached.
 
     Parameters
@@ -121,8 +160,8 @@ def precision_at(curve: Curve, recall: Values) -> Values:
 
     Examples
     --------
-    >>> curve = curve_of(np.array([0.1, 0.2, 0.3]), np.array([True, False, True]))
-    >>> precision_at(curve, np.array([0.2, 0.5, 0.6])).round(2).tolist()
+    >>> curve = compute_precision_recall_curve(np.array([0.1, 0.2, 0.3]), np.array([True, False, True]))
+    >>> compute_precision_at(curve, np.array([0.2, 0.5, 0.6])).round(2).tolist()
     [1.0, 1.0, 0.67]
     """
     levels = np.asarray(recall, dtype=np.float64)
@@ -130,7 +169,7 @@ def precision_at(curve: Curve, recall: Values) -> Values:
         return np.full(levels.shape, np.nan)
     if not ((levels > 0.0) & (levels <= 1.0)).all():
         raise OptionError("recall is asked for outside (0, 1]: give shares of the correct features")
-    return np.asarray(curve.precision[np.searchsorted(curve.recall, levels - _ROUNDING)])
+    return np.asarray(curve.precision[np.searchsorted(curve.recall, levels - _RECALL_TOLERANCE)])
 
 
 def average_precision(loss: Values, correct: Flags) -> float:
@@ -139,7 +178,7 @@ def average_precision(loss: Values, correct: Flags) -> float:
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `curve_of`.
+        As for `compute_precision_recall_curve`.
 
     Returns
     -------
@@ -150,14 +189,14 @@ def average_precision(loss: Values, correct: Flags) -> float:
     Notes
     -----
     Tied features count with the precision at the end of their group. The mean over their orders is another
-    figure: C/q where all tie, but `expected_average_precision`, which is larger, over all orders.
+    figure: C/q where all tie, but `compute_expected_average_precision`, which is larger, over all orders.
 
     Examples
     --------
     >>> round(average_precision(np.array([0.1, 0.2, 0.3]), np.array([True, False, True])), 4)  # (1 + 2/3)/2
     0.8333
     """
-    _, group = tie_groups(loss, correct)
+    _, group = group_ties(loss, correct)
     if not np.any(correct):
         return float("nan")
     from sklearn.metrics import average_precision_score
@@ -171,7 +210,7 @@ def pr_auc(loss: Values, correct: Flags) -> float:
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `curve_of`.
+        As for `compute_precision_recall_curve`.
 
     Returns
     -------
@@ -192,7 +231,7 @@ def pr_auc(loss: Values, correct: Flags) -> float:
     >>> round(area, 4)  # 1/2 · (1 + 1)/2 + 1/2 · (1/2 + 2/3)/2
     0.7917
     """
-    curve = curve_of(loss, correct)
+    curve = compute_precision_recall_curve(loss, correct)
     if not np.any(correct):
         return float("nan")
     from sklearn.metrics import auc
@@ -206,7 +245,7 @@ def roc_auc(loss: Values, correct: Flags) -> float:
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `curve_of`.
+        As for `compute_precision_recall_curve`.
 
     Returns
     -------
@@ -219,7 +258,7 @@ def roc_auc(loss: Values, correct: Flags) -> float:
     >>> roc_auc(np.array([0.1, 0.2, 0.2]), np.array([True, False, True]))
     0.75
     """
-    _, group = tie_groups(loss, correct)
+    _, group = group_ties(loss, correct)
     if not np.any(correct) or np.all(correct):
         return float("nan")
     from sklearn.metrics import roc_auc_score
@@ -227,13 +266,13 @@ def roc_auc(loss: Values, correct: Flags) -> float:
     return float(roc_auc_score(correct, -group))
 
 
-def recall_at(loss: Values, correct: Flags, k: int) -> float:
+def compute_recall_at(loss: Values, correct: Flags, k: int) -> float:
     """Say which share of the correct features is among the first k.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `curve_of`.
+        As for `compute_precision_recall_curve`.
     k : int
         How many are looked at, at least 1; more than q are q.
 
@@ -250,17 +289,17 @@ def recall_at(loss: Values, correct: Flags, k: int) -> float:
 
     Examples
     --------
-    >>> recall_at(np.array([0.1, 0.2, 0.2]), np.array([False, False, True]), 2)
+    >>> compute_recall_at(np.array([0.1, 0.2, 0.2]), np.array([False, False, True]), 2)
     0.5
     """
-    distinct, group = tie_groups(loss, correct)
+    distinct, group = group_ties(loss, correct)
     sizes = np.bincount(group, minlength=distinct.size)
     hits = np.bincount(group[np.asarray(correct, dtype=bool)], minlength=distinct.size)
-    return recall_of_groups(sizes, hits, k)
+    return compute_grouped_recall(sizes, hits, k)
 
 
-def recall_of_groups(sizes: Counts, hits: Counts, k: int) -> float:
-    """Compute recall at k from the groups of tied features; see `recall_at`.
+def compute_grouped_recall(group_sizes: Counts, hits: Counts, k: int) -> float:
+    """Compute recall at k from the groups of tied features; see `compute_recall_at`.
 
     Parameters
     ----------
@@ -280,7 +319,7 @@ def recall_of_groups(sizes: Counts, hits: Counts, k: int) -> float:
 
     Examples
     --------
-    >>> recall_of_groups(np.array([1, 2]), np.array([0, 1]), 2)
+    >>> compute_grouped_recall(np.array([1, 2]), np.array([0, 1]), 2)
     0.5
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
@@ -288,18 +327,18 @@ def recall_of_groups(sizes: Counts, hits: Counts, k: int) -> float:
     total = int(hits.sum())
     if total == 0:
         return float("nan")
-    before = np.cumsum(sizes) - sizes
-    share = np.clip((k - before) / np.maximum(sizes, 1), 0.0, 1.0)  # of each group that is looked at
+    before = np.cumsum(group_sizes) - group_sizes
+    share = np.clip((k - before) / np.maximum(group_sizes, 1), 0.0, 1.0)  # of each group that is looked at
     return float((hits * share).sum() / total)
 
 
-def first_correct(loss: Values, correct: Flags) -> float:
+def compute_first_correct_rank(loss: Values, correct: Flags) -> float:
     """Return the rank of the first correct feature.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `curve_of`.
+        As for `compute_precision_recall_curve`.
 
     Returns
     -------
@@ -315,10 +354,10 @@ def first_correct(loss: Values, correct: Flags) -> float:
 
     Examples
     --------
-    >>> first_correct(np.array([0.1, 0.2, 0.2, 0.2]), np.array([False, False, True, False]))
+    >>> compute_first_correct_rank(np.array([0.1, 0.2, 0.2, 0.2]), np.array([False, False, True, False]))
     3.0
     """
-    distinct, group = tie_groups(loss, correct)
+    distinct, group = group_ties(loss, correct)
     if not np.any(correct):
         return float("nan")
     first = int(group[np.asarray(correct, dtype=bool)].min())
@@ -326,7 +365,7 @@ def first_correct(loss: Values, correct: Flags) -> float:
     return float(sizes[:first].sum() + (sizes[first] + 1) / 2)
 
 
-def expected_average_precision(features: int, correct: int) -> float:
+def compute_expected_average_precision(n_features: int, n_correct: int) -> float:
     """Return the mean of the average precision over all orders of the features: what chance scores.
 
     A feature at place r is correct with probability C/q; it then has (r − 1)(C − 1)/(q − 1) correct ones
@@ -352,18 +391,18 @@ def expected_average_precision(features: int, correct: int) -> float:
 
     Examples
     --------
-    >>> round(expected_average_precision(24, 12), 4)
+    >>> round(compute_expected_average_precision(24, 12), 4)
     0.5603
-    >>> expected_average_precision(2, 1)  # 1 or 1/2
+    >>> compute_expected_average_precision(2, 1)  # 1 or 1/2
     0.75
     """
-    if not 0 <= correct <= features or features < 1:
+    if not 0 <= n_correct <= n_features or n_features < 1:
         raise OptionError(
-            f"{correct} correct of {features} features: give 0 ≤ correct ≤ features, 1 at least"
+            f"{n_correct} correct of {n_features} features: give 0 ≤ correct ≤ features, 1 at least"
         )
-    if correct == 0:
+    if n_correct == 0:
         return float("nan")
-    if features == 1:
+    if n_features == 1:
         return 1.0
-    harmonic = float((1.0 / np.arange(1, features + 1)).sum())
-    return ((correct - 1) + harmonic / features * (features - correct)) / (features - 1)
+    harmonic = float((1.0 / np.arange(1, n_features + 1)).sum())
+    return ((n_correct - 1) + harmonic / n_features * (n_features - n_correct)) / (n_features - 1)

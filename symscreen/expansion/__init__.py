@@ -1,48 +1,39 @@
 """Expansion: grammar and columns to a numbered space of features."""
 
-from symscreen.expansion.chunks import Block, block_bytes, blocks_of, rows_per_block
-from symscreen.expansion.cut import Cut
-from symscreen.expansion.fates import REASONS, Fate, judging_bytes
-from symscreen.expansion.given import given_formulas
-from symscreen.expansion.grow import expand
-from symscreen.expansion.in_time import OutOfTime, ends_at, untimed
-from symscreen.expansion.layer import PoolKind
-from symscreen.expansion.learnt import learnt_of
-from symscreen.expansion.memory import amount, fits, require, resident
-from symscreen.expansion.orders import bytes_of_orders, bytes_of_so_many, with_orders
-from symscreen.expansion.outlook import Outlook, foresee
-from symscreen.expansion.prune import equal_to_rounding, numeric_copies
-from symscreen.expansion.reordered import with_rows
-from symscreen.expansion.space import LayerCount, Space
+from symscreen.expansion.feature_values import (
+    FeatureBlock,
+    compute_block_size,
+    estimate_block_bytes,
+    evaluate_range,
+)
+from symscreen.expansion.generation import PoolKind, PoolPruning, expand
+from symscreen.expansion.pruning import EXCLUSION_REASONS, CandidateStatus, estimate_filter_bytes
+from symscreen.expansion.size_estimate import SpaceSizeEstimate, estimate_space_size
+from symscreen.expansion.sort_orders import estimate_order_bytes, estimate_pool_order_bytes, presort_pool
+from symscreen.expansion.space import LayerCount, Space, evaluate_user_formulas, permute_space_rows
+from symscreen.expansion.validity import compute_feature_stats, find_numeric_duplicates, is_equal_to_rounding
 
 __all__ = [
-    "REASONS",
-    "Block",
-    "Cut",
-    "Fate",
+    "EXCLUSION_REASONS",
+    "CandidateStatus",
+    "FeatureBlock",
     "LayerCount",
-    "OutOfTime",
-    "Outlook",
     "PoolKind",
+    "PoolPruning",
     "Space",
-    "amount",
-    "block_bytes",
-    "blocks_of",
-    "bytes_of_orders",
-    "bytes_of_so_many",
-    "ends_at",
-    "equal_to_rounding",
+    "SpaceSizeEstimate",
+    "compute_block_size",
+    "compute_feature_stats",
+    "estimate_block_bytes",
+    "estimate_filter_bytes",
+    "estimate_order_bytes",
+    "estimate_pool_order_bytes",
+    "estimate_space_size",
+    "evaluate_range",
+    "evaluate_user_formulas",
     "expand",
-    "fits",
-    "foresee",
-    "given_formulas",
-    "judging_bytes",
-    "learnt_of",
-    "numeric_copies",
-    "require",
-    "resident",
-    "rows_per_block",
-    "untimed",
-    "with_orders",
-    "with_rows",
+    "find_numeric_duplicates",
+    "is_equal_to_rounding",
+    "permute_space_rows",
+    "presort_pool",
 ]

@@ -13,32 +13,32 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from symscreen.compiled import kernel
+from symscreen._numba import compile_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen.expansion.nodes import Structure
+    from symscreen.expansion.nodes import SymbolTable
     from symscreen.grammar import Layer, Operator
 
     Numbers = NDArray[np.int64]
 
-__all__ = ["Candidates", "Segment", "candidates_of"]
+__all__ = ["Candidates", "OperatorRange", "enumerate_candidates"]
 
-Pairs = Literal["one", "unordered", "ordered"]
+ArgumentPairing = Literal["one", "unordered", "ordered"]
 
 
-def _among(pairs: Pairs, size: int) -> int:
+def _count_pairs(pairing: ArgumentPairing, size: int) -> int:
     """Count the pairs among the first features; those whose later one comes next are numbered from there."""
-    if pairs == "one":
+    if pairing == "one":
         return size
-    return size * (size + 1) // 2 if pairs == "unordered" else size * size
+    return size * (size + 1) // 2 if pairing == "unordered" else size * size
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class OperatorRange:
     """The candidates of one operator.
 
     Parameters
@@ -56,25 +56,25 @@ class Segment:
     """
 
     code: int
-    pairs: Pairs
+    pairing: ArgumentPairing
     start: int
     count: int
-    tried: int
+    n_applied: int
 
     def decode(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Turn candidates' numbers into the places of their arguments in the pool."""
-        t = numbers - self.start + self.tried
-        if self.pairs == "one":
+        t = numbers - self.start + self.n_applied
+        if self.pairing == "one":
             return t, t
         left, right = np.empty_like(t), np.empty_like(t)
-        _pair(t, self.pairs == "unordered", left, right)
+        _decode_pairs(t, self.pairing == "unordered", left, right)
         return left, right
 
 
-@kernel
-def _pair(t: Numbers, unordered: bool, left: Numbers, right: Numbers) -> None:
-    for place in range(t.size):
-        number = t[place]
+@compile_kernel
+def _decode_pairs(pair_numbers: Numbers, unordered: bool, left: Numbers, right: Numbers) -> None:
+    for place in range(pair_numbers.size):
+        number = pair_numbers[place]
         later = np.int64(math.sqrt(float(2 * number if unordered else number)))
         # the root is at most one too large, and never too small
         if (later * (later + 1) // 2 if unordered else later * later) > number:
@@ -98,21 +98,21 @@ class Candidates:
         How many candidates there are.
     """
 
-    segments: tuple[Segment, ...]
+    operator_ranges: tuple[OperatorRange, ...]
     total: int
 
-    def parts(self, start: int, stop: int) -> list[tuple[Segment, int, int]]:
+    def split_range(self, start: int, stop: int) -> list[tuple[OperatorRange, int, int]]:
         """Split a range of numbers by operator."""
         found = []
-        for segment in self.segments:
+        for segment in self.operator_ranges:
             first, last = max(start, segment.start), min(stop, segment.start + segment.count)
             if first < last:
                 found.append((segment, first, last))
         return found
 
-    def counted_from(self, first: int) -> Candidates:
+    def rebase(self, first: int) -> Candidates:
         """Return the candidates with their numbers counted from one of them, so that it is number 0."""
-        moved = (replace(segment, start=segment.start - first) for segment in self.segments)
+        moved = (replace(segment, start=segment.start - first) for segment in self.operator_ranges)
         return Candidates(tuple(moved), self.total - first)
 
     def locate(
@@ -120,14 +120,16 @@ class Candidates:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return candidates' operator codes and the places of their arguments in the pool."""
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
-        for segment in self.segments:
+        for segment in self.operator_ranges:
             mine = (numbers >= segment.start) & (numbers < segment.start + segment.count)
             codes[mine] = segment.code
             left[mine], right[mine] = segment.decode(numbers[mine])
         return codes, left, right
 
 
-def candidates_of(layer: Layer, structure: Structure, size: int, tried: Mapping[Operator, int]) -> Candidates:
+def enumerate_candidates(
+    layer: Layer, symbols: SymbolTable, n_members: int, applied_counts: Mapping[Operator, int]
+) -> Candidates:
     """Give a layer's candidates their numbers.
 
     Parameters
@@ -148,9 +150,11 @@ def candidates_of(layer: Layer, structure: Structure, size: int, tried: Mapping[
     segments = []
     start = 0
     for operator in layer.operators:
-        pairs: Pairs = "one" if operator.arity == 1 else "unordered" if operator.commutative else "ordered"
-        before = _among(pairs, tried.get(operator, 0))
-        count = _among(pairs, size) - before
-        segments.append(Segment(structure.code(operator), pairs, start, count, before))
+        pairs: ArgumentPairing = (
+            "one" if operator.arity == 1 else "unordered" if operator.commutative else "ordered"
+        )
+        before = _count_pairs(pairs, applied_counts.get(operator, 0))
+        count = _count_pairs(pairs, n_members) - before
+        segments.append(OperatorRange(symbols.get_code(operator), pairs, start, count, before))
         start += count
     return Candidates(tuple(segments), start)

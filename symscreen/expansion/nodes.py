@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import GrammarError
-from symscreen.expression import Column, Constant, Expression, apply
+from symscreen.expressions.tree import Column, Constant, Expression, apply_operator
 from symscreen.grammar import fingerprint as fp
 
 if TYPE_CHECKING:
@@ -23,14 +23,24 @@ if TYPE_CHECKING:
 
     from symscreen.grammar import Grammar, Layer, Operator
 
-__all__ = ["COLUMN", "CONSTANT", "Features", "Nodes", "Structure", "expression_of", "leaves", "structure_of"]
+
+__all__ = [
+    "COLUMN",
+    "CONSTANT",
+    "FeatureMetadata",
+    "NodeArray",
+    "SymbolTable",
+    "build_expression",
+    "build_symbol_table",
+    "make_leaf_nodes",
+]
 
 COLUMN, CONSTANT = -1, -2
 _MAX_OPERATORS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class SymbolTable:
     """What the nodes refer to by number.
 
     Parameters
@@ -43,17 +53,17 @@ class Structure:
         All operators of all layers; a node's ``operator`` is a place in here.
     """
 
-    names: tuple[str, ...]
+    input_names: tuple[str, ...]
     constants: tuple[int, ...]
     operators: tuple[Operator, ...]
 
-    def code(self, operator: Operator) -> int:
+    def get_code(self, operator: Operator) -> int:
         """Return an operator's place."""
         return self.operators.index(operator)
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class FeatureMetadata:
     """The metadata of some features, one an entry of every array.
 
     Parameters
@@ -72,18 +82,18 @@ class Features:
     def __len__(self) -> int:
         return len(self.complexity)
 
-    def take(self, places: NDArray[np.int64]) -> Self:
+    def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the features at some places."""
-        return type(self)(*(getattr(self, field.name)[places] for field in fields(self)))
+        return type(self)(*(getattr(self, field.name)[indices] for field in fields(self)))
 
-    def joined(self, more: Self) -> Self:
+    def concatenate(self, more: Self) -> Self:
         """Return these features and more behind them."""
         pairs = ((getattr(self, field.name), getattr(more, field.name)) for field in fields(self))
         return type(self)(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes(Features):
+class NodeArray(FeatureMetadata):
     """Features with their structure; constants are nodes too.
 
     Parameters
@@ -104,22 +114,22 @@ class Nodes(Features):
     operator: NDArray[np.int16]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    inside: NDArray[np.uint64]
-    allowed: NDArray[np.uint64]
+    operator_mask: NDArray[np.uint64]
+    allowed_mask: NDArray[np.uint64]
 
     @property
-    def features(self) -> Features:
+    def metadata(self) -> FeatureMetadata:
         """The metadata alone."""
-        return Features(self.complexity, self.layer, self.keys)
+        return FeatureMetadata(self.complexity, self.layer, self.keys)
 
-    def replaced(self, places: NDArray[np.int64], others: Nodes) -> Nodes:
+    def replace_at(self, indices: NDArray[np.int64], others: NodeArray) -> NodeArray:
         """Return these nodes with others in some places."""
         where = np.arange(len(self))
-        where[places] = len(self) + np.arange(len(places))
-        return self.joined(others).take(where)
+        where[indices] = len(self) + np.arange(len(indices))
+        return self.concatenate(others).take(where)
 
 
-def structure_of(names: Sequence[str], grammar: Grammar, layers: Sequence[Layer]) -> Structure:
+def build_symbol_table(names: Sequence[str], grammar: Grammar, layers: Sequence[Layer]) -> SymbolTable:
     """Collect the operators of all layers.
 
     Raises
@@ -132,40 +142,40 @@ def structure_of(names: Sequence[str], grammar: Grammar, layers: Sequence[Layer]
         raise GrammarError(
             f"the layers use {len(operators)} operators; at most {_MAX_OPERATORS} can be tracked"
         )
-    return Structure(tuple(names), grammar.constants, operators)
+    return SymbolTable(tuple(names), grammar.constants, operators)
 
 
-def bits_of(names: frozenset[str], structure: Structure) -> np.uint64:
+def build_operator_mask(names: frozenset[str], symbols: SymbolTable) -> np.uint64:
     """Return the bit set of the operators with these names."""
     return np.uint64(
-        sum(1 << code for code, operator in enumerate(structure.operators) if operator.name in names)
+        sum(1 << code for code, operator in enumerate(symbols.operators) if operator.name in names)
     )
 
 
-def leaves(structure: Structure, grammar: Grammar) -> Nodes:
+def make_leaf_nodes(symbols: SymbolTable, grammar: Grammar) -> NodeArray:
     """Make nodes of the constants and, behind them, of the inputs."""
-    constants, names = structure.constants, structure.names
+    constants, names = symbols.constants, symbols.input_names
     q = len(constants) + len(names)
     places = [*range(len(constants)), *range(len(names))]
-    everything = (1 << len(structure.operators)) - 1
+    everything = (1 << len(symbols.operators)) - 1
     allowed = [everything] * len(constants)
     for name in names:
         barred = frozenset(operator for operator, columns in grammar.columns.items() if name not in columns)
-        allowed.append(everything & ~int(bits_of(barred, structure)))
-    keys = [fp.of_number(value) for value in constants] + [fp.of_column(name) for name in names]
-    return Nodes(
+        allowed.append(everything & ~int(build_operator_mask(barred, symbols)))
+    keys = [fp.encode_number(value) for value in constants] + [fp.encode_column(name) for name in names]
+    return NodeArray(
         operator=np.array([CONSTANT] * len(constants) + [COLUMN] * len(names), dtype=np.int16),
         left=np.array(places, dtype=np.int32),
         right=np.array(places, dtype=np.int32),
         complexity=np.ones(q, dtype=np.int32),
         layer=np.zeros(q, dtype=np.int16),
         keys=np.array(keys, dtype=np.uint64).reshape(q, 2),
-        inside=np.zeros(q, dtype=np.uint64),
-        allowed=np.array(allowed, dtype=np.uint64),
+        operator_mask=np.zeros(q, dtype=np.uint64),
+        allowed_mask=np.array(allowed, dtype=np.uint64),
     )
 
 
-def expression_of(structure: Structure, nodes: Nodes, node: int) -> Expression:
+def build_expression(symbols: SymbolTable, nodes: NodeArray, node: int) -> Expression:
     """Build a node's expression.
 
     Parameters
@@ -183,9 +193,9 @@ def expression_of(structure: Structure, nodes: Nodes, node: int) -> Expression:
     """
     code, left, right = int(nodes.operator[node]), int(nodes.left[node]), int(nodes.right[node])
     if code == COLUMN:
-        return Column(structure.names[left])
+        return Column(symbols.input_names[left])
     if code == CONSTANT:
-        return Constant(structure.constants[left])
-    operator = structure.operators[code]
+        return Constant(symbols.constants[left])
+    operator = symbols.operators[code]
     arguments = (left,) if operator.arity == 1 else (left, right)
-    return apply(operator, *(expression_of(structure, nodes, argument) for argument in arguments))
+    return apply_operator(operator, *(build_expression(symbols, nodes, argument) for argument in arguments))

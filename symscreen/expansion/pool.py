@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.learnt import Learnt, learnt_of
-from symscreen.expansion.meanings import units_of
-from symscreen.expansion.nodes import CONSTANT, Nodes, Structure, leaves
-from symscreen.expansion.orders import Orders, keeps_order
-from symscreen.expansion.recomputed import values_of
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.expansion.feature_values import compute_node_values
+from symscreen.expansion.nodes import CONSTANT, NodeArray, SymbolTable, make_leaf_nodes
+from symscreen.expansion.operator_tasks import compute_pool_units
+from symscreen.expansion.sort_orders import SortOrders, is_monotone
+from symscreen.expansion.validity import FeatureStats, compute_feature_stats
 from symscreen.grammar import Domain, Operator
-from symscreen.once import once
-from symscreen.statistics.follow import Following
+from symscreen.statistics.ranks.monotone_order import MonotoneParents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from symscreen.expansion.meanings import PoolUnits
+    from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.grammar import Grammar
     from symscreen.units import Units
 
-__all__ = ["NODE_BYTES", "Pool", "first_pool"]
+
+__all__ = ["NODE_BYTES", "Pool", "build_first_pool"]
 
 NODE_BYTES = 250  # of structure and metadata, while they are put together
 
@@ -60,59 +61,61 @@ class Pool:
         Those of the inputs, where every formula must have a unit.
     """
 
-    structure: Structure
-    all_nodes: Nodes
-    members: NDArray[np.int64]
+    symbols: SymbolTable
+    all_nodes: NodeArray
+    member_nodes: NDArray[np.int64]
     values: NDArray[np.float64] | None
-    tried: Mapping[Operator, int] = field(default_factory=dict)
+    applied_counts: Mapping[Operator, int] = field(default_factory=dict)
     columns: NDArray[np.float64] | None = None
-    learnt: Learnt | None = None
-    orders: Orders | None = None
+    feature_stats: FeatureStats | None = None
+    sort_orders: SortOrders | None = None
     units: Units | None = None
 
     def __len__(self) -> int:
-        return len(self.members)
+        return len(self.member_nodes)
 
     @property
-    def thin(self) -> bool:
+    def recomputes_values(self) -> bool:
         """Whether members are computed again from the inputs wherever their values are needed."""
         return self.values is None and self.columns is not None
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows each member has; 0 while only counting."""
         held = self.columns if self.values is None else self.values
         return 0 if held is None else int(held.shape[1])
 
-    @once
-    def nodes(self) -> Nodes:
+    @lockfree_cached_property
+    def nodes(self) -> NodeArray:
         """The members' nodes, in the order of the pool."""
-        return self.all_nodes.take(self.members)
+        return self.all_nodes.take(self.member_nodes)
 
-    @once
-    def measures(self) -> PoolUnits | None:
+    @lockfree_cached_property
+    def member_units(self) -> PoolUnits | None:
         """The members' units, where there are some."""
         if self.units is None:
             return None
-        return units_of(self.units, self.structure, self.all_nodes, self.members)
+        return compute_pool_units(self.units, self.symbols, self.all_nodes, self.member_nodes)
 
-    @once
-    def constants(self) -> NDArray[np.int64]:
+    @lockfree_cached_property
+    def constant_indices(self) -> NDArray[np.int64]:
         """The places in the pool that are constants."""
         return np.flatnonzero(self.nodes.operator == CONSTANT)
 
-    @once
-    def features(self) -> NDArray[np.int64]:
+    @lockfree_cached_property
+    def feature_indices(self) -> NDArray[np.int64]:
         """The places in the pool that are features, not constants."""
         return np.flatnonzero(self.nodes.operator != CONSTANT)
 
     @property
-    def scale(self) -> NDArray[np.float64]:
+    def max_abs(self) -> NDArray[np.float64]:
         """The largest magnitude of each member's values; shape (q,)."""
-        assert self.learnt is not None  # noqa: S101  # asked for only where values are computed
-        return self.learnt.scale
+        assert self.feature_stats is not None  # noqa: S101  # asked for only where values are computed
+        return self.feature_stats.max_abs
 
-    def at(self, rows: NDArray[np.int64], places: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    def compute_at_rows(
+        self, rows: NDArray[np.int64], indices: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
         """Compute members at some rows.
 
         Parameters
@@ -128,21 +131,21 @@ class Pool:
             Constants included. To the bit what a pool that holds its values has there.
         """
         if self.values is not None:
-            if places is None:
+            if indices is None:
                 return np.take(self.values, rows, axis=1)
-            return self.values[places[:, None], rows]
+            return self.values[indices[:, None], rows]
         assert self.columns is not None  # noqa: S101  # not asked for while only counting
-        members = self.members if places is None else self.members[places]
-        return values_of(self.structure, self.all_nodes, members, np.take(self.columns, rows, axis=1))
+        members = self.member_nodes if indices is None else self.member_nodes[indices]
+        return compute_node_values(self.symbols, self.all_nodes, members, np.take(self.columns, rows, axis=1))
 
-    def computed(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_values(self, indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the values of the members at some places over all rows, shape (m, n)."""
         if self.values is not None:
-            return self.values[places]
+            return self.values[indices]
         assert self.columns is not None  # noqa: S101  # as above
-        return values_of(self.structure, self.all_nodes, self.members[places], self.columns)
+        return compute_node_values(self.symbols, self.all_nodes, self.member_nodes[indices], self.columns)
 
-    def operands(
+    def get_operands(
         self, left: NDArray[np.int64], right: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         """Provide the values of candidates' arguments.
@@ -162,9 +165,11 @@ class Pool:
         if self.values is not None:
             return self.values, left, right
         places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
-        return self.computed(places), which[: len(left)], which[len(left) :]
+        return self.compute_values(places), which[: len(left)], which[len(left) :]
 
-    def following(self, places: NDArray[np.int64], operator: Operator | None = None) -> Following | None:
+    def find_monotone_parents(
+        self, indices: NDArray[np.int64], operator: Operator | None = None
+    ) -> MonotoneParents | None:
         """Say whose orders members, or a unary operator applied to them, may follow.
 
         Parameters
@@ -179,46 +184,46 @@ class Pool:
         Following or None
             None where no order is known, or none is kept.
         """
-        if self.orders is None or self.values is None or self.learnt is None:
+        if self.sort_orders is None or self.values is None or self.feature_stats is None:
             return None
         if operator is not None:
-            low, high = self.learnt.low[places], self.learnt.high[places]
-            places = np.where(keeps_order(operator, low, high), places, -1)
-            if (places < 0).all():
+            low, high = self.feature_stats.low[indices], self.feature_stats.high[indices]
+            indices = np.where(is_monotone(operator, low, high), indices, -1)
+            if (indices < 0).all():
                 return None
-        return Following(self.values, self.orders.order, self.orders.tied, places)
+        return MonotoneParents(self.values, self.sort_orders.order, self.sort_orders.tied, indices)
 
-    def bytes_with(self, size: int) -> int:
+    def estimate_bytes(self, size: int) -> int:
         """Predict the memory that the making of the next pool, of so many features, takes beside this one."""
         row = 0 if self.values is None else self.values[:1].nbytes
         return len(self) * NODE_BYTES + size * (row + NODE_BYTES)
 
-    def defined(
+    def compute_domain_masks(
         self, operators: tuple[Operator, ...]
     ) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
         """Say, for each operator with a domain, which members may be its left and right argument."""
-        if self.learnt is None:
+        if self.feature_stats is None:
             return {}
-        inside = {domain: self.learnt.within(domain) for op in operators for domain in op.domain}
+        inside = {domain: self.feature_stats.is_in_domain(domain) for op in operators for domain in op.domain}
         return {
             operator.name: (inside[operator.domain[0]], inside[operator.domain[-1]])
             for operator in operators
             if any(domain is not Domain.REAL for domain in operator.domain)
         }
 
-    def only(self, places: NDArray[np.int64]) -> Pool:
+    def select(self, indices: NDArray[np.int64]) -> Pool:
         """Return the pool of the members at some places; for a pool that no operator has been applied to."""
-        values = None if self.values is None else self.values[places]
-        learnt = None if self.learnt is None else self.learnt.take(places)
-        return replace(self, members=self.members[places], values=values, learnt=learnt)
+        values = None if self.values is None else self.values[indices]
+        learnt = None if self.feature_stats is None else self.feature_stats.take(indices)
+        return replace(self, member_nodes=self.member_nodes[indices], values=values, feature_stats=learnt)
 
-    def grown(
+    def extend(
         self,
-        stay: NDArray[np.int64],
-        new: Nodes,
+        carried_over: NDArray[np.int64],
+        new_nodes: NodeArray,
         values: NDArray[np.float64] | None,
-        tried: Mapping[Operator, int],
-        learnt: Learnt | None = None,
+        applied_counts: Mapping[Operator, int],
+        feature_stats: FeatureStats | None = None,
     ) -> Pool:
         """Return the next pool.
 
@@ -235,13 +240,24 @@ class Pool:
         learnt : Learnt or None
             What is known of both.
         """
-        members = np.concatenate((self.members[stay], len(self.all_nodes) + np.arange(len(new))))
-        nodes, units = self.all_nodes.joined(new), self.units
-        return Pool(self.structure, nodes, members, values, tried, self.columns, learnt=learnt, units=units)
+        members = np.concatenate(
+            (self.member_nodes[carried_over], len(self.all_nodes) + np.arange(len(new_nodes)))
+        )
+        nodes, units = self.all_nodes.concatenate(new_nodes), self.units
+        return Pool(
+            self.symbols,
+            nodes,
+            members,
+            values,
+            applied_counts,
+            self.columns,
+            feature_stats=feature_stats,
+            units=units,
+        )
 
-    def applied(
+    def apply_operators(
         self, codes: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64], layer: int
-    ) -> Nodes:
+    ) -> NodeArray:
         """Make the nodes of operators applied to members.
 
         Parameters
@@ -256,38 +272,40 @@ class Pool:
         Nodes
             An `id` of a member is that member's own node again.
         """
-        pool, operators = self.nodes, self.structure.operators
+        pool, operators = self.nodes, self.symbols.operators
         cost = np.array([operator.cost for operator in operators], dtype=np.int32)[codes]
         unary = np.array([operator.arity == 1 for operator in operators])[codes]
         keys = np.empty((len(codes), 2), dtype=np.uint64)
         for code in sorted(set(codes.tolist())):
             mine, operator = codes == code, operators[code]
             arguments = (left[mine],) if operator.arity == 1 else (left[mine], right[mine])
-            keys[mine] = operator.key(*(pool.keys[argument] for argument in arguments))
-        made = Nodes(
+            keys[mine] = operator.compute_fingerprint(*(pool.keys[argument] for argument in arguments))
+        made = NodeArray(
             operator=codes.astype(np.int16),
-            left=self.members[left].astype(np.int32),
-            right=self.members[right].astype(np.int32),
+            left=self.member_nodes[left].astype(np.int32),
+            right=self.member_nodes[right].astype(np.int32),
             complexity=cost
             + pool.complexity[left]
             + np.where(unary, 0, pool.complexity[right]).astype(np.int32),
             layer=np.full(len(codes), layer, dtype=np.int16),
             keys=keys,
-            inside=pool.inside[left] | pool.inside[right] | (np.uint64(1) << codes.astype(np.uint64)),
-            allowed=pool.allowed[left] & pool.allowed[right],
+            operator_mask=pool.operator_mask[left]
+            | pool.operator_mask[right]
+            | (np.uint64(1) << codes.astype(np.uint64)),
+            allowed_mask=pool.allowed_mask[left] & pool.allowed_mask[right],
         )
         identity = np.array([operator.name == "id" for operator in operators])[codes]
         if not identity.any():
             return made
-        return made.replaced(np.flatnonzero(identity), pool.take(left[identity]))
+        return made.replace_at(np.flatnonzero(identity), pool.take(left[identity]))
 
 
-def first_pool(
-    structure: Structure,
+def build_first_pool(
+    symbols: SymbolTable,
     grammar: Grammar,
     columns: NDArray[np.float64] | None,
     *,
-    thin: bool = False,
+    recompute_pool: bool = False,
     units: Units | None = None,
 ) -> Pool:
     """Make the pool of layer 0: the grammar's constants and the inputs.
@@ -309,13 +327,13 @@ def first_pool(
     -------
     Pool
     """
-    nodes = leaves(structure, grammar)
+    nodes = make_leaf_nodes(symbols, grammar)
     members = np.arange(len(nodes))
     if columns is None:
-        return Pool(structure, nodes, members, None, units=units)
-    numbers = np.repeat(np.array(structure.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1)
-    learnt = learnt_of(numbers).joined(learnt_of(columns))
-    if thin:
-        return Pool(structure, nodes, members, None, columns=columns, learnt=learnt, units=units)
+        return Pool(symbols, nodes, members, None, units=units)
+    numbers = np.repeat(np.array(symbols.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1)
+    learnt = compute_feature_stats(numbers).concatenate(compute_feature_stats(columns))
+    if recompute_pool:
+        return Pool(symbols, nodes, members, None, columns=columns, feature_stats=learnt, units=units)
     values = np.concatenate((numbers, columns))
-    return Pool(structure, nodes, members, values, learnt=learnt, units=units)
+    return Pool(symbols, nodes, members, values, feature_stats=learnt, units=units)

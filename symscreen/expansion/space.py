@@ -1,4 +1,9 @@
-"""A space: the features of the last pool, numbered, with the last layer left to be streamed."""
+"""Formulas of the user's own, scored with the rest of the space.
+
+A space: the features of the last pool, numbered, with the last layer left to be streamed.
+
+The same space over the same rows in another order, for a response that puts them in another order.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +12,125 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.expansion.chunks import Block, blocks_at, blocks_of, rows_per_block
-from symscreen.expansion.fates import Fate
-from symscreen.expansion.nodes import Features, expression_of
-from symscreen.expression import apply
-from symscreen.once import once
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.errors import FormulaError
+from symscreen.expansion.feature_values import (
+    FeatureBlock,
+    compute_block_size,
+    evaluate_candidates,
+    evaluate_range,
+)
+from symscreen.expansion.nodes import FeatureMetadata, build_expression
+from symscreen.expansion.pruning import CandidateStatus
+from symscreen.expansion.validity import is_constant
+from symscreen.expressions.tree import (
+    Call,
+    apply_operator,
+    compute_complexity,
+    compute_key,
+    evaluate_expression,
+    to_text,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from symscreen.expansion.candidates import Candidates
-    from symscreen.expansion.given import Given
     from symscreen.expansion.pool import Pool
-    from symscreen.expression import Expression
-    from symscreen.statistics.follow import Following
-    from symscreen.statistics.room import Room
-
-__all__ = ["LayerCount", "Space"]
+    from symscreen.expressions.tree import Expression
+    from symscreen.statistics.ranks.monotone_order import MonotoneParents
+    from symscreen.statistics.workspace import Workspace
 
 
-_SPARSE = 16
+__all__ = ["LayerCount", "Space", "UserFormulas", "evaluate_user_formulas", "permute_space_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class UserFormulas:
+    """Given formulas with their values.
+
+    Parameters
+    ----------
+    expressions : tuple of Expression
+        The formulas; no two with the same canonical key.
+    values : float64 array, shape (g, n)
+        Finite, and constant in no row; n is 0 while only counting.
+    """
+
+    expressions: tuple[Expression, ...]
+    values: NDArray[np.float64]
+
+    @lockfree_cached_property
+    def metadata(self) -> FeatureMetadata:
+        """The metadata of the formulas."""
+        keys = [compute_key(expression) for expression in self.expressions]
+        return FeatureMetadata(
+            complexity=np.array(
+                [compute_complexity(expression) for expression in self.expressions], dtype=np.int32
+            ),
+            layer=np.zeros(len(keys), dtype=np.int16),
+            keys=np.array(keys, dtype=np.uint64).reshape(-1, 2),
+        )
+
+
+def evaluate_user_formulas(
+    expressions: Sequence[Expression],
+    columns: Mapping[str, NDArray[np.float64]] | None,
+    existing_keys: NDArray[np.uint64],
+) -> UserFormulas:
+    """Compute the user's formulas.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        The formulas; of several that are equal by algebra the first is kept.
+    columns : mapping of str to float64 array, shape (n,), or None
+        The inputs; None to count only.
+    known : uint64 array, shape (k, 2)
+        Keys of features that the space has without them.
+
+    Returns
+    -------
+    Given
+        Those that the space has not.
+
+    Raises
+    ------
+    FormulaError
+        If a formula is constant, or undefined in some row.
+    """
+    unique: dict[tuple[int, int], Expression] = {}
+    for expression in expressions:
+        own = compute_key(expression)
+        if not (existing_keys == np.array(own, dtype=np.uint64)).all(axis=1).any():
+            unique.setdefault(own, expression)
+    chosen = tuple(unique.values())
+    if columns is None:
+        return UserFormulas(chosen, np.empty((len(chosen), 0)))
+    values = np.empty((len(chosen), len(next(iter(columns.values())))))
+    for place, expression in enumerate(chosen):
+        values[place] = _compute_valid_values(expression, columns)
+    return UserFormulas(chosen, values)
+
+
+def _compute_valid_values(
+    expression: Expression, columns: Mapping[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    values = evaluate_expression(expression, columns)
+    bad = int(np.isnan(values).sum())
+    if bad:
+        raise FormulaError(f"--also {to_text(expression)!r} is undefined in {bad} of {len(values)} rows")
+    sized = [values]
+    if isinstance(expression, Call) and expression.operator.cancels:
+        sized += [evaluate_expression(argument, columns) for argument in expression.arguments]
+    if is_constant(values.min(), values.max(), np.abs(sized).max()):
+        raise FormulaError(f"--also {to_text(expression)!r} is constant on these data")
+    return values
+
+
+_SPARSE_FACTOR = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +153,9 @@ class LayerCount:
 
     layer: int
     kind: str
-    generated: int
-    pruned: dict[Fate, int]
-    features: int
+    n_generated: int
+    n_excluded: dict[CandidateStatus, int]
+    n_features: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,116 +186,162 @@ class Space:
     """
 
     pool: Pool
-    base: NDArray[np.int64]
-    given: Given
+    pool_indices: NDArray[np.int64]
+    user_formulas: UserFormulas
     candidates: Candidates
-    fates: NDArray[np.uint8]
-    counts: tuple[LayerCount, ...]
-    ended_in: int | None = None
+    statuses: NDArray[np.uint8]
+    layer_counts: tuple[LayerCount, ...]
+    stopped_at_layer: int | None = None
 
     @property
-    def rows(self) -> int:
+    def n_rows(self) -> int:
         """How many rows each feature has; 0 while only counting."""
-        return self.pool.rows
+        return self.pool.n_rows
 
     @property
-    def at_hand(self) -> int:
+    def n_materialized(self) -> int:
         """How many features come before the candidates."""
-        return len(self.base) + len(self.given.expressions)
+        return len(self.pool_indices) + len(self.user_formulas.expressions)
 
     @property
     def total(self) -> int:
         """How many numbers there are."""
-        return self.at_hand + self.candidates.total
+        return self.n_materialized + self.candidates.total
 
-    @once
+    @lockfree_cached_property
     def size(self) -> int:
         """How many features there are, undefined and constant ones of the last layer included."""
-        return self.total - int(np.count_nonzero(self.fates))  # of the fates only `KEPT` is 0
+        return self.total - int(np.count_nonzero(self.statuses))  # of the fates only `KEPT` is 0
 
     @property
     def numbers(self) -> NDArray[np.int64]:
         """The numbers that are features, as far as structure and domains tell; shape (size,)."""
-        new = self.at_hand + np.flatnonzero(self.fates == Fate.KEPT)
-        return np.concatenate((np.arange(self.at_hand), new))
+        new = self.n_materialized + np.flatnonzero(self.statuses == CandidateStatus.KEPT)
+        return np.concatenate((np.arange(self.n_materialized), new))
 
-    def chunks(self, size: int) -> list[tuple[int, int]]:
+    def split_chunks(self, size: int) -> list[tuple[int, int]]:
         """Cut the numbers into ranges of so many, or where few are features, of so many features.
 
         The plan is the same for every backend.
         """
-        if _SPARSE * self.size >= self.total:
+        if _SPARSE_FACTOR * self.size >= self.total:
             return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
         starts = [0, *self.numbers[size::size].tolist()]
         return list(zip(starts, [*starts[1:], self.total], strict=True))
 
-    def blocks(self, start: int, stop: int, room: Room | None = None) -> Iterator[Block]:
+    def evaluate_range(
+        self, start: int, stop: int, workspace: Workspace | None = None
+    ) -> Iterator[FeatureBlock]:
         """Compute the features of a range of numbers, block by block, in order.
 
         In a room, the values of a block are overwritten by the next.
         """
-        yield from self._blocks_at_hand(np.arange(start, min(stop, self.at_hand)))
-        shift = self.at_hand
+        yield from self._evaluate_materialized(np.arange(start, min(stop, self.n_materialized)))
+        shift = self.n_materialized
         first, last = max(start - shift, 0), max(stop - shift, 0)
-        for block in blocks_of(self.candidates, self.pool, self.fates, first, last, room=room):
+        for block in evaluate_range(
+            self.candidates, self.pool, self.statuses, first, last, workspace=workspace
+        ):
             yield replace(block, numbers=block.numbers + shift)
 
-    def blocks_at(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
+    def evaluate_features(self, numbers: NDArray[np.int64]) -> Iterator[FeatureBlock]:
         """Compute some features, block by block; their numbers must ascend."""
-        shift = self.at_hand
+        shift = self.n_materialized
         old = int(np.searchsorted(numbers, shift))
-        yield from self._blocks_at_hand(numbers[:old])
-        for block in blocks_at(self.candidates, self.pool, numbers[old:] - shift):
+        yield from self._evaluate_materialized(numbers[:old])
+        for block in evaluate_candidates(self.candidates, self.pool, numbers[old:] - shift):
             yield replace(block, numbers=block.numbers + shift)
 
-    def _blocks_at_hand(self, numbers: NDArray[np.int64]) -> Iterator[Block]:
-        step = rows_per_block(max(1, self.rows))
+    def _evaluate_materialized(self, numbers: NDArray[np.int64]) -> Iterator[FeatureBlock]:
+        step = compute_block_size(max(1, self.n_rows))
         for first in range(0, len(numbers), step):
             some = numbers[first : first + step]
-            yield Block(some, self._values_at_hand(some), {}, self._following_at_hand(some))
+            yield FeatureBlock(
+                some, self._get_materialized_values(some), {}, self._find_monotone_parents(some)
+            )
 
-    def _following_at_hand(self, numbers: NDArray[np.int64]) -> Following | None:
+    def _find_monotone_parents(self, numbers: NDArray[np.int64]) -> MonotoneParents | None:
         places = np.full(len(numbers), -1)
-        old = numbers < len(self.base)
-        places[old] = self.base[numbers[old]]
-        return self.pool.following(places)
+        old = numbers < len(self.pool_indices)
+        places[old] = self.pool_indices[numbers[old]]
+        return self.pool.find_monotone_parents(places)
 
-    def _values_at_hand(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        old = numbers[numbers < len(self.base)]
-        given = numbers[numbers >= len(self.base)] - len(self.base)
-        return np.concatenate((self.pool.computed(self.base[old]), self.given.values[given]))
+    def _get_materialized_values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        old = numbers[numbers < len(self.pool_indices)]
+        given = numbers[numbers >= len(self.pool_indices)] - len(self.pool_indices)
+        return np.concatenate(
+            (self.pool.compute_values(self.pool_indices[old]), self.user_formulas.values[given])
+        )
 
-    def expression(self, number: int) -> Expression:
+    def build_expression(self, number: int) -> Expression:
         """Build the expression of a feature."""
-        structure, nodes, members = self.pool.structure, self.pool.all_nodes, self.pool.members
-        if number < len(self.base):
-            return expression_of(structure, nodes, int(members[self.base[number]]))
-        if number < self.at_hand:
-            return self.given.expressions[number - len(self.base)]
-        codes, left, right = self.candidates.locate(np.array([number - self.at_hand]))
+        structure, nodes, members = self.pool.symbols, self.pool.all_nodes, self.pool.member_nodes
+        if number < len(self.pool_indices):
+            return build_expression(structure, nodes, int(members[self.pool_indices[number]]))
+        if number < self.n_materialized:
+            return self.user_formulas.expressions[number - len(self.pool_indices)]
+        codes, left, right = self.candidates.locate(np.array([number - self.n_materialized]))
         operator = structure.operators[codes[0]]
         places = left if operator.arity == 1 else (left[0], right[0])
-        return apply(operator, *(expression_of(structure, nodes, int(members[place])) for place in places))
+        return apply_operator(
+            operator, *(build_expression(structure, nodes, int(members[place])) for place in places)
+        )
 
-    def features(self, numbers: NDArray[np.int64]) -> Features:
+    def get_metadata(self, numbers: NDArray[np.int64]) -> FeatureMetadata:
         """Return the metadata of features, in the order of the numbers."""
-        old, new = np.flatnonzero(numbers < self.at_hand), np.flatnonzero(numbers >= self.at_hand)
-        located = self.candidates.locate(numbers[new] - self.at_hand)
-        made = self.pool.applied(*located, layer=len(self.counts) - 1).features
+        old, new = (
+            np.flatnonzero(numbers < self.n_materialized),
+            np.flatnonzero(numbers >= self.n_materialized),
+        )
+        located = self.candidates.locate(numbers[new] - self.n_materialized)
+        made = self.pool.apply_operators(*located, layer=len(self.layer_counts) - 1).metadata
         if not len(old):
             return made
-        return self._at_hand.take(numbers[old]).joined(made).take(np.argsort(np.concatenate((old, new))))
+        return (
+            self._materialized_metadata.take(numbers[old])
+            .concatenate(made)
+            .take(np.argsort(np.concatenate((old, new))))
+        )
 
-    @once
-    def _at_hand(self) -> Features:
-        return self.pool.nodes.take(self.base).features.joined(self.given.features)
+    @lockfree_cached_property
+    def _materialized_metadata(self) -> FeatureMetadata:
+        return self.pool.nodes.take(self.pool_indices).metadata.concatenate(self.user_formulas.metadata)
 
-    def values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    def compute_values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Compute features' values again, shape (m, n); for the few that are kept, all of them of use."""
-        out = np.empty((len(numbers), self.rows))
+        out = np.empty((len(numbers), self.n_rows))
         order, done = np.argsort(numbers, kind="stable"), 0
-        for block in self.blocks_at(numbers[order]):
-            assert not any(block.lost.values())  # noqa: S101  # what was scored can be computed again
+        for block in self.evaluate_features(numbers[order]):
+            assert not any(block.n_invalid.values())  # noqa: S101  # what was scored can be computed again
             out[order[done : done + len(block.numbers)]] = block.values
             done += len(block.numbers)
         return out
+
+
+def permute_space_rows(space: Space, permutation: NDArray[np.int64]) -> Space:
+    """Put the rows of a space that is grown into another order.
+
+    Parameters
+    ----------
+    space : Space
+        With values.
+    rows : int64 array, shape (n,)
+        A permutation: the first row of the new space is row ``rows[0]`` of the old one.
+
+    Returns
+    -------
+    Space
+        The same features with the same numbers, to the bit those of a space grown over rows in this order.
+    """
+    pool = space.pool
+    moved = replace(
+        pool,
+        values=None if pool.values is None else pool.values[:, permutation],
+        columns=None if pool.columns is None else pool.columns[:, permutation],
+        sort_orders=None,  # those of the old rows
+    )
+    return replace(
+        space,
+        pool=moved,
+        user_formulas=replace(space.user_formulas, values=space.user_formulas.values[:, permutation]),
+    )

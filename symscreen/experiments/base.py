@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    Progress = Callable[[int, int], None]
+    StepCallback = Callable[[int, int], None]
 
-__all__ = ["Experiment", "Outcome", "Settings", "check_settings"]
+__all__ = ["Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
 
-_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that brings it
+_EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that brings it
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ExperimentSettings:
     """How an experiment is to be run.
 
     Parameters
@@ -51,16 +51,16 @@ class Settings:
     noise_ratios: tuple[float, ...] | None = None
     jobs: int | None = None
     data: Path | None = None
-    progress: Progress | None = None
+    progress: StepCallback | None = None
 
-    def step(self, done: int, total: int) -> None:
+    def report_progress(self, done: int, total: int) -> None:
         """Tell how far the experiment is, where someone wants to know."""
         if self.progress is not None:
             self.progress(done, total)
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ExperimentOutcome:
     """What an experiment found.
 
     Parameters
@@ -103,13 +103,13 @@ class Experiment:
     name: str
     title: str
     source: str
-    run: Callable[[Settings], Outcome]
+    run: Callable[[ExperimentSettings], ExperimentOutcome]
     extras: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-    needs: str = ""
+    supported_settings: tuple[str, ...] = ()
+    required_data: str = ""
 
 
-def check_settings(experiment: Experiment, settings: Settings) -> None:
+def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None:
     """Refuse, before any work starts, settings that an experiment does not heed, or an extra that is missing.
 
     Parameters
@@ -130,14 +130,14 @@ def check_settings(experiment: Experiment, settings: Settings) -> None:
         "data": ("--data", settings.data),
     }
     for name, (option, value) in options.items():
-        if value is not None and name not in experiment.takes:
+        if value is not None and name not in experiment.supported_settings:
             raise OptionError(f"{experiment.name} has no use for {option}; leave it out")
-    if experiment.needs and settings.data is None:
-        raise OptionError(f"{experiment.name} needs --data DIR, a folder with {experiment.needs}")
+    if experiment.required_data and settings.data is None:
+        raise OptionError(f"{experiment.name} needs --data DIR, a folder with {experiment.required_data}")
     if settings.data is not None and not settings.data.is_dir():
         raise OptionError(f"--data {settings.data}: there is no such folder")
     for extra in experiment.extras:
-        if find_spec(_MODULES[extra]) is None:
+        if find_spec(_EXTRA_MODULES[extra]) is None:
             raise OptionError(
-                f"{experiment.name} needs {_MODULES[extra]}; pip install 'symscreen[{extra}]' brings it"
+                f"{experiment.name} needs {_EXTRA_MODULES[extra]}; pip install 'symscreen[{extra}]' brings it"
             )

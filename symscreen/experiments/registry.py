@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from symscreen.experiments import (
-    figure4,
-    figure5,
-    figure6,
-    gss,
-    lr_benchmarks,
-    lr_noise,
-    multistage,
-    multistage_articles,
-    rmr_simulated,
-    strogatz,
-    table1,
-    table3,
-)
+from symscreen.experiments import multistage_studies
+from symscreen.experiments.feature_ranking import additive_model, figure4, table1, table3
+from symscreen.experiments.rankings import benchmarks, median_regression, noise, social_survey
+from symscreen.experiments.strogatz import benchmark
 
 __all__ = ["EXPERIMENTS"]
 
 EXPERIMENTS = {
-    one.EXPERIMENT.name: one.EXPERIMENT
-    for one in (
-        figure4,
-        table1,
-        figure5,
-        figure6,
-        table3,
-        strogatz,
-        lr_noise,
-        lr_benchmarks,
-        rmr_simulated,
-        gss,
-        multistage,
-        multistage_articles,
+    experiment.name: experiment
+    for experiment in (
+        figure4.EXPERIMENT,
+        table1.EXPERIMENT,
+        additive_model.FIGURE5_EXPERIMENT,
+        additive_model.FIGURE6_EXPERIMENT,
+        table3.EXPERIMENT,
+        benchmark.EXPERIMENT,
+        noise.EXPERIMENT,
+        benchmarks.EXPERIMENT,
+        median_regression.EXPERIMENT,
+        social_survey.EXPERIMENT,
+        multistage_studies.SIMULATION_EXPERIMENT,
+        multistage_studies.ARTICLES_EXPERIMENT,
     )
 }

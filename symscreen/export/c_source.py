@@ -6,23 +6,31 @@ import string
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.export.gates import NO_GATES, levels_used
-from symscreen.export.source import Language, comment, operators_in, parameters_of, task_of, whole
-from symscreen.expression import columns_of
+from symscreen.export.source import (
+    NO_INDICATORS,
+    Language,
+    build_export_job,
+    collect_operator_names,
+    escape_comment,
+    find_level_kinds,
+    make_parameter_names,
+    render_expression,
+)
+from symscreen.expressions.tree import collect_columns
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.source import Formulas
+    from symscreen.export.source import Formulas, LevelIndicator
     from symscreen.grammar import Operator
+
 
 __all__ = ["to_c"]
 
-_C = Language("C", ("c",), repr, "finite_or_nan({0})", finite_inputs=True)
-_PLAIN = frozenset(string.ascii_letters + string.digits + " ")
-_KEYWORDS = (
+_C = Language("C", ("c",), repr, "finite_or_nan({0})", has_finite_inputs=True)
+_LITERAL_CHARACTERS = frozenset(string.ascii_letters + string.digits + " ")
+_RESERVED_NAMES = (
     "alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char class compl concept "
     "const consteval constexpr constinit const_cast continue decltype default delete do double dynamic_cast "
     "else enum explicit export extern false float for friend goto if inline int long mutable namespace new "
@@ -33,13 +41,13 @@ _KEYWORDS = (
     "fabs sqrt cbrt exp log sin cos tan sinh cosh tanh asin acos atan asinh erf floor pow isfinite isnan "
     "square cube sign power smaller larger finite_or_nan is_level is_number strcmp strspn"
 )
-_FINITE = """\
+_FINITE_HELPER = """\
 static double finite_or_nan(double a)
 {
     return isfinite(a) ? a : NAN;
 }
 """
-_NEEDED = {
+_HELPERS = {
     "square": """\
 static double square(double a)
 {
@@ -98,7 +106,7 @@ def to_c(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas as C functions of doubles.
 
@@ -129,8 +137,8 @@ def to_c(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_c(parse("sin(`flow rate`)/2")).partition("/* the")[2])
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_c(parse_expression("sin(`flow rate`)/2")).partition("/* the")[2])
      inputs:
        flow_rate: flow rate */
     <BLANKLINE>
@@ -142,42 +150,42 @@ def to_c(
     }
     <BLANKLINE>
     """
-    task = task_of(formulas, operators, gates)
+    task = build_export_job(formulas, operators, indicators)
     called = [(names or {}).get(name, name) for name in task.columns]
-    own, local = parameters_of(task, called, (*_KEYWORDS.split(), *task.functions))
-    used = operators_in(task.expressions) | levels_used(task.gates)
-    listed = "".join(f"\n   {each}: {comment(name)}" for name, each in own.items())
+    own, local = make_parameter_names(task, called, (*_RESERVED_NAMES.split(), *task.function_names))
+    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
+    listed = "".join(f"\n   {each}: {escape_comment(name)}" for name, each in own.items())
     head = "#include <math.h>\n" + ("#include <string.h>\n" if "words" in used else "")
-    parts = [head, _FINITE, *(text for name, text in _NEEDED.items() if name in used)]
+    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in used)]
     parts.append(f"/* the inputs:{listed} */\n")
     kinds = {str: "const char *", float: "double "}
     parameters = ", ".join(f"{kinds[kind]}{own[name]}" for name, kind in task.columns.items()) or "void"
-    for function, label, expression in zip(task.functions, task.labels, task.expressions, strict=True):
-        lines = [f"/* {comment(label)} */", f"double {function}({parameters})", "{"]
+    for function, label, expression in zip(task.function_names, task.labels, task.expressions, strict=True):
+        lines = [f"/* {escape_comment(label)} */", f"double {function}({parameters})", "{"]
         lines += [
             f"    {own[name]} = finite_or_nan({own[name]});"
             for name, kind in task.columns.items()
             if kind is float
         ]
         lines += [
-            f"    double {local[name]} = {_gated(task.gates[name], own)};"
-            for name in task.gates
-            if name in columns_of(expression)
+            f"    double {local[name]} = {_format_indicator(task.indicators[name], own)};"
+            for name in task.indicators
+            if name in collect_columns(expression)
         ]
-        lines += [f"    return {whole(expression, _C, local)};", "}", ""]
+        lines += [f"    return {render_expression(expression, _C, local)};", "}", ""]
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
 
-def _gated(gate: Gate, own: Mapping[str, str]) -> str:
-    if isinstance(gate.level, str):
-        text = f"is_level({own[gate.column]}, {_literal(gate.level)})"
+def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, str]) -> str:
+    if isinstance(indicator.level, str):
+        text = f"is_level({parameter_names[indicator.column]}, {_format_literal(indicator.level)})"
     else:
-        text = f"is_number({own[gate.column]}, {float(gate.level)!r})"
-    return text if gate.passes is None else f"{own[gate.passes]}*{text}"
+        text = f"is_number({parameter_names[indicator.column]}, {float(indicator.level)!r})"
+    return text if indicator.gated_column is None else f"{parameter_names[indicator.gated_column]}*{text}"
 
 
-def _literal(text: str) -> str:
+def _format_literal(text: str) -> str:
     """Write a text as a C string of UTF-8; all but letters, digits and blanks as octal codes."""
     try:
         content = text.encode()
@@ -185,5 +193,5 @@ def _literal(text: str) -> str:
         content = b"\0"
     if b"\0" in content:
         raise OutputError(f"the level {text!r} cannot be written in C, whose texts hold no such letter")
-    plain = (chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in content)
+    plain = (chr(byte) if chr(byte) in _LITERAL_CHARACTERS else f"\\{byte:03o}" for byte in content)
     return '"' + "".join(plain) + '"'

@@ -6,32 +6,37 @@ import re
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.export.gates import NO_GATES, kinds_of
-from symscreen.export.source import Language, task_of, whole
-from symscreen.expression import columns_of
+from symscreen.export.source import (
+    NO_INDICATORS,
+    Language,
+    build_export_job,
+    find_column_types,
+    render_expression,
+)
+from symscreen.expressions.tree import collect_columns
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.source import Formulas
+    from symscreen.export.source import Formulas, LevelIndicator
     from symscreen.grammar import Operator
+
 
 __all__ = ["to_excel"]
 
-_CELL = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})")
+_CELL_PATTERN = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})")
 _LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576  # XFD1048576
-_MOST_COUNTED = 255  # arguments of a function
+_MAX_COUNT_ARGUMENTS = 255  # arguments of a function
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     if abs(value) >= 1e308 or 0 < abs(value) < 2.2251e-308:
         raise ValueError("it has numbers from 2.2251E-308 to 9.99E+307")
     return repr(value).removesuffix(".0").upper()
 
 
-_EXCEL = Language("Excel", ("excel",), _number, "", finite_inputs=True, most=8_192)
+_EXCEL = Language("Excel", ("excel",), _format_number, "", has_finite_inputs=True, max_characters=8_192)
 
 
 def to_excel(
@@ -39,7 +44,7 @@ def to_excel(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas for Excel, LibreOffice and their like.
 
@@ -69,50 +74,56 @@ def to_excel(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> to_excel(parse("x1 - cos(x2)/x1"))
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> to_excel(parse_expression("x1 - cos(x2)/x1"))
     '=IF(COUNT(A2,B2)<2,NA(),A2 - COS(B2)/A2)'
-    >>> to_excel(parse("x1**2"), names={"x1": "=cmd|' /C calc'!A0"})
+    >>> to_excel(parse_expression("x1**2"), names={"x1": "=cmd|' /C calc'!A0"})
     Traceback (most recent call last):
     ...
     symscreen.errors.OutputError: "=cmd|' /C calc'!A0" is no cell for 'x1'; write it as B2 or $B2
     """
-    task = task_of(formulas, operators, gates)
+    task = build_export_job(formulas, operators, indicators)
     cells_of = {
-        name: _cell(name, (names or {}).get(name, f"{_letters(place)}2"))
+        name: _check_cell(name, (names or {}).get(name, f"{_format_column_letters(place)}2"))
         for place, name in enumerate(task.columns, start=1)
     }
     own = {
-        name: _gated(task.gates[name], cells_of) if name in task.gates else cells_of[name]
+        name: _format_indicator(task.indicators[name], cells_of)
+        if name in task.indicators
+        else cells_of[name]
         for name in task.inputs
     }
     lines = []
     for expression in task.expressions:
-        text = whole(expression, _EXCEL, own)
-        named = sorted(columns_of(expression))
+        text = render_expression(expression, _EXCEL, own)
+        named = sorted(collect_columns(expression))
         cells = [
-            cells_of[name] for name, kind in sorted(kinds_of(named, task.gates).items()) if kind is float
+            cells_of[name]
+            for name, kind in sorted(find_column_types(named, task.indicators).items())
+            if kind is float
         ]
-        if len(cells) > _MOST_COUNTED:
-            raise OutputError(f"the formula has {len(cells)} inputs; in Excel at most {_MOST_COUNTED}")
+        if len(cells) > _MAX_COUNT_ARGUMENTS:
+            raise OutputError(f"the formula has {len(cells)} inputs; in Excel at most {_MAX_COUNT_ARGUMENTS}")
         if cells:  # an empty cell would count as 0, and a text as what it reads as
             text = f"IF(COUNT({','.join(cells)})<{len(cells)},NA(),{text})"
-        if len(text) >= _EXCEL.most:
-            raise OutputError(f"the formula comes to {len(text) + 1:,} letters; Excel reads {_EXCEL.most:,}")
+        if len(text) >= _EXCEL.max_characters:
+            raise OutputError(
+                f"the formula comes to {len(text) + 1:,} letters; Excel reads {_EXCEL.max_characters:,}"
+            )
         lines.append(f"={text}")
     return "\n".join(lines)
 
 
-def _gated(gate: Gate, cells: Mapping[str, str]) -> str:
-    cell = cells[gate.column]
-    if isinstance(gate.level, str):
-        test = f'IF(TRIM({cell})="",NA(),IF(EXACT({cell},{_literal(gate.level)}),1,0))'
+def _format_indicator(indicator: LevelIndicator, cells: Mapping[str, str]) -> str:
+    cell = cells[indicator.column]
+    if isinstance(indicator.level, str):
+        test = f'IF(TRIM({cell})="",NA(),IF(EXACT({cell},{_format_literal(indicator.level)}),1,0))'
     else:
-        test = f"IF({cell}={_number(float(gate.level))},1,0)"
-    return test if gate.passes is None else f"({cells[gate.passes]}*{test})"
+        test = f"IF({cell}={_format_number(float(indicator.level))},1,0)"
+    return test if indicator.gated_column is None else f"({cells[indicator.gated_column]}*{test})"
 
 
-def _literal(text: str) -> str:
+def _format_literal(text: str) -> str:
     """Write a text in pieces, for quotes hold 255 letters; what is no ASCII by its number."""
     if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
         raise OutputError(f"the level {text!r} cannot be written in Excel")
@@ -124,16 +135,16 @@ def _literal(text: str) -> str:
     return "&".join(quoted) or '""'
 
 
-def _letters(place: int) -> str:
+def _format_column_letters(column_number: int) -> str:
     text = ""
-    while place:
-        place, digit = divmod(place - 1, 26)
+    while column_number:
+        column_number, digit = divmod(column_number - 1, 26)
         text = chr(ord("A") + digit) + text
     return text
 
 
-def _cell(name: str, cell: str) -> str:
-    match = _CELL.fullmatch(cell)
+def _check_cell(name: str, cell: str) -> str:
+    match = _CELL_PATTERN.fullmatch(cell)
     if match is not None:
         column = 0
         for letter in match[2]:

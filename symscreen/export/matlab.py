@@ -5,21 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.export.gates import NO_GATES, levels_used
-from symscreen.export.source import Language, comment, operators_in, parameters_of, task_of, whole
+from symscreen.export.source import (
+    NO_INDICATORS,
+    Language,
+    build_export_job,
+    collect_operator_names,
+    escape_comment,
+    find_level_kinds,
+    make_parameter_names,
+    render_expression,
+)
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.source import Formulas
+    from symscreen.export.source import Formulas, LevelIndicator
     from symscreen.grammar import Operator
+
 
 __all__ = ["to_matlab"]
 
-_MATLAB = Language("MATLAB", ("matlab",), repr, "finite_or_nan({0})", finite_inputs=True)
-_TAKEN = (
+_MATLAB = Language("MATLAB", ("matlab",), repr, "finite_or_nan({0})", has_finite_inputs=True)
+_RESERVED_NAMES = (
     "break case catch classdef continue do else elseif end endfunction endif endwhile end_try_catch "
     "end_unwind_protect for function global if otherwise parfor persistent return spmd switch try until "
     "unwind_protect while values columns a b "
@@ -28,22 +36,22 @@ _TAKEN = (
     "real_sqrt real_log real_asin real_acos real_power smaller larger finite_or_nan "
     "is_level is_number cellstr strcmp strtrim cellfun double native2unicode uint8"
 )
-_FINITE = """\
+_FINITE_HELPER = """\
 function a = finite_or_nan(a)
     a(~isfinite(a)) = NaN;
 end
 """
-_OUTSIDE = {
+_DOMAIN_HELPERS = {
     # name: (function, where its argument lies outside the domain: MATLAB would go on with complex numbers)
     "sqrt": ("real_sqrt", "sqrt", "a < 0"),
     "log": ("real_log", "log", "a < 0"),
     "asin": ("real_asin", "asin", "abs(a) > 1"),
     "acos": ("real_acos", "acos", "abs(a) > 1"),
 }
-_NEEDED = {
+_HELPERS = {
     **{
         name: f"function a = {own}(a)\n    a({outside}) = NaN;\n    a = {function}(a);\nend\n"
-        for name, (own, function, outside) in _OUTSIDE.items()
+        for name, (own, function, outside) in _DOMAIN_HELPERS.items()
     },
     "pow": """\
 function c = real_power(a, b)
@@ -86,7 +94,7 @@ def to_matlab(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas as a function file for MATLAB and Octave.
 
@@ -115,8 +123,8 @@ def to_matlab(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_matlab(parse("sin(`flow rate`)**2")).partition("function a")[0])
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_matlab(parse_expression("sin(`flow rate`)**2")).partition("function a")[0])
     function values = feature(flow_rate)
         % flow_rate: flow rate
         flow_rate = finite_or_nan(flow_rate);
@@ -126,46 +134,54 @@ def to_matlab(
     <BLANKLINE>
     <BLANKLINE>
     """
-    task = task_of(formulas, operators, gates)
+    task = build_export_job(formulas, operators, indicators)
     called = [(names or {}).get(name, name) for name in task.columns]
-    several = len(task.functions) > 1
-    function = "features" if several else task.functions[0]
-    own, local = parameters_of(task, called, (*_TAKEN.split(), function))
+    several = len(task.function_names) > 1
+    function = "features" if several else task.function_names[0]
+    own, local = make_parameter_names(task, called, (*_RESERVED_NAMES.split(), function))
     lines = [f"function values = {function}({', '.join(own.values())})"]
-    lines += [f"    % {each}: {comment(name)}" for name, each in own.items()]
+    lines += [f"    % {each}: {escape_comment(name)}" for name, each in own.items()]
     lines += [
         f"    {own[name]} = finite_or_nan({own[name]});"
         for name, kind in task.columns.items()
         if kind is float
     ]
-    lines += [f"    {local[name]} = {_gated(gate, own)};" for name, gate in task.gates.items()]
+    lines += [
+        f"    {local[name]} = {_format_indicator(gate, own)};" for name, gate in task.indicators.items()
+    ]
     for place, (label, expression) in enumerate(zip(task.labels, task.expressions, strict=True), start=1):
-        text = whole(expression, _MATLAB, local)
+        text = render_expression(expression, _MATLAB, local)
         if local:  # a number is as long as the columns beside it
             text = (
-                text if operators_in([expression]) or text in local.values() else f"{text} + {_zeros(local)}"
+                text
+                if collect_operator_names([expression]) or text in local.values()
+                else f"{text} + {_format_zeros(local)}"
             )
         target = f"values(:, {place})" if several else "values"
-        lines += [f"    % {comment(label)}", f"    {target} = {text};"]
-    used = operators_in(task.expressions) | levels_used(task.gates)
+        lines += [f"    % {escape_comment(label)}", f"    {target} = {text};"]
+    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
     return "\n\n".join(
-        ["\n".join([*lines, "end\n"]), _FINITE, *(text for name, text in _NEEDED.items() if name in used)]
+        [
+            "\n".join([*lines, "end\n"]),
+            _FINITE_HELPER,
+            *(text for name, text in _HELPERS.items() if name in used),
+        ]
     )
 
 
-def _zeros(local: Mapping[str, str]) -> str:
+def _format_zeros(local: Mapping[str, str]) -> str:
     return f"zeros(size({next(iter(local.values()))}))"
 
 
-def _gated(gate: Gate, own: Mapping[str, str]) -> str:
-    if isinstance(gate.level, str):
-        text = f"is_level({own[gate.column]}, {_literal(gate.level)})"
+def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, str]) -> str:
+    if isinstance(indicator.level, str):
+        text = f"is_level({parameter_names[indicator.column]}, {_format_literal(indicator.level)})"
     else:
-        text = f"is_number({own[gate.column]}, {float(gate.level)!r})"
-    return text if gate.passes is None else f"{own[gate.passes]}.*{text}"
+        text = f"is_number({parameter_names[indicator.column]}, {float(indicator.level)!r})"
+    return text if indicator.gated_column is None else f"{parameter_names[indicator.gated_column]}.*{text}"
 
 
-def _literal(text: str) -> str:
+def _format_literal(text: str) -> str:
     """Write a text for MATLAB, whose letters have two bytes, and Octave, whose have one."""
     if text.isascii() and text.isprintable():
         return "'" + text.replace("'", "''") + "'"

@@ -5,31 +5,39 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING
 
-from symscreen.export.gates import NO_GATES, levels_used
-from symscreen.export.source import Language, comment, identifiers, operators_in, task_of, whole
-from symscreen.expression import columns_of
+from symscreen.export.source import (
+    NO_INDICATORS,
+    Language,
+    build_export_job,
+    collect_operator_names,
+    escape_comment,
+    find_level_kinds,
+    make_identifiers,
+    render_expression,
+)
+from symscreen.expressions.tree import collect_columns
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.source import Formulas
+    from symscreen.export.source import Formulas, LevelIndicator
     from symscreen.grammar import Operator
+
 
 __all__ = ["to_numpy"]
 
-_NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", finite_inputs=True)
-_TAKEN = (
+_NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", has_finite_inputs=True)
+_RESERVED_NAMES = (
     *("np", "erf", "math", "power", "columns", "float", "finite_or_nan", "is_level", "is_number"),
     *keyword.kwlist,
 )
-_FINITE = """\
+_FINITE_HELPER = """\
 def finite_or_nan(values):
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values), values, np.nan)
 """
-_NEEDED = {
+_HELPERS = {
     "pow": """\
 def power(a, b):
     return np.where(np.isnan(a) | np.isnan(b), np.nan, np.power(a, b))
@@ -55,7 +63,7 @@ def to_numpy(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas as a Python module with numpy.
 
@@ -84,8 +92,8 @@ def to_numpy(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_numpy(parse("x1 - cos(`flow rate`)")).partition("# x1 ")[2])
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_numpy(parse_expression("x1 - cos(`flow rate`)")).partition("# x1 ")[2])
     - cos(`flow rate`)
     def feature(columns):
         flow_rate = finite_or_nan(columns['flow rate'])
@@ -94,30 +102,36 @@ def to_numpy(
             return finite_or_nan(x1 - np.cos(flow_rate))
     <BLANKLINE>
     """
-    task = task_of(formulas, operators, gates)
+    task = build_export_job(formulas, operators, indicators)
     called = {name: name for name in task.columns} | dict(names or {})
-    own = identifiers(task.inputs, (*_TAKEN, *task.functions))
-    used = operators_in(task.expressions) | levels_used(task.gates)
+    own = make_identifiers(task.inputs, (*_RESERVED_NAMES, *task.function_names))
+    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
     head = "import math\n\nimport numpy as np\n" if "erf" in used else "import numpy as np\n"
-    parts = [head, _FINITE, *(text for name, text in _NEEDED.items() if name in used)]
-    for function, label, expression in zip(task.functions, task.labels, task.expressions, strict=True):
-        columns = [name for name in task.inputs if name in columns_of(expression)]
+    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in used)]
+    for function, label, expression in zip(task.function_names, task.labels, task.expressions, strict=True):
+        columns = [name for name in task.inputs if name in collect_columns(expression)]
         # never among the first two lines, where a comment may name the file's encoding
-        lines = [f"# {comment(label)}", f"def {function}(columns):"]
-        lines += [f"    {own[name]} = {_input(name, task.gates, called)}" for name in columns]
+        lines = [f"# {escape_comment(label)}", f"def {function}(columns):"]
+        lines += [f"    {own[name]} = {_format_input(name, task.indicators, called)}" for name in columns]
         lines += [
             '    with np.errstate(all="ignore"):',
-            f"        return {whole(expression, _NUMPY, own)}",
+            f"        return {render_expression(expression, _NUMPY, own)}",
             "",
         ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _input(name: str, gates: Mapping[str, Gate], called: Mapping[str, str]) -> str:
-    gate = gates.get(name)
+def _format_input(
+    name: str, indicators: Mapping[str, LevelIndicator], column_names: Mapping[str, str]
+) -> str:
+    gate = indicators.get(name)
     if gate is None:
-        return f"finite_or_nan(columns[{called[name]!a}])"
+        return f"finite_or_nan(columns[{column_names[name]!a}])"
     test = "is_level" if isinstance(gate.level, str) else "is_number"
-    own = f"{test}(columns[{called[gate.column]!a}], {gate.level!a})"
-    return own if gate.passes is None else f"finite_or_nan(columns[{called[gate.passes]!a}])*{own}"
+    own = f"{test}(columns[{column_names[gate.column]!a}], {gate.level!a})"
+    return (
+        own
+        if gate.gated_column is None
+        else f"finite_or_nan(columns[{column_names[gate.gated_column]!a}])*{own}"
+    )

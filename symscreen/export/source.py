@@ -1,35 +1,213 @@
-"""Formulas as source in other languages: the one walk over a tree, and what each language tells it."""
+"""Columns that categories come to, in other languages: computed there from the columns that the data have.
+
+Formulas as source in other languages: the one walk over a tree, and what each language tells it.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OutputError
-from symscreen.export.expanded import computed_constants, in_shipped_operators, inside_out, shown
-from symscreen.export.formula import Formula
-from symscreen.export.gates import NO_GATES, kinds_of
-from symscreen.export.parts import check_numbers, inputs_of
-from symscreen.export.shared_formula import SharedFormula
-from symscreen.export.spellings import ANY, ATOM, SIGN, SPELLINGS
-from symscreen.expression import Apply, Column, Constant, to_text
+from symscreen.errors import FormulaError, OutputError
+from symscreen.export.operator_definitions import (
+    fold_constants,
+    inline_definitions,
+    iterate_postorder,
+    quote_formula,
+)
+from symscreen.export.operator_templates import ANY, ATOM, OPERATOR_TEMPLATES, SIGN
+from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.traversal import check_numbers, collect_inputs
+from symscreen.expressions.tree import Call, Column, Constant, to_text
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.spellings import Spelling
-    from symscreen.expression import Expression
+    from symscreen.export.operator_templates import Template
+    from symscreen.expressions.tree import Expression
     from symscreen.grammar import Operator
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
-__all__ = ["Language", "Task", "comment", "identifiers", "operators_in", "parameters_of", "task_of", "whole"]
+__all__ = [
+    "NO_INDICATORS",
+    "ExportJob",
+    "Language",
+    "LevelIndicator",
+    "build_export_job",
+    "build_indicators_from_record",
+    "collect_operator_names",
+    "escape_comment",
+    "find_column_types",
+    "find_level_kinds",
+    "find_required_columns",
+    "make_identifiers",
+    "make_parameter_names",
+    "render_expression",
+]
 
-_MOST_LETTERS = 1_000_000
-_SMALL = 1e300  # so many of them add up to a finite number
+
+@dataclass(frozen=True, slots=True)
+class LevelIndicator:
+    """What a derived column is: ``1[column = level]``, times another column where one is let pass.
+
+    Parameters
+    ----------
+    column : str
+        The column of categories.
+    level : str or float
+        A text exactly, or a number.
+    passes : str or None
+        The column of numbers that the level lets pass; None for 1 and 0.
+    """
+
+    column: str
+    level: str | float
+    gated_column: str | None = None
+
+
+NO_INDICATORS: dict[str, LevelIndicator] = {}
+
+
+def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIndicator]:
+    """Tell which inputs of a screen came of categories, and how they are computed.
+
+    Parameters
+    ----------
+    record : mapping
+        As `ScreenResult.record` has it.
+
+    Returns
+    -------
+    dict of str to Gate
+        Empty where no column was categorical.
+
+    Raises
+    ------
+    FormulaError
+        If the record was changed, or an input can be read in two ways.
+
+    Examples
+    --------
+    >>> options = {"categorical": ["c"], "categorical_as": "gate", "levels": {"c": ["p", "q"]}}
+    >>> build_indicators_from_record({"options": options, "data": {"inputs": ["x", "x·1[c = p]"]}})
+    {'x·1[c = p]': Gate(column='c', level='p', passes='x')}
+    """
+    options = record.get("options", {})
+    if not options.get("categorical"):
+        return {}
+    try:
+        levels, inputs = options["levels"], record["data"]["inputs"]
+        titles = {
+            f"{column} = {level if isinstance(level, str) else _format_level(level)}": (column, level)
+            for column, each in levels.items()
+            for level in each
+        }
+        gates = {
+            name: gate
+            for name in inputs
+            if (gate := _parse_indicator(name, titles, options["categorical_as"]))
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FormulaError(
+            f"the record's levels of categories cannot be read ({error}); screen again"
+        ) from None
+    return gates
+
+
+def _format_level(level: float) -> str:
+    """Write a number as the names of derived columns have it."""
+    return f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
+
+
+def _parse_indicator(
+    name: str, titles: Mapping[str, tuple[str, str | float]], encoding: str
+) -> LevelIndicator | None:
+    if encoding == "onehot":
+        return LevelIndicator(*titles[name]) if name in titles else None
+    found = [
+        LevelIndicator(column, level, name.removesuffix(f"·1[{title}]"))
+        for title, (column, level) in titles.items()
+        if name.endswith(f"·1[{title}]")
+    ]
+    if len(found) > 1:
+        raise ValueError(f"{name!r} can be read in {len(found)} ways")
+    return found[0] if found else None
+
+
+def find_required_columns(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> tuple[str, ...]:
+    """Name the columns of the data that inputs of formulas need, in the order of their names.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        What formulas name.
+    gates : mapping of str to Gate
+        Which of them are derived.
+
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
+    >>> find_required_columns(["b", "x·1[c = p]"], {"x·1[c = p]": LevelIndicator("c", "p", "x")})
+    ('b', 'c', 'x')
+    """
+    needed: set[str] = set()
+    for name in inputs:
+        gate = indicators.get(name)
+        needed |= (
+            {name}
+            if gate is None
+            else {gate.column}
+            if gate.gated_column is None
+            else {gate.column, gate.gated_column}
+        )
+    return tuple(sorted(needed))
+
+
+def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> dict[str, type]:
+    """Tell what each column of the data holds: texts where its levels are such, else numbers.
+
+    Parameters
+    ----------
+    inputs, gates
+        As of `find_required_columns`.
+
+    Returns
+    -------
+    dict of str to type
+        `str` or `float`, for each needed column.
+
+    Raises
+    ------
+    OutputError
+        If a column would have to hold both.
+    """
+    kinds: dict[str, type] = {}
+    for name in inputs:
+        gate = indicators.get(name)
+        own = {name: float} if gate is None else {gate.column: str if isinstance(gate.level, str) else float}
+        if gate is not None and gate.gated_column is not None:
+            own[gate.gated_column] = float
+        for column, kind in own.items():
+            if kinds.setdefault(column, kind) is not kind:
+                raise OutputError(
+                    f"the column {column!r} is asked for as a number and as a category of words"
+                )
+    return kinds
+
+
+def find_level_kinds(indicators: Mapping[str, LevelIndicator]) -> frozenset[str]:
+    """Tell what kinds of levels there are, ``words`` or ``numbers``: which helpers a source needs."""
+    return frozenset("words" if isinstance(gate.level, str) else "numbers" for gate in indicators.values())
+
+
+_MAX_CHARACTERS = 1_000_000
+_SMALL_NUMBER_BOUND = 1e300  # so many of them add up to a finite number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +235,15 @@ class Language:
 
     title: str
     dialects: tuple[str, ...]
-    number: Callable[[float], str]
-    guard: str
-    finite_inputs: bool
-    nan_lasts: bool = True
-    most: int = _MOST_LETTERS
+    format_number: Callable[[float], str]
+    guard_template: str
+    has_finite_inputs: bool
+    propagates_nan: bool = True
+    max_characters: int = _MAX_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ExportJob:
     """Formulas to be written.
 
     Parameters
@@ -86,17 +264,19 @@ class Task:
         categories that are words, else `float`.
     """
 
-    functions: tuple[str, ...]
+    function_names: tuple[str, ...]
     labels: tuple[str, ...]
     expressions: tuple[Expression, ...]
     inputs: tuple[str, ...]
-    gates: dict[str, Gate]
+    indicators: dict[str, LevelIndicator]
     columns: dict[str, type]
 
 
-def task_of(
-    formulas: Formulas, operators: Mapping[str, Operator] = OPERATORS, gates: Mapping[str, Gate] = NO_GATES
-) -> Task:
+def build_export_job(
+    formulas: Formulas,
+    operators: Mapping[str, Operator] = OPERATORS,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
+) -> ExportJob:
     """Make ready what is to be written.
 
     Parameters
@@ -120,40 +300,42 @@ def task_of(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> task_of([parse("x2/2"), parse("x1**(1 + 1)")]).functions
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> build_export_job([parse_expression("x2/2"), parse_expression("x1**(1 + 1)")]).function_names
     ('feature_1', 'feature_2')
     """
     if isinstance(formulas, Formula):
-        return _task(("model",), (formulas.target,), (formulas.expression,), operators, gates)
+        return _build_job(("model",), (formulas.target,), (formulas.expression,), operators, indicators)
     if isinstance(formulas, SharedFormula):
         models = tuple(f"model_{place + 1}" for place in range(len(formulas.targets)))
         sides = tuple(one.expression for one in formulas.formulas)
-        return _task(models, formulas.targets, sides, operators, gates)
-    if isinstance(formulas, (Column, Constant, Apply)):
-        return _task(("feature",), (to_text(formulas),), (formulas,), operators, gates)
+        return _build_job(models, formulas.targets, sides, operators, indicators)
+    if isinstance(formulas, (Column, Constant, Call)):
+        return _build_job(("feature",), (to_text(formulas),), (formulas,), operators, indicators)
     given = tuple(formulas)
     if not given:
         raise OutputError("there are no formulas to write")
     functions = tuple(f"feature_{place + 1}" for place in range(len(given)))
-    return _task(functions, tuple(map(to_text, given)), given, operators, gates)
+    return _build_job(functions, tuple(map(to_text, given)), given, operators, indicators)
 
 
-def _task(
-    functions: tuple[str, ...],
+def _build_job(
+    function_names: tuple[str, ...],
     labels: tuple[str, ...],
-    given: tuple[Expression, ...],
+    expressions: tuple[Expression, ...],
     operators: Mapping[str, Operator],
-    gates: Mapping[str, Gate],
-) -> Task:
-    check_numbers(given)
-    plain = tuple(map(computed_constants, in_shipped_operators(given, operators)))
-    inputs = inputs_of(plain)
-    used = {name: gates[name] for name in inputs if name in gates}
-    return Task(functions, labels, plain, inputs, used, dict(sorted(kinds_of(inputs, used).items())))
+    indicators: Mapping[str, LevelIndicator],
+) -> ExportJob:
+    check_numbers(expressions)
+    plain = tuple(map(fold_constants, inline_definitions(expressions, operators)))
+    inputs = collect_inputs(plain)
+    used = {name: indicators[name] for name in inputs if name in indicators}
+    return ExportJob(
+        function_names, labels, plain, inputs, used, dict(sorted(find_column_types(inputs, used).items()))
+    )
 
 
-def whole(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
+def render_expression(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
     """Write a formula so that its value, too, is undefined rather than infinite.
 
     Parameters
@@ -174,94 +356,102 @@ def whole(expression: Expression, language: Language, inputs: Mapping[str, str])
     OutputError
         If the language has no form for an operator or a number, or the text becomes too long.
     """
-    done: list[_Text] = []
-    for part in inside_out(expression):
+    done: list[_RenderedText] = []
+    for part in iterate_postorder(expression):
         match part:
             case Column(name):
-                done.append(_Text(inputs[name], ATOM, finite=language.finite_inputs))
+                done.append(_RenderedText(inputs[name], ATOM, is_finite=language.has_finite_inputs))
             case Constant(value):
-                done.append(_number(value, language))
-            case Apply(_, arguments):
+                done.append(_render_number(value, language))
+            case Call(_, arguments):
                 texts = done[-len(arguments) :]
                 del done[-len(arguments) :]
-                done.append(_applied(part, texts, language))
-    return done[0].guarded(language)
+                done.append(_render_call(part, texts, language))
+    return done[0].add_guard(language)
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _RenderedText:
     """What is written so far: how tightly it binds, whether it is surely finite, and even small."""
 
     text: str
-    binds: int
-    finite: bool = False
-    small: bool = False
+    precedence: int
+    is_finite: bool = False
+    is_small: bool = False
 
-    def guarded(self, language: Language) -> str:
-        if self.finite or self.small or not language.guard:
+    def add_guard(self, language: Language) -> str:
+        if self.is_finite or self.is_small or not language.guard_template:
             return self.text
-        return _limited(language.guard.format(self.text), language)
+        return _check_length(language.guard_template.format(self.text), language)
 
 
-def _number(value: float, language: Language) -> _Text:
+def _render_number(value: float, language: Language) -> _RenderedText:
     try:
-        text = language.number(float(value))
+        text = language.format_number(float(value))
     except ValueError as error:
         raise OutputError(f"the number {value!r} cannot be written in {language.title}: {error}") from None
-    return _Text(text, SIGN if text.startswith("-") else ATOM, finite=True, small=abs(value) < _SMALL)
+    return _RenderedText(
+        text,
+        SIGN if text.startswith("-") else ATOM,
+        is_finite=True,
+        is_small=abs(value) < _SMALL_NUMBER_BOUND,
+    )
 
 
-def _applied(applied: Apply, texts: Sequence[_Text], language: Language) -> _Text:
-    spelling = _spelling(applied, language)
-    row = SPELLINGS[applied.operator.name]
+def _render_call(call: Call, texts: Sequence[_RenderedText], language: Language) -> _RenderedText:
+    spelling = _find_template(call, language)
+    row = OPERATOR_TEMPLATES[call.operator.name]
     parts = []
-    for each, need, forgets in zip(texts, spelling.needs, row.forgets, strict=False):
-        own = each.guarded(language) if forgets else each.text
-        loose = own == each.text and each.binds < need
+    for each, need, forgets in zip(texts, spelling.min_precedences, row.absorbs_nonfinite, strict=False):
+        own = each.add_guard(language) if forgets else each.text
+        loose = own == each.text and each.precedence < need
         parts.append(f"({own})" if loose else own)
-    text = spelling.template.format(*parts)
+    text = spelling.text.format(*parts)
     # what is no call, such as CASE … END, stands in parentheses of its own
-    text = _limited(f"({text})" if spelling.binds == ANY else text, language)
-    small = row.bounded or (row.keeps_bounds and all(each.small for each in texts))
-    return _Text(text, spelling.binds or ATOM, small=small and language.nan_lasts)
+    text = _check_length(f"({text})" if spelling.precedence == ANY else text, language)
+    small = row.is_bounded or (row.preserves_bounds and all(each.is_small for each in texts))
+    return _RenderedText(text, spelling.precedence or ATOM, is_small=small and language.propagates_nan)
 
 
-def _spelling(applied: Apply, language: Language) -> Spelling:
-    name = applied.operator.name
-    row = SPELLINGS.get(name)
+def _find_template(call: Call, language: Language) -> Template:
+    name = call.operator.name
+    row = OPERATOR_TEMPLATES.get(name)
     if row is not None:
         for dialect in (*language.dialects, ""):
-            if dialect in row.spellings:
-                return row.spellings[dialect]
+            if dialect in row.by_dialect:
+                return row.by_dialect[dialect]
     raise OutputError(
-        f"{shown(applied)} cannot be written in {language.title}, which has no {name}; take "
+        f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; take "
         "another target, or keep the operator out of the grammar"
     )
 
 
-def _limited(text: str, language: Language) -> str:
-    if len(text) > language.most:
+def _check_length(text: str, language: Language) -> str:
+    if len(text) > language.max_characters:
         raise OutputError(
-            f"the formula comes to {len(text):,} letters in {language.title}; at most {language.most:,} are "
+            f"the formula comes to {len(text):,} letters in {language.title}; at most "
+            f"{language.max_characters:,} are "
             "read"
         )
     return text
 
 
-def operators_in(expressions: Iterable[Expression]) -> frozenset[str]:
+def collect_operator_names(expressions: Iterable[Expression]) -> frozenset[str]:
     """Name the operators that formulas apply.
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> sorted(operators_in([parse("sin(x)/2"), parse("-x")]))
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> sorted(collect_operator_names([parse_expression("sin(x)/2"), parse_expression("-x")]))
     ['div', 'neg', 'sin']
     """
-    parts = (part for expression in expressions for part in inside_out(expression))
-    return frozenset(part.operator.name for part in parts if isinstance(part, Apply))
+    parts = (part for expression in expressions for part in iterate_postorder(expression))
+    return frozenset(part.operator.name for part in parts if isinstance(part, Call))
 
 
-def identifiers(names: Sequence[str], taken: Iterable[str], *, most: int = 60) -> dict[str, str]:
+def make_identifiers(
+    names: Sequence[str], reserved: Iterable[str], *, max_length: int = 60
+) -> dict[str, str]:
     """Give each column an identifier that any language reads: its own name where that is one.
 
     Parameters
@@ -280,12 +470,12 @@ def identifiers(names: Sequence[str], taken: Iterable[str], *, most: int = 60) -
 
     Examples
     --------
-    >>> identifiers(["x1", "flow rate", "flow-rate", "for", "λ", "X1"], taken=["for"])
+    >>> make_identifiers(["x1", "flow rate", "flow-rate", "for", "λ", "X1"], taken=["for"])
     {'x1': 'x1', 'flow rate': 'flow_rate', 'flow-rate': 'flow_rate_2', 'for': 'for_2', 'λ': 'x', 'X1': 'X1_2'}
     """
-    used, given = {name.lower() for name in taken}, {}
+    used, given = {name.lower() for name in reserved}, {}
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:most] or "x"
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:max_length] or "x"
         # a name all in capitals may be a macro, other than T or X1
         macro = plain.isupper() and re.fullmatch(r"[A-Z][0-9]*", plain) is None
         base = f"x_{plain}" if macro or not plain[0].isalpha() else plain
@@ -298,8 +488,8 @@ def identifiers(names: Sequence[str], taken: Iterable[str], *, most: int = 60) -
     return given
 
 
-def parameters_of(
-    task: Task, called: Sequence[str], taken: Iterable[str]
+def make_parameter_names(
+    job: ExportJob, column_names: Sequence[str], reserved: Iterable[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Give identifiers to the parameters of a function, and to what its body computes of categories.
 
@@ -319,13 +509,13 @@ def parameters_of(
     inputs : dict of str to str
         The identifier of each input of the formulas: its parameter, or a variable of the body.
     """
-    derived = {name: f"\0{name}" for name in task.gates}  # apart from columns of that name
-    made = identifiers([*called, *derived.values()], taken)
-    columns = {name: made[other] for name, other in zip(task.columns, called, strict=True)}
-    return columns, {name: made[derived[name]] if name in derived else columns[name] for name in task.inputs}
+    derived = {name: f"\0{name}" for name in job.indicators}  # apart from columns of that name
+    made = make_identifiers([*column_names, *derived.values()], reserved)
+    columns = {name: made[other] for name, other in zip(job.columns, column_names, strict=True)}
+    return columns, {name: made[derived[name]] if name in derived else columns[name] for name in job.inputs}
 
 
-def comment(text: str) -> str:
+def escape_comment(text: str) -> str:
     r"""Write a user's text so that it can stand in a comment of any language and never leave it.
 
     Parameters
@@ -340,7 +530,7 @@ def comment(text: str) -> str:
 
     Examples
     --------
-    >>> print(comment("λ*/ system()\n"))
+    >>> print(escape_comment("λ*/ system()\n"))
     \u03bb*\u002f system()\u000a
     """
     plain = "".join(

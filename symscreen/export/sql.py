@@ -5,47 +5,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OutputError
-from symscreen.export.gates import NO_GATES
-from symscreen.export.source import Language, task_of, whole
+from symscreen.export.source import NO_INDICATORS, Language, build_export_job, render_expression
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.export.gates import Gate
-    from symscreen.export.source import Formulas, Task
+    from symscreen.export.source import ExportJob, Formulas, LevelIndicator
     from symscreen.grammar import Operator
+
 
 __all__ = ["to_duckdb", "to_sql", "to_sqlite"]
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     # with an exponent it is a double everywhere; 2.5 alone would be a decimal
     text = repr(value)
     return text if "e" in text else f"{text.removesuffix('.0')}e0"
 
 
-_LARGEST = "1.797e308"
+_MAX_DOUBLE = "1.797e308"
 _STANDARD = Language(
     "standard SQL",
     ("sql",),
-    _number,
-    f"CASE WHEN {{0}} BETWEEN -{_LARGEST} AND {_LARGEST} THEN {{0}} END",
-    finite_inputs=False,
-    nan_lasts=False,
+    _format_number,
+    f"CASE WHEN {{0}} BETWEEN -{_MAX_DOUBLE} AND {_MAX_DOUBLE} THEN {{0}} END",
+    has_finite_inputs=False,
+    propagates_nan=False,
 )
 _SQLITE = Language(
-    "SQLite", ("sqlite", "sql"), _number, "NULLIF(NULLIF({0}, 9e999), -9e999)", finite_inputs=False
+    "SQLite", ("sqlite", "sql"), _format_number, "NULLIF(NULLIF({0}, 9e999), -9e999)", has_finite_inputs=False
 )
 _DUCKDB = Language(
     "DuckDB",
     ("duckdb", "sql"),
-    _number,
+    _format_number,
     "CASE WHEN isfinite({0}) THEN {0} END",
-    finite_inputs=False,
-    nan_lasts=False,
+    has_finite_inputs=False,
+    propagates_nan=False,
 )
-_DOUBLES = {_STANDARD: "DOUBLE PRECISION", _SQLITE: "REAL", _DUCKDB: "DOUBLE"}
+_DOUBLE_TYPES = {_STANDARD: "DOUBLE PRECISION", _SQLITE: "REAL", _DUCKDB: "DOUBLE"}
 
 
 def to_sql(
@@ -53,7 +52,7 @@ def to_sql(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas as standard SQL (ISO 9075, with the functions of 2016).
 
@@ -82,12 +81,12 @@ def to_sql(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_sql(parse("cos(`flow rate`)")))
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_sql(parse_expression("cos(`flow rate`)")))
     CASE WHEN COS(CAST("flow rate" AS DOUBLE PRECISION)) BETWEEN -1.797e308 AND 1.797e308
     THEN COS(CAST("flow rate" AS DOUBLE PRECISION)) END
     """
-    return _sql(task_of(formulas, operators, gates), names or {}, _STANDARD)
+    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _STANDARD)
 
 
 def to_sqlite(
@@ -95,7 +94,7 @@ def to_sqlite(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     """Write formulas for SQLite, 3.35 or newer, built with its mathematical functions.
 
@@ -104,11 +103,11 @@ def to_sqlite(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_sqlite(parse("sin(a) - cos(b)"), names={"b": "B `side`"}))
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_sqlite(parse_expression("sin(a) - cos(b)"), names={"b": "B `side`"}))
     SIN(CAST(`a` AS REAL)) - COS(CAST(`B ``side``` AS REAL))
     """
-    return _sql(task_of(formulas, operators, gates), names or {}, _SQLITE)
+    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _SQLITE)
 
 
 def to_duckdb(
@@ -116,7 +115,7 @@ def to_duckdb(
     *,
     names: Mapping[str, str] | None = None,
     operators: Mapping[str, Operator] = OPERATORS,
-    gates: Mapping[str, Gate] = NO_GATES,
+    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
     r"""Write formulas for DuckDB.
 
@@ -124,53 +123,60 @@ def to_duckdb(
 
     Examples
     --------
-    >>> from symscreen.expression import parse
-    >>> print(to_duckdb([parse("sin(`a b`)")]).partition(' AS "')[0])
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_duckdb([parse_expression("sin(`a b`)")]).partition(' AS "')[0])
     CASE WHEN isfinite(SIN(CAST("a b" AS DOUBLE))) THEN SIN(CAST("a b" AS DOUBLE)) END
     """
-    return _sql(task_of(formulas, operators, gates), names or {}, _DUCKDB)
+    return _write_sql(build_export_job(formulas, operators, indicators), names or {}, _DUCKDB)
 
 
-def _sql(task: Task, names: Mapping[str, str], language: Language) -> str:
-    called = {name: names.get(name, name) for name in task.columns}
-    _check_apart(list(called.values()), language)
-    kind = _DOUBLES[language]
-    plain = {name: _quoted(other, language) for name, other in called.items()}
+def _write_sql(job: ExportJob, names: Mapping[str, str], language: Language) -> str:
+    called = {name: names.get(name, name) for name in job.columns}
+    _check_distinct_names(list(called.values()), language)
+    kind = _DOUBLE_TYPES[language]
+    plain = {name: _quote_name(other, language) for name, other in called.items()}
     numbers = {name: f"CAST({text} AS {kind})" for name, text in plain.items()}
     own = {
-        name: _gated(task.gates[name], plain, numbers, language) if name in task.gates else numbers[name]
-        for name in task.inputs
+        name: _format_indicator(job.indicators[name], plain, numbers, language)
+        if name in job.indicators
+        else numbers[name]
+        for name in job.inputs
     }
-    texts = [whole(expression, language, own) for expression in task.expressions]
-    if task.functions[0] in {"feature", "model"}:
+    texts = [render_expression(expression, language, own) for expression in job.expressions]
+    if job.function_names[0] in {"feature", "model"}:
         return texts[0]
     return ",\n".join(
-        f"{text} AS {_quoted(label, language)}" for text, label in zip(texts, task.labels, strict=True)
+        f"{text} AS {_quote_name(label, language)}" for text, label in zip(texts, job.labels, strict=True)
     )
 
 
-def _gated(gate: Gate, plain: Mapping[str, str], numbers: Mapping[str, str], language: Language) -> str:
+def _format_indicator(
+    indicator: LevelIndicator,
+    quoted_columns: Mapping[str, str],
+    numeric_columns: Mapping[str, str],
+    language: Language,
+) -> str:
     """Write ``1[c = level]``, times a column where one passes; a blank text is missing."""
-    if isinstance(gate.level, str):
-        column = plain[gate.column]
-        same = f"{column} = {_literal(gate.level, language)}"
+    if isinstance(indicator.level, str):
+        column = quoted_columns[indicator.column]
+        same = f"{column} = {_format_literal(indicator.level, language)}"
         same += " COLLATE BINARY" if language is _SQLITE else ""
         missing, there = f"WHEN TRIM({column}) = '' THEN NULL ", f"{column} IS NOT NULL"
     else:
-        column, missing = numbers[gate.column], ""
-        same = f"{column} = {_number(float(gate.level))}"
+        column, missing = numeric_columns[indicator.column], ""
+        same = f"{column} = {_format_number(float(indicator.level))}"
         there = f"isfinite({column})" if language is _DUCKDB else f"{column} IS NOT NULL"
     test = f"(CASE {missing}WHEN {same} THEN 1e0 WHEN {there} THEN 0e0 END)"
-    return test if gate.passes is None else f"({numbers[gate.passes]}*{test})"
+    return test if indicator.gated_column is None else f"({numeric_columns[indicator.gated_column]}*{test})"
 
 
-def _literal(text: str, language: Language) -> str:
+def _format_literal(text: str, language: Language) -> str:
     if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
         raise OutputError(f"the level {text!r} cannot be written in {language.title}")
     return "'" + text.replace("'", "''") + "'"
 
 
-def _check_apart(names: Sequence[str], language: Language) -> None:
+def _check_distinct_names(names: Sequence[str], language: Language) -> None:
     if language is _STANDARD:
         return
     folded: dict[str, str] = {}
@@ -183,7 +189,7 @@ def _check_apart(names: Sequence[str], language: Language) -> None:
             )
 
 
-def _quoted(name: str, language: Language) -> str:
+def _quote_name(name: str, language: Language) -> str:
     if not name or "\0" in name or any("\ud800" <= mark <= "\udfff" for mark in name):
         raise OutputError(
             f"the column {name!r} cannot be named in {language.title}; say what it is called there"

@@ -1,23 +1,22 @@
 """Operators, grammars and the one formula notation."""
 
-from symscreen.grammar.built_in import BUILT_IN, FURTHER, OPERATORS
-from symscreen.grammar.grammar import Grammar
-from symscreen.grammar.layers import Layer, parse_layers
-from symscreen.grammar.load import grammar_names, load_grammar
-from symscreen.grammar.operator import Domain, Monotone, Operator, UnitRule, in_domain
+from symscreen.grammar.builtin_operators import CORE_OPERATORS, EXTRA_OPERATORS, OPERATORS
+from symscreen.grammar.grammar import Grammar, Layer, parse_layers
+from symscreen.grammar.grammar_files import list_grammar_names, load_grammar
+from symscreen.grammar.operator import Domain, Monotonicity, Operator, UnitRule, is_in_domain
 
 __all__ = [
-    "BUILT_IN",
-    "FURTHER",
+    "CORE_OPERATORS",
+    "EXTRA_OPERATORS",
     "OPERATORS",
     "Domain",
     "Grammar",
     "Layer",
-    "Monotone",
+    "Monotonicity",
     "Operator",
     "UnitRule",
-    "grammar_names",
-    "in_domain",
+    "is_in_domain",
+    "list_grammar_names",
     "load_grammar",
     "parse_layers",
 ]

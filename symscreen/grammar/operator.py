@@ -14,12 +14,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.grammar.formula import Syntax
+    from symscreen.grammar.parser import SyntaxNode
 
     Values = NDArray[np.float64]
     Residues = NDArray[np.uint64]
 
-__all__ = ["Domain", "Family", "Monotone", "Notation", "Operator", "UnitRule", "in_domain", "meant_by"]
+__all__ = [
+    "Domain",
+    "Monotonicity",
+    "Notation",
+    "Operator",
+    "OperatorFamily",
+    "UnitRule",
+    "find_operators_by_name",
+    "is_in_domain",
+]
 
 
 class Domain(StrEnum):
@@ -32,13 +41,13 @@ class Domain(StrEnum):
     UNIT = "unit"  # the closed interval [−1, 1]
 
 
-class Monotone(StrEnum):
+class Monotonicity(StrEnum):
     """On which side a unary operator keeps or turns the order of its argument."""
 
     INCREASING = "increasing"
     DECREASING = "decreasing"
-    FROM_ZERO = "increasing from zero"  # increasing for x ≥ 0, decreasing for x ≤ 0
-    BY_SIDE = "decreasing on each side"  # decreasing for x < 0 and for x > 0, with a jump at 0
+    INCREASING_FROM_ZERO = "increasing from zero"  # increasing for x ≥ 0, decreasing for x ≤ 0
+    DECREASING_EACH_SIDE = "decreasing on each side"  # decreasing for x < 0 and for x > 0, with a jump at 0
     NONE = "no"
 
 
@@ -52,7 +61,8 @@ class UnitRule:
         ``same`` (the argument's), ``like`` (both alike, the result too), ``product``, ``quotient``,
         ``power`` (the argument's to a fixed power), ``pure`` (pure numbers in, a pure number out),
         ``exponent`` (pure numbers, or any base with a number written above it) or ``composed`` (what the
-        formula that defines the operator makes of them). `symscreen.grammar.measures.measured` applies it.
+        formula that defines the operator makes of them). `symscreen.grammar.dimensions.propagate_dimensions`
+        applies it.
     power : Fraction
         The power of ``power``.
     definition : callable or None
@@ -66,7 +76,7 @@ class UnitRule:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How an operator is written; `symscreen.expression` prints by it.
+    """How an operator is written; `symscreen.expressions.tree` prints by it.
 
     Parameters
     ----------
@@ -82,22 +92,22 @@ class Notation:
     """
 
     template: str = ""
-    binds: int = 50
-    arguments: tuple[int, ...] = (0, 0)
-    literals: tuple[tuple[int, ...] | None, ...] = ((), ())
+    precedence: int = 50
+    argument_precedences: tuple[int, ...] = (0, 0)
+    reserved_literals: tuple[tuple[int, ...] | None, ...] = ((), ())
 
-    def draws(self, place: int, number: float) -> bool:
+    def is_reserved_literal(self, position: int, number: float) -> bool:
         """Say whether a bare number in this place would be read as part of a short form."""
-        literals = self.literals[place]
+        literals = self.reserved_literals[position]
         return literals is None or number in literals
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class OperatorFamily:
     """What an operator with parameters came from: all that is needed to give them other values.
 
     A space holds one operator for each combination of starting values; they differ in `values` alone.
-    `symscreen.grammar.define.written_out` makes functions of the formula.
+    `symscreen.grammar.custom_operators.compose_form` makes functions of the formula.
 
     Parameters
     ----------
@@ -118,8 +128,8 @@ class Family:
     name: str
     parameters: tuple[str, ...]
     values: tuple[float, ...]
-    starts: tuple[tuple[float, ...], ...]
-    tree: Syntax
+    start_values: tuple[tuple[float, ...], ...]
+    tree: SyntaxNode
     operators: Mapping[str, Operator] = field(repr=False, compare=False)
 
 
@@ -163,7 +173,7 @@ class Operator:
         How it is written.
     rounding : callable or None
         The computed value and the arguments, each with a bound of its error, to a bound of the value's error
-        (`symscreen.grammar.rounding`). Without it, differences are taken.
+        (`symscreen.grammar.error_propagation`). Without it, differences are taken.
     family : Family or None
         What it came from, where its formula has parameters.
     calls : tuple of Operator
@@ -184,15 +194,15 @@ class Operator:
     units: UnitRule
     summary: str
     cost: int = 1
-    steps: int = 1
+    n_primitives: int = 1
     commutative: bool = False
-    monotone: Monotone = Monotone.NONE
+    monotone: Monotonicity = Monotonicity.NONE
     cancels: bool = False
     prepare_right: Callable[[Residues], Residues] | None = None
     notation: Notation = Notation()
     rounding: Callable[..., Values] | None = None
-    family: Family | None = None
-    calls: tuple[Operator, ...] = ()
+    family: OperatorFamily | None = None
+    called_operators: tuple[Operator, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Operator {self.name}({', '.join('xy'[: self.arity])}): {self.summary}>"
@@ -200,38 +210,41 @@ class Operator:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Operator):
             return NotImplemented
-        return self is other or self._identity() == other._identity()
+        return self is other or self._get_identity() == other._get_identity()
 
     def __hash__(self) -> int:
         return hash((self.name, self.arity, self.summary, self.cost))
 
-    def _identity(self) -> tuple[object, ...]:
+    def _get_identity(self) -> tuple[object, ...]:
         """Return what two equal operators share; what a definition gives is not compared again."""
-        if self.calls:
-            return (self.name, self.arity, self.summary, self.cost, self.family, self.calls)
+        if self.called_operators:
+            return (self.name, self.arity, self.summary, self.cost, self.family, self.called_operators)
         return tuple(getattr(self, each.name) for each in fields(self))
 
     def __reduce__(self) -> tuple[Callable[..., Operator], tuple[object, ...]]:
-        from symscreen.grammar.pickled import reduced  # it knows those that ship, which are made of this
+        from symscreen.grammar.custom_operators import (
+            reduce_operator,  # it knows those that ship, which are made of this
+        )
 
-        return reduced(self)
+        return reduce_operator(self)
 
-    def key(self, *arguments: Residues) -> Residues:
+    def compute_fingerprint(self, *arguments: Residues) -> Residues:
         """Return the fingerprint of the value from those of the arguments, shape (…, 2)."""
         if self.prepare_right is not None:
             arguments = (*arguments[:-1], self.prepare_right(arguments[-1]))
         return self.fingerprint(*arguments)
 
 
-def meant_by(name: str, operators: Mapping[str, Operator]) -> tuple[Operator, ...]:
+def find_operators_by_name(name: str, operators: Mapping[str, Operator]) -> tuple[Operator, ...]:
     """Find what a name in a list stands for: an operator, or all of a family; nothing if there is neither.
 
     Examples
     --------
-    >>> from symscreen.grammar.built_in import OPERATORS
-    >>> from symscreen.grammar.define import define_family
+    >>> from symscreen.grammar.builtin_operators import OPERATORS
+    >>> from symscreen.grammar.custom_operators import define_family
     >>> decay = define_family("decay", "exp(-a*x)", {"a": [0.1, 1]}, OPERATORS)
-    >>> [operator.name for operator in meant_by("decay", {operator.name: operator for operator in decay})]
+    >>> [operator.name for operator in find_operators_by_name("decay",
+    ...     {operator.name: operator for operator in decay})]
     ['decay_1', 'decay_2']
     """
     if name in operators:
@@ -239,7 +252,7 @@ def meant_by(name: str, operators: Mapping[str, Operator]) -> tuple[Operator, ..
     return tuple(one for one in operators.values() if one.family is not None and one.family.name == name)
 
 
-def in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
+def is_in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
     """Say of each row of a block whether all its values lie in a domain.
 
     Parameters
@@ -255,7 +268,7 @@ def in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
 
     Examples
     --------
-    >>> in_domain(np.array([[1.0, 2.0], [0.0, 2.0]]), Domain.POSITIVE).tolist()
+    >>> is_in_domain(np.array([[1.0, 2.0], [0.0, 2.0]]), Domain.POSITIVE).tolist()
     [True, False]
     """
     match domain:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError, nearest, printable
-from symscreen.response.stage_chains import first_break, place_of_stage, stage_names
+from symscreen.errors import DataError, OptionError, escape_control_chars, suggest
+from symscreen.targets.stages import check_stage_names, find_first_violation, find_stage_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chains",
-    "chains_of_columns",
-    "known_outcomes",
-    "named_column",
-    "place_of_stage",
+    "check_hashable",
+    "check_stage_names",
+    "find_stage_index",
+    "format_value",
     "read_chains",
-    "refuse_unhashable",
-    "shown",
-    "stage_names",
+    "read_known_outcomes",
+    "read_name_column",
+    "read_stage_columns",
 ]
 
 
@@ -52,9 +52,9 @@ class Chains:
     outcomes: Outcomes
     stages: tuple[str, ...]
 
-    def rows(self, taken: NDArray[Any]) -> Chains:
+    def select_rows(self, selection: NDArray[Any]) -> Chains:
         """Take some rows, by their numbers or by a mask."""
-        return Chains(self.users[taken], self.items[taken], self.outcomes[taken], self.stages)
+        return Chains(self.users[selection], self.items[selection], self.outcomes[selection], self.stages)
 
 
 def read_chains(
@@ -102,21 +102,21 @@ def read_chains(
     """
     if not isinstance(stages, Iterable):
         raise OptionError(f"stages are {stages!r}: give the names of two at least, the first one first")
-    names = stage_names(stages)
-    _refuse_same_columns({"user": user, "item": item, "reached": reached}, names)
-    taken = [_column(table, column) for column in ([reached] if reached is not None else names)]
-    users, items = (named_column(table, column) for column in (user, item))
+    names = check_stage_names(stages)
+    _check_distinct_columns({"user": user, "item": item, "reached": reached}, names)
+    taken = [_get_column(table, column) for column in ([reached] if reached is not None else names)]
+    users, items = (read_name_column(table, column) for column in (user, item))
     if not len(users):
-        raise TableError("the table has no rows: nothing can be learnt from it")
+        raise DataError("the table has no rows: nothing can be learnt from it")
     if reached is not None:
-        outcomes = _of_reached(taken[0], reached, names)
+        outcomes = _parse_last_stage_column(taken[0], reached, names)
     else:
-        outcomes = np.stack([_of_column(*one) for one in zip(taken, names, strict=True)], axis=1)
+        outcomes = np.stack([_parse_stage_column(*one) for one in zip(taken, names, strict=True)], axis=1)
         _check_chain(outcomes, names, users, items)
     return Chains(users, items, outcomes, names)
 
 
-def chains_of_columns(columns: pd.DataFrame) -> Outcomes:
+def read_stage_columns(columns: pd.DataFrame) -> Outcomes:
     """Read columns of stages, in the order of their columns, and check the chain.
 
     Parameters
@@ -137,16 +137,18 @@ def chains_of_columns(columns: pd.DataFrame) -> Outcomes:
     Examples
     --------
     >>> import pandas as pd
-    >>> chains_of_columns(pd.DataFrame({"viewed": [1, 1], "liked": [1, None]})).tolist()
+    >>> read_stage_columns(pd.DataFrame({"viewed": [1, 1], "liked": [1, None]})).tolist()
     [[1, 1], [1, 0]]
     """
-    names = stage_names([str(name) for name in columns.columns])
-    outcomes = np.stack([_of_column(columns.iloc[:, t], name) for t, name in enumerate(names)], axis=1)
+    names = check_stage_names([str(name) for name in columns.columns])
+    outcomes = np.stack(
+        [_parse_stage_column(columns.iloc[:, t], name) for t, name in enumerate(names)], axis=1
+    )
     _check_chain(outcomes, names)
     return outcomes
 
 
-def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | None) -> Outcomes:
+def read_known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | None) -> Outcomes:
     """Read as much as a table tells of stages, or implies; 0 for what it does not.
 
     Parameters
@@ -169,17 +171,17 @@ def known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | 
         If a value has no meaning or a chain breaks its rule; names the first such row, counted from 1.
     """
     if reached is not None and reached in table.columns:
-        return _of_reached(_column(table, reached), reached, stages)
+        return _parse_last_stage_column(_get_column(table, reached), reached, stages)
     found = np.zeros((len(table), len(stages)), dtype=np.int8)
     for t, name in enumerate(stages):
         if reached is None and name in table.columns:
-            found[:, t] = _of_column(_column(table, name), name)
+            found[:, t] = _parse_stage_column(_get_column(table, name), name)
     _check_chain(found, stages)
     found[np.logical_or.accumulate(found == -1, axis=1)] = -1
     return found
 
 
-def refuse_unhashable(column: pd.Series, name: str, of: str = "") -> None:
+def check_hashable(column: pd.Series, name: str, context: str = "") -> None:
     """Refuse cells that hold lists and the like, which name nothing."""
     if column.dtype != object:
         return
@@ -187,100 +189,106 @@ def refuse_unhashable(column: pd.Series, name: str, of: str = "") -> None:
         try:
             hash(value)
         except TypeError:
-            raise TableError(
-                f"row {row + 1}{of}: {printable(str(name))!r} is {shown(value)}; give a text or a number"
+            raise DataError(
+                f"row {row + 1}{context}: {escape_control_chars(str(name))!r} is {format_value(value)}; "
+                "give a text or a number"
             ) from None
 
 
-def named_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
+def read_name_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
     """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
     from pandas.api.types import is_complex_dtype
 
-    column = _column(table, name)
+    column = _get_column(table, name)
     if is_complex_dtype(column) or any(isinstance(one, complex) for one in column.unique()):
-        raise TableError(f"{printable(str(name))!r} holds complex numbers, which name nobody: give texts")
+        raise DataError(
+            f"{escape_control_chars(str(name))!r} holds complex numbers, which name nobody: give texts"
+        )
     missing = column.isna().to_numpy()
     if missing.any():
         row = int(np.flatnonzero(missing)[0])
-        raise TableError(f"row {row + 1}: {printable(name)!r} is missing; name it or drop the row")
+        raise DataError(f"row {row + 1}: {escape_control_chars(name)!r} is missing; name it or drop the row")
     return np.asarray(column.to_numpy(dtype=object))
 
 
-def _column(table: pd.DataFrame, name: str) -> pd.Series:
+def _get_column(table: pd.DataFrame, name: str) -> pd.Series:
     """Take a column that is there, once, and whose cells can be compared."""
-    _refuse_no_frame(table)
+    _check_data_frame(table)
     if not isinstance(name, Hashable):
-        raise OptionError(f"{shown(name)} names no column: give a text")
+        raise OptionError(f"{format_value(name)} names no column: give a text")
     times = int((table.columns == name).sum())
     if not times:
-        known = nearest(str(name), [str(one) for one in table.columns])
-        raise TableError(f"the table has no column {printable(str(name))!r}{known}")
+        known = suggest(str(name), [str(one) for one in table.columns])
+        raise DataError(f"the table has no column {escape_control_chars(str(name))!r}{known}")
     if times > 1:
-        raise TableError(f"the table has the column {printable(str(name))!r} {times} times: keep one")
+        raise DataError(
+            f"the table has the column {escape_control_chars(str(name))!r} {times} times: keep one"
+        )
     column = table[name]
-    refuse_unhashable(column, name)
+    check_hashable(column, name)
     return column
 
 
-def _refuse_same_columns(columns: dict[str, Any], stages: tuple[str, ...]) -> None:
+def _check_distinct_columns(columns: dict[str, Any], stages: tuple[str, ...]) -> None:
     """Refuse one column for two things, such as users and items."""
     taken: dict[Hashable, str] = {} if columns["reached"] is not None else dict.fromkeys(stages, "a stage")
     for meaning, name in columns.items():
         if name is None or not isinstance(name, Hashable):
             continue
         if name in taken:
-            raise OptionError(f"{meaning} is {shown(name)}, and so is {taken[name]}: give two columns")
+            raise OptionError(f"{meaning} is {format_value(name)}, and so is {taken[name]}: give two columns")
         taken[name] = meaning
 
 
-def _refuse_no_frame(table: Any) -> None:
+def _check_data_frame(table: Any) -> None:
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):
-        raise TableError(f"the table is a {type(table).__name__}: a data frame is needed")
+        raise DataError(f"the table is a {type(table).__name__}: a data frame is needed")
 
 
-def _of_column(column: pd.Series, name: str) -> Outcomes:
+def _parse_stage_column(column: pd.Series, name: str) -> Outcomes:
     import pandas as pd
 
     codes, values = pd.factorize(column)
     meanings = np.zeros(len(values) + 1, dtype=np.int8)  # the last, which −1 finds, is what is missing
     for place, value in enumerate(values):
-        meaning = _meaning(value)
+        meaning = _parse_outcome(value)
         if meaning is None:
             row = int(np.flatnonzero(codes == place)[0])
-            raise TableError(
-                f"row {row + 1}: {printable(name)!r} is {shown(value)}; "
+            raise DataError(
+                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}; "
                 "give 1 for reached, 0 for not reached, or nothing for not observed"
             )
         meanings[place] = meaning
     return meanings[codes]
 
 
-def _meaning(value: Any) -> int | None:
+def _parse_outcome(value: Any) -> int | None:
     if not isinstance(value, int | float | np.number | np.bool_):
         return None
     return 1 if value == 1 else -1 if value in {0, -1} else None
 
 
-def _of_reached(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
+def _parse_last_stage_column(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
     import pandas as pd
 
     codes, values = pd.factorize(column)
     meanings = np.zeros((len(values) + 1, len(stages)), dtype=np.int8)
     for place, value in enumerate(values):
-        at = _last_stage(value, stages)
+        at = _parse_last_stage(value, stages)
         if at is None:
             row = int(np.flatnonzero(codes == place)[0])
-            known = nearest(str(value), stages)
-            raise TableError(
-                f"row {row + 1}: {printable(name)!r} is {shown(value)}, which is no stage{known}"
+            known = suggest(str(value), stages)
+            raise DataError(
+                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}, which is no "
+                f"stage{known}"
             )
         meanings[place] = np.where(np.arange(len(stages)) <= at, 1, -1)
     return meanings[codes]
 
 
-def _last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
+def _parse_last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
     if isinstance(value, str):
         return stages.index(value) if value in stages else None
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
@@ -289,18 +297,19 @@ def _last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
 
 
 def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None, items: Any = None) -> None:
-    broken = first_break(outcomes)
+    broken = find_first_violation(outcomes)
     if broken is None:
         return
     row, earlier, later = broken
-    who = "" if users is None else f" (user {shown(users[row])}, item {shown(items[row])})"
-    raise TableError(
-        f"row {row + 1}{who}: {printable(stages[later])!r} is reached but {printable(stages[earlier])!r} is "
+    who = "" if users is None else f" (user {format_value(users[row])}, item {format_value(items[row])})"
+    raise DataError(
+        f"row {row + 1}{who}: {escape_control_chars(stages[later])!r} is reached but "
+        f"{escape_control_chars(stages[earlier])!r} is "
         "not; each stage needs those before it: mend the row, or leave out what was not observed"
     )
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Write a value for a message, on one line and not too long."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
-    return printable(text if len(text) <= 40 else text[:39] + "…")
+    return escape_control_chars(text if len(text) <= 40 else text[:39] + "…")

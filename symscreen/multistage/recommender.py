@@ -1,4 +1,9 @@
-"""The multistage recommender (eqs. (8) and (9)) as a scikit-learn estimator."""
+"""What each observation weighs in a fit: its pair's weight times its class's; and stages nobody told of.
+
+Which items may be recommended to a user, and what training told of him and them.
+
+The multistage recommender (eqs. (8) and (9)) as a scikit-learn estimator.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +13,24 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import OptionError
-from symscreen.multistage import options
-from symscreen.multistage.attempts import best_attempt
-from symscreen.multistage.chains import named_column, place_of_stage
-from symscreen.multistage.estimator import ChainEstimator
-from symscreen.multistage.features import learn_side
-from symscreen.multistage.fitting import problem_of
-from symscreen.multistage.model import embedded, scores
-from symscreen.multistage.pairs import asked_of, stage_pairs
-from symscreen.multistage.recommending import candidate_items, told_of_user
-from symscreen.multistage.starting import continued, random_factors
-from symscreen.multistage.weighting import divisor, training_weights
+from symscreen.errors import DataError, InputError, OptionError, escape_control_chars
+from symscreen.multistage import option_checks as options
+from symscreen.multistage.base import ChainEstimator
+from symscreen.multistage.block_fitting import build_problem, draw_factors, fit_from_starts, transfer_factors
+from symscreen.multistage.chains import format_value, read_name_column
+from symscreen.multistage.entity_encoding import fit_entity_encoder, index_by_name
+from symscreen.multistage.factor_model import (
+    compute_class_weights,
+    compute_embeddings,
+    compute_scores,
+    select_pairs,
+)
+from symscreen.targets.stages import (
+    find_stage_index,
+    list_stage_pairs,
+    mask_observed_pairs,
+    parse_pair_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,13 +39,171 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from symscreen.multistage.features import Side
-    from symscreen.multistage.fitting import Step
-    from symscreen.multistage.model import Factors
+    from symscreen.multistage.block_fitting import FitStep
+    from symscreen.multistage.chains import Chains
+    from symscreen.multistage.entity_encoding import EntityEncoder
+    from symscreen.multistage.factor_model import LatentFactors
 
     Values = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Outcomes = NDArray[np.int8]
 
-__all__ = ["MonotoneChainRecommender"]
+__all__ = [
+    "MonotoneChainRecommender",
+    "compute_divisor",
+    "compute_training_weights",
+    "find_known_outcomes",
+    "list_candidate_items",
+]
+
+
+def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
+    """Weigh the two classes of each pair of stages.
+
+    Parameters
+    ----------
+    chains : Chains
+        The table of a fit.
+    stage_weight : str, mapping or array-like
+        w_{t′t}, as `parse_pair_weights` reads it.
+    class_weight : {"balanced"} or None
+        Whether classes weigh inversely to their numbers.
+
+    Returns
+    -------
+    float64 array, shape (P, 2)
+        w_{t′t} times the weight of Y_t = −1 and of Y_t = +1.
+
+    Raises
+    ------
+    TableError
+        If a stage was not observed, of no row that had reached one before.
+    OptionError
+        If a weight has no meaning.
+    """
+    weights = _read_stage_weights(stage_weight, chains.stages)
+    for t, name in enumerate(chains.stages):
+        if not chains.outcomes[:, t].any():
+            raise DataError(
+                f"nothing is observed at stage {escape_control_chars(name)!r}: "
+                "leave the stage out, or give rows that tell"
+            )
+    counted = mask_observed_pairs(chains.outcomes)
+    pairs = list_stage_pairs(len(chains.stages) - 1)
+    for t, name in enumerate(chains.stages[1:], start=1):
+        reach = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
+        direct = [p for p, (_, later) in enumerate(pairs) if later == t]
+        if not counted[:, direct].any() or not (reach and counted[:, reach].any()):
+            raise DataError(
+                f"nothing is observed at stage {escape_control_chars(name)!r} of rows that had reached one "
+                "before: "
+                "leave the stage out, or give rows that tell"
+            )
+    options.check_choice("class_weight", class_weight, ("balanced", None))
+    by_class = compute_class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
+    return weights[:, None] * by_class
+
+
+def _read_stage_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
+    try:
+        return parse_pair_weights(stage_weight, stages)
+    except InputError:
+        raise
+    except (TypeError, ValueError):  # numpy's word for what holds no numbers
+        raise OptionError(f"stage_weight is {format_value(stage_weight)}: give numbers ≥ 0") from None
+
+
+def compute_divisor(
+    normalization: str, outcomes: NDArray[np.int8], weights: Values, grid_shape: tuple[int, int]
+) -> float:
+    """Say what the sum of losses is divided by.
+
+    Parameters
+    ----------
+    normalization : {"observed", "grid"}
+        The rows that have a loss, or n·m as in eq. (9).
+    outcomes : int8 array, shape (R, T + 1)
+        Y.
+    weights : float64 array, shape (P, 2)
+        As `compute_training_weights` returns them.
+    sizes : (int, int)
+        n and m.
+
+    Returns
+    -------
+    float
+        N.
+    """
+    if options.check_choice("normalization", normalization, ("observed", "grid")) == "grid":
+        return float(grid_shape[0] * grid_shape[1])
+    return float((mask_observed_pairs(outcomes) & weights.any(axis=1)).any(axis=1).sum())
+
+
+def list_candidate_items(items: EntityEncoder, features: pd.DataFrame | None) -> NDArray[np.object_]:
+    """List the items of training, and those of a table of features.
+
+    Parameters
+    ----------
+    items : Side
+        Of training.
+    features : data frame or None
+        Of new items, with a column called as in training, or the names as index.
+
+    Returns
+    -------
+    object array
+        Names, sorted: the order of rows of `features` makes no difference.
+
+    Raises
+    ------
+    TableError
+        If the table of features has no names.
+    """
+    import pandas as pd
+
+    if features is None:
+        return items.names
+    more = index_by_name(features, items.kind, items.name_column).index.to_numpy(dtype=object)
+    _, found = pd.factorize(np.concatenate([items.names, more]), sort=True)
+    return np.asarray(found, dtype=object)
+
+
+def find_known_outcomes(
+    training_rows: tuple[Integers, Integers, Outcomes], user: int, stage: int, items: NDArray[np.int64]
+) -> Outcomes:
+    """Say what training told of a user, some items and a stage.
+
+    Parameters
+    ----------
+    seen : (int64 array, int64 array, int8 array), shapes (R,), (R,), (R, T + 1)
+        Users, sorted; items; outcomes Y.
+    user : int
+        His place among those of training; below 0 for a new one.
+    stage : int
+        Its number.
+    items : int64 array, shape (m,)
+        Their places among those of training; below 0 for new ones.
+
+    Returns
+    -------
+    int8 array, shape (m,)
+        +1 reached; −1 not reached, or a stage before it was not (Y_t = −1 ⇒ Y_{t+1} = −1); 0 not told. Where
+        rows differ, reached once is reached.
+
+    Examples
+    --------
+    >>> seen = np.array([0, 0]), np.array([0, 1]), np.array([[1, -1, 0], [1, 1, 0]], dtype=np.int8)
+    >>> find_known_outcomes(seen, 0, 2, np.array([0, 1, -1])).tolist()
+    [-1, 0, 0]
+    """
+    found = np.zeros(len(items), dtype=np.int8)
+    if user < 0:
+        return found
+    mine = slice(*np.searchsorted(training_rows[0], (user, user + 1)))
+    met, outcomes = training_rows[1][mine], training_rows[2][mine]
+    found[np.isin(items, met[(outcomes[:, : stage + 1] == -1).any(axis=1)])] = -1
+    found[np.isin(items, met[outcomes[:, stage] == 1])] = 1
+    return found
 
 
 class MonotoneChainRecommender(ChainEstimator):
@@ -55,7 +224,7 @@ class MonotoneChainRecommender(ChainEstimator):
     loss : {"hinge", "psi", "logistic"}
         V.
     stage_weight : {"all", "next", "last"}, mapping or array-like
-        w_{t′t}, as `pair_weights` reads it.
+        w_{t′t}, as `parse_pair_weights` reads it.
     class_weight : {"balanced"} or None
         Balanced: of each pair, classes weigh inversely to their numbers, and `score` is balanced too.
     normalization : {"observed", "grid"}
@@ -147,7 +316,7 @@ class MonotoneChainRecommender(ChainEstimator):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-        callback: Callable[[Step], None] | None = None,
+        callback: Callable[[FitStep], None] | None = None,
         verbose: bool = False,
     ) -> None:
         self.stages = stages
@@ -206,27 +375,33 @@ class MonotoneChainRecommender(ChainEstimator):
         InputError
             If the table, the features or an option cannot be used; names the first row at fault.
         """
-        chains = self._read(X)
-        penalties, precision = options.penalties_of(self), options.precision_of(self)
-        factors, rounds = options.whole("n_factors", self.n_factors), options.whole("max_iter", self.max_iter)
-        tolerance, starts = options.positive("tol", self.tol), options.whole("n_init", self.n_init)
-        warm = options.truth("warm_start", self.warm_start)
-        extra = options.chosen("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
-        weights = training_weights(chains, self.stage_weight, self.class_weight)
-        users, user = learn_side(
+        chains = self._read_table(X)
+        penalties, precision = options.build_penalties(self), options.build_solver_options(self)
+        factors, rounds = (
+            options.check_positive_integer("n_factors", self.n_factors),
+            options.check_positive_integer("max_iter", self.max_iter),
+        )
+        tolerance, starts = (
+            options.check_positive("tol", self.tol),
+            options.check_positive_integer("n_init", self.n_init),
+        )
+        warm = options.check_bool("warm_start", self.warm_start)
+        extra = options.check_choice("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
+        weights = compute_training_weights(chains, self.stage_weight, self.class_weight)
+        users, user = fit_entity_encoder(
             "user",
             chains.users,
             user_features,
-            called=self.user,
-            by_name=options.truth("user_effects", self.user_effects),
+            name_column=self.user,
+            has_name_effects=options.check_bool("user_effects", self.user_effects),
             ignore_extra=extra,
         )
-        items, item = learn_side(
+        items, item = fit_entity_encoder(
             "item",
             chains.items,
             item_features,
-            called=self.item,
-            by_name=options.truth("item_effects", self.item_effects),
+            name_column=self.item,
+            has_name_effects=options.check_bool("item_effects", self.item_effects),
             ignore_extra=extra,
         )
         rng, sides = check_random_state(self.random_state), (users, items)
@@ -234,8 +409,8 @@ class MonotoneChainRecommender(ChainEstimator):
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))
         order = order[rng.permutation(len(order))]
         user, item, outcomes = user[order], item[order], chains.outcomes[order]
-        over = divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
-        problem = problem_of((users.coded, items.coded), (user, item), outcomes, weights, over)
+        over = compute_divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
+        problem = build_problem((users.encoded, items.encoded), (user, item), outcomes, weights, over)
         going_on = warm and hasattr(self, "factors_")
         if going_on and self.stages_ != chains.stages:
             raise OptionError(
@@ -244,20 +419,20 @@ class MonotoneChainRecommender(ChainEstimator):
             )
         before = (self.factors_, (self.users_, self.items_)) if going_on else None
         last = len(chains.stages) - 1
-        fresh = (random_factors(sides, factors, last, rng) for _ in range(1 if going_on else starts))
-        best = best_attempt(
+        fresh = (draw_factors(sides, factors, last, rng) for _ in range(1 if going_on else starts))
+        best = fit_from_starts(
             problem,
-            (one if before is None else continued(one, sides, *before) for one in fresh),
+            (one if before is None else transfer_factors(one, sides, *before) for one in fresh),
             penalties,
             precision,
             tolerance=tolerance,
-            rounds=rounds,
+            max_rounds=rounds,
             hinge_first=not going_on,
             callback=self.callback,
-            show=self.verbose,
+            show_bar=self.verbose,
         )
-        self.trace_, self.n_iter_, self.converged_ = best.trace, best.rounds, best.converged
-        self._keep(best.factors, sides, chains.stages, (user, item, outcomes))
+        self.trace_, self.n_iter_, self.converged_ = best.trace, best.n_rounds, best.converged
+        self._store_fit(best.factors, sides, chains.stages, (user, item, outcomes))
         return self
 
     def decision_function(
@@ -291,11 +466,11 @@ class MonotoneChainRecommender(ChainEstimator):
             If a new user or item has no features, or a stage is unknown.
         """
         check_is_fitted(self)
-        pairs = asked_of(present, stage, self.stages_)
-        columns = [named_column(X, name) for name in (self.user, self.item)]
-        a, user = self._coded(self.users_, self.factors_.users, columns[0], user_features)
-        b, item = self._coded(self.items_, self.factors_.items, columns[1], item_features)
-        found = scores(a, b, self.factors_.q, user, item, pairs)
+        pairs = select_pairs(present, stage, self.stages_)
+        columns = [read_name_column(X, name) for name in (self.user, self.item)]
+        a, user = self._embed_column(self.users_, self.factors_.users, columns[0], user_features)
+        b, item = self._embed_column(self.items_, self.factors_.items, columns[1], item_features)
+        found = compute_scores(a, b, self.factors_.q, user, item, pairs)
         return found if present is None or stage is None else found[:, 0]
 
     def recommend(
@@ -343,37 +518,45 @@ class MonotoneChainRecommender(ChainEstimator):
         import pandas as pd
 
         check_is_fitted(self)
-        candidates = candidate_items(self.items_, item_features)
-        place = self.users_.places(np.array([user], dtype=object))[0]
-        later = place_of_stage(stage, self.stages_)
-        told = told_of_user(self._seen, place, later, self.items_.places(candidates))
-        if not options.truth("seen", seen):
+        candidates = list_candidate_items(self.items_, item_features)
+        place = self.users_.find_name_indices(np.array([user], dtype=object))[0]
+        later = find_stage_index(stage, self.stages_)
+        told = find_known_outcomes(
+            self._training_rows, place, later, self.items_.find_name_indices(candidates)
+        )
+        if not options.check_bool("seen", seen):
             candidates, told = candidates[told == 0], told[told == 0]
         table = pd.DataFrame({self.user: [user] * len(candidates), self.item: candidates})
         given = {"user_features": user_features, "item_features": item_features}
         f = self.decision_function(table, present=present, stage=stage, **given)
-        best = np.argsort(-f, kind="stable")[: options.whole("k", k)]
+        best = np.argsort(-f, kind="stable")[: options.check_positive_integer("k", k)]
         predicted = np.where(told != 0, told, np.where(f > 0, 1, -1)).astype(np.int8)
         return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted[best]})
 
-    def _keep(
+    def _store_fit(
         self,
-        factors: Factors,
-        sides: tuple[Side, Side],
+        factors: LatentFactors,
+        encoders: tuple[EntityEncoder, EntityEncoder],
         stages: tuple[str, ...],
         rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]],
     ) -> None:
         self.factors_, self.stages_ = factors, stages
-        self.users_, self.items_ = sides
-        self.pairs_ = [(stages[a], stages[b]) for a, b in stage_pairs(len(stages) - 1)]
-        self.n_features_in_ = sum(len(side.numeric_names) + len(side.variables) for side in sides)
+        self.users_, self.items_ = encoders
+        self.pairs_ = [(stages[a], stages[b]) for a, b in list_stage_pairs(len(stages) - 1)]
+        self.n_features_in_ = sum(len(side.numeric_names) + len(side.categorical_names) for side in encoders)
         order = np.argsort(rows[0], kind="stable")  # what `recommend` leaves out, user by user
-        self._seen = rows[0][order], rows[1][order], rows[2][order]
+        self._training_rows = rows[0][order], rows[1][order], rows[2][order]
 
-    def _coded(
-        self, side: Side, effects: Any, column: NDArray[np.object_], features: pd.DataFrame | None
+    def _embed_column(
+        self,
+        encoder: EntityEncoder,
+        parameters: Any,
+        column: NDArray[np.object_],
+        features: pd.DataFrame | None,
     ) -> tuple[Values, NDArray[np.int64]]:
         import pandas as pd
 
         places, names = pd.factorize(column)
-        return embedded(effects, side.code(np.asarray(names, dtype=object), features)), places
+        return compute_embeddings(
+            parameters, encoder.encode(np.asarray(names, dtype=object), features)
+        ), places

@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from symscreen.errors import OptionError, TableError
-from symscreen.multistage.chains import read_chains, shown
-from symscreen.multistage.options import threads
-from symscreen.multistage.pairs import observed_pairs
+from symscreen.errors import DataError, OptionError
+from symscreen.multistage.chains import format_value, read_chains
+from symscreen.multistage.option_checks import count_threads
+from symscreen.targets.stages import mask_observed_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from symscreen.multistage.estimator import ChainEstimator
+    from symscreen.multistage.base import ChainEstimator
     from symscreen.multistage.recommender import MonotoneChainRecommender
 
-__all__ = ["Searched", "Tuned", "search", "tune", "tuned"]
+
+__all__ = ["SettingSearchResult", "TuningResult", "search_settings", "select_best_setting", "tune"]
 
 
 @dataclass(frozen=True, eq=False)
-class Tuned:
+class TuningResult:
     """What `tune` found.
 
     Parameters
@@ -52,7 +53,7 @@ def tune(
     user_features: pd.DataFrame | None = None,
     item_features: pd.DataFrame | None = None,
     n_jobs: int | None = None,
-) -> Tuned:
+) -> TuningResult:
     """Fit a recommender with every setting of K, λ_1, λ_2 and λ_3, and keep the one that errs least.
 
     Parameters
@@ -93,7 +94,9 @@ def tune(
     asked: dict[str, Any] = {"lambdas": lambdas, "n_factors": n_factors}
     for name, values in asked.items():
         if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
-            raise OptionError(f"{name} is {shown(values)}: give a sequence, such as [{shown(values)}]")
+            raise OptionError(
+                f"{name} is {format_value(values)}: give a sequence, such as [{format_value(values)}]"
+            )
     matrices = lambdas
     if user_features is None and item_features is None:
         matrices = (model.lambda_features,)
@@ -101,11 +104,13 @@ def tune(
     names = ("n_factors", "lambda_features", "lambda_levels", "lambda_stages")
     settings = [dict(zip(names, one, strict=True)) for one in product(factors, matrices, lambdas, lambdas)]
     given = {"user_features": user_features, "item_features": item_features}
-    return tuned(search(model, settings, [(training, validation)], n_jobs=n_jobs, **given))
+    return select_best_setting(
+        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **given)
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SettingSearchResult:
     """What `search` found.
 
     Parameters
@@ -123,12 +128,12 @@ class Searched:
     models: list[ChainEstimator]
 
     @property
-    def best(self) -> int:
+    def best_index(self) -> int:
         """The first of the settings that err least."""
         return self.errors.index(min(self.errors))
 
 
-def search(
+def search_settings(
     model: ChainEstimator,
     settings: Sequence[dict[str, Any]],
     splits: Sequence[tuple[pd.DataFrame, pd.DataFrame]],
@@ -136,7 +141,7 @@ def search(
     user_features: pd.DataFrame | None = None,
     item_features: pd.DataFrame | None = None,
     n_jobs: int | None = None,
-) -> Searched:
+) -> SettingSearchResult:
     """Fit a model with every setting to every training table, and measure it on the validation tables.
 
     Parameters
@@ -164,29 +169,29 @@ def search(
     """
     if not settings:
         raise OptionError("there is no setting to try: give one value at least of each parameter")
-    threads(n_jobs)
+    count_threads(n_jobs)
     for _, validation in splits:
-        _refuse_untold(model, validation)
+        _check_validation_rows(model, validation)
     given = {"user_features": user_features, "item_features": item_features}
 
-    def tried(setting: dict[str, Any]) -> tuple[float, ChainEstimator]:
+    def try_setting(setting: dict[str, Any]) -> tuple[float, ChainEstimator]:
         errors = []
         for training, validation in splits:
             one = clone(model).set_params(**setting, extra_features="ignore").fit(training, **given)
             errors.append(1.0 - one.score(validation, **given))
         return sum(errors) / len(errors), one
 
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(tried)(setting) for setting in settings)
-    return Searched(list(settings), [error for error, _ in found], [one for _, one in found])
+    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(try_setting)(setting) for setting in settings)
+    return SettingSearchResult(list(settings), [error for error, _ in found], [one for _, one in found])
 
 
-def _refuse_untold(model: ChainEstimator, validation: pd.DataFrame) -> None:
+def _check_validation_rows(model: ChainEstimator, validation: pd.DataFrame) -> None:
     columns = {name: getattr(model, name) for name in ("stages", "user", "item", "reached")}
-    if not observed_pairs(read_chains(validation, **columns).outcomes).any():
-        raise TableError("the validation rows tell of no stage after one that was reached: give rows that do")
+    if not mask_observed_pairs(read_chains(validation, **columns).outcomes).any():
+        raise DataError("the validation rows tell of no stage after one that was reached: give rows that do")
 
 
-def tuned(searched: Searched) -> Tuned:
+def select_best_setting(search_result: SettingSearchResult) -> TuningResult:
     """Keep the best model of a search over one split, and the table of all settings.
 
     Parameters
@@ -201,6 +206,6 @@ def tuned(searched: Searched) -> Tuned:
     """
     import pandas as pd
 
-    pairs = zip(searched.settings, searched.errors, strict=True)
+    pairs = zip(search_result.settings, search_result.errors, strict=True)
     table = pd.DataFrame([setting | {"error": error} for setting, error in pairs])
-    return Tuned(searched.models[searched.best], table)
+    return TuningResult(search_result.models[search_result.best_index], table)

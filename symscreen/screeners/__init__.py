@@ -1,36 +1,50 @@
 """Screeners: what one is, those there are, and a registry."""
 
-from symscreen.screeners.asked import AnyScreener, leaders_of, require_accepting, screeners_asked
-from symscreen.screeners.base import Screener, Sign, by_magnitude, by_sign
+from symscreen.screeners.base import (
+    CoefficientPath,
+    JointInput,
+    JointScores,
+    JointScreener,
+    Screener,
+    ScreenerOption,
+    Sign,
+    compute_correlation_loss,
+    compute_sign_direction,
+)
 from symscreen.screeners.checks import check_screener
-from symscreen.screeners.correlation import PEARSON
-from symscreen.screeners.dependence import XI
-from symscreen.screeners.divergence import T0
-from symscreen.screeners.joint import JointScreener, Option, Path, Shown, Verdict
-from symscreen.screeners.registry import SCREENERS, further_screeners, screener_named
-from symscreen.screeners.several import Across, across_targets
+from symscreen.screeners.column.correlation import PEARSON
+from symscreen.screeners.column.multioutput_screener import TargetAggregation, make_multioutput_screener
+from symscreen.screeners.column.t0 import T0
+from symscreen.screeners.column.xi import XI
+from symscreen.screeners.parsing import (
+    AnyScreener,
+    check_target_support,
+    parse_screeners,
+    select_prescreeners,
+)
+from symscreen.screeners.registry import SCREENERS, get_screener, load_plugin_screeners
 
 __all__ = [
     "PEARSON",
     "SCREENERS",
     "T0",
     "XI",
-    "Across",
     "AnyScreener",
+    "CoefficientPath",
+    "JointInput",
+    "JointScores",
     "JointScreener",
-    "Option",
-    "Path",
     "Screener",
-    "Shown",
+    "ScreenerOption",
     "Sign",
-    "Verdict",
-    "across_targets",
-    "by_magnitude",
-    "by_sign",
+    "TargetAggregation",
     "check_screener",
-    "further_screeners",
-    "leaders_of",
-    "require_accepting",
-    "screener_named",
-    "screeners_asked",
+    "check_target_support",
+    "compute_correlation_loss",
+    "compute_sign_direction",
+    "get_screener",
+    "load_plugin_screeners",
+    "make_multioutput_screener",
+    "parse_screeners",
+    "select_prescreeners",
 ]

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OptionError, nearest
-from symscreen.plugins import plugin_named, plugins, usable
-from symscreen.screeners.bart import BART
-from symscreen.screeners.base import Screener
-from symscreen.screeners.correlation import KENDALL, PEARSON, SPEARMAN
-from symscreen.screeners.crit import CRIT
-from symscreen.screeners.dependence import XI
-from symscreen.screeners.divergence import T0
-from symscreen.screeners.forest import FOREST
-from symscreen.screeners.joint import JointScreener
-from symscreen.screeners.lasso import LASSO
-from symscreen.screeners.nonconvex import MCP, SCAD
-from symscreen.screeners.stepwise import STEPWISE
+from symscreen.errors import OptionError, suggest
+from symscreen.plugins import find_plugins, get_plugin, list_available_names
+from symscreen.screeners.base import JointScreener, Screener
+from symscreen.screeners.column.correlation import KENDALL, PEARSON, SPEARMAN
+from symscreen.screeners.column.t0 import T0
+from symscreen.screeners.column.xi import XI
+from symscreen.screeners.joint.bart import BART
+from symscreen.screeners.joint.crit import CRIT
+from symscreen.screeners.joint.forest import FOREST
+from symscreen.screeners.joint.lasso import LASSO
+from symscreen.screeners.joint.nonconvex import MCP, SCAD
+from symscreen.screeners.joint.stepwise import STEPWISE
 
 if TYPE_CHECKING:
     from symscreen.plugins import Plugin
 
-__all__ = ["SCREENERS", "further_screeners", "screener_named"]
 
-_ALL: tuple[Screener | JointScreener, ...] = (
+__all__ = ["SCREENERS", "get_screener", "load_plugin_screeners"]
+
+_BUILTIN_SCREENERS: tuple[Screener | JointScreener, ...] = (
     T0,
     XI,
     KENDALL,
@@ -38,10 +38,10 @@ _ALL: tuple[Screener | JointScreener, ...] = (
     FOREST,
 )
 
-SCREENERS: dict[str, Screener | JointScreener] = {one.name: one for one in _ALL}
+SCREENERS: dict[str, Screener | JointScreener] = {one.name: one for one in _BUILTIN_SCREENERS}
 
 
-def screener_named(name: str) -> Screener | JointScreener:
+def get_screener(name: str) -> Screener | JointScreener:
     """Find a screener: one that ships, or one of another package.
 
     Parameters
@@ -61,18 +61,20 @@ def screener_named(name: str) -> Screener | JointScreener:
 
     Examples
     --------
-    >>> screener_named("t0").sees
+    >>> get_screener("t0").scope
     'column'
     """
     if name in SCREENERS:
         return SCREENERS[name]
-    plugin = plugin_named(name, "screener", SCREENERS)
+    plugin = get_plugin(name, "screener", SCREENERS)
     if plugin is None:
-        raise OptionError(f"there is no screener {name!r}{nearest(name, usable('screener', SCREENERS))}")
-    return _loaded(plugin)
+        raise OptionError(
+            f"there is no screener {name!r}{suggest(name, list_available_names('screener', SCREENERS))}"
+        )
+    return _load_screener(plugin)
 
 
-def further_screeners() -> dict[str, Screener | JointScreener | OptionError]:
+def load_plugin_screeners() -> dict[str, Screener | JointScreener | OptionError]:
     """Load the screeners of other packages.
 
     Returns
@@ -81,18 +83,18 @@ def further_screeners() -> dict[str, Screener | JointScreener | OptionError]:
         By origin and name, ``"normal_scores (symscreen-example 0.1)"``; the error says why it is not usable.
     """
     found: dict[str, Screener | JointScreener | OptionError] = {}
-    for plugin in plugins("screener", SCREENERS):
+    for plugin in find_plugins("screener", SCREENERS):
         try:
-            found[f"{plugin.name} ({plugin.origin})"] = _loaded(plugin)
+            found[f"{plugin.name} ({plugin.origin})"] = _load_screener(plugin)
         except OptionError as error:
             found[f"{plugin.name} ({plugin.origin})"] = error
     return found
 
 
-def _loaded(plugin: Plugin) -> Screener | JointScreener:
+def _load_screener(plugin: Plugin) -> Screener | JointScreener:
     screener = plugin.load()
     if not isinstance(screener, Screener | JointScreener):
-        raise plugin.broken(f"is of type {type(screener).__name__}, not a Screener or JointScreener")
+        raise plugin.build_error(f"is of type {type(screener).__name__}, not a Screener or JointScreener")
     if screener.name != plugin.name:
-        raise plugin.broken(f"calls itself {screener.name!r}: entry point and record need one name")
+        raise plugin.build_error(f"calls itself {screener.name!r}: entry point and record need one name")
     return screener

@@ -2,27 +2,40 @@
 
 The paper's inputs are binary, and a direction is a feature. For numeric inputs, our extension, a direction is
 a feature with a threshold: rows with x_i ≤ c go left.
+
+Honest values for the cells of a tree, by rows that did not shape it (Fotakis et al., Algorithm 10).
+
+The half of the rows that shapes the tree decides where cells are cut; the other half decides whether they are
+(a cell that holds one of its rows or none is not), and what is predicted in them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.compiled import kernel
+from symscreen._numba import compile_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Places = NDArray[np.int64]
+    Indices = NDArray[np.int64]
     Values = NDArray[np.float64]
 
-__all__ = ["LevelTree", "grow_level_tree", "level_tree_values"]
+__all__ = [
+    "LevelTree",
+    "compute_honest_values",
+    "grow_level_tree",
+    "predict_level_tree",
+    "split_rows_in_half",
+]
 
-_SAME = 1e-10  # of Σy²: gains this close are ties, and the first feature and the lowest threshold win
-_PURE = 1e-12  # of Σy²
+_TIE_TOLERANCE = (
+    1e-10  # of Σy²: gains this close are ties, and the first feature and the lowest threshold win
+)
+_PURITY_TOLERANCE = 1e-12  # of Σy²
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +56,18 @@ class LevelTree:
         The mean response of the node's rows.
     """
 
-    features: Places
+    features: Indices
     thresholds: Values
-    level: Places
-    left: Places
+    levels: Indices
+    left_children: Indices
     values: Values
 
 
 def grow_level_tree(
-    shaping: Values,
-    shaping_y: Values,
-    valuing: Values,
-    valuing_y: Values,
+    split_rows: Values,
+    split_y: Values,
+    estimation_rows: Values,
+    estimation_y: Values,
     *,
     max_levels: int | None = None,
     min_leaf: int = 1,
@@ -87,38 +100,41 @@ def grow_level_tree(
     >>> rows = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> y = np.array([0.0, 1.0, 4.0, 5.0])
     >>> tree = grow_level_tree(rows, y, rows, y)
-    >>> tree.features.tolist(), level_tree_values(tree, rows).tolist()
+    >>> tree.features.tolist(), predict_level_tree(tree, rows).tolist()
     ([0, 1], [0.0, 1.0, 4.0, 5.0])
     """
-    columns = np.ascontiguousarray(shaping.T)
+    columns = np.ascontiguousarray(split_rows.T)
     order = np.argsort(columns, axis=1, kind="stable")
-    centred = shaping_y - shaping_y.mean()
+    centred = split_y - split_y.mean()
     squares = float(centred @ centred)
-    cells = np.zeros(len(shaping), dtype=np.int64)
+    cells = np.zeros(len(split_rows), dtype=np.int64)
     features: list[int] = []
     thresholds: list[float] = []
-    nodes = _Nodes(valuing, min_leaf)
+    nodes = _LevelTreeNodes(estimation_rows, min_leaf)
     while max_levels is None or len(features) < max_levels:
-        if squares - _explained(cells, centred) <= _PURE * squares or not nodes.open():
+        if (
+            squares - _compute_explained(cells, centred) <= _PURITY_TOLERANCE * squares
+            or not nodes.can_split()
+        ):
             break
-        feature, threshold = _best_direction(columns, order, cells, centred, _SAME * squares)
+        feature, threshold = _find_best_split(columns, order, cells, centred, _TIE_TOLERANCE * squares)
         if feature < 0:
             break
-        nodes.cut(len(features), feature, threshold)
+        nodes.split_cells(len(features), feature, threshold)
         features.append(feature)
         thresholds.append(threshold)
         _, cells = np.unique(2 * cells + (columns[feature] > threshold), return_inverse=True)
-    level, left = np.array(nodes.level), np.array(nodes.left)
+    level, left = np.array(nodes.levels), np.array(nodes.left_children)
     return LevelTree(
         np.array(features, dtype=np.int64),
         np.array(thresholds),
         level,
         left,
-        _means(level, left, nodes.place, valuing_y),
+        _compute_node_means(level, left, nodes.row_nodes, estimation_y),
     )
 
 
-def level_tree_values(tree: LevelTree, rows: Values) -> Values:
+def predict_level_tree(tree: LevelTree, rows: Values) -> Values:
     """Predict by a tree grown by level splits.
 
     Parameters
@@ -135,58 +151,58 @@ def level_tree_values(tree: LevelTree, rows: Values) -> Values:
     """
     place = np.zeros(len(rows), dtype=np.int64)
     for level, (feature, threshold) in enumerate(zip(tree.features, tree.thresholds, strict=True)):
-        moving = tree.level[place] == level
-        below = tree.left[place[moving]] + (rows[moving, feature] > threshold)
+        moving = tree.levels[place] == level
+        below = tree.left_children[place[moving]] + (rows[moving, feature] > threshold)
         place[moving] = below
     return np.asarray(tree.values[place])
 
 
-class _Nodes:
+class _LevelTreeNodes:
     """The cells of the partition P as they are cut, and where the valuing rows are."""
 
     def __init__(self, rows: Values, min_leaf: int) -> None:
         self._rows, self._min_leaf = rows, min_leaf
-        self.place = np.zeros(len(rows), dtype=np.int64)
-        self.level, self.left = [-1], [-1]
+        self.row_nodes = np.zeros(len(rows), dtype=np.int64)
+        self.levels, self.left_children = [-1], [-1]
 
-    def open(self) -> bool:
+    def can_split(self) -> bool:
         """Say whether some cell holds enough rows for two."""
-        return bool(np.bincount(self.place).max() >= 2 * self._min_leaf)
+        return bool(np.bincount(self.row_nodes).max() >= 2 * self._min_leaf)
 
-    def cut(self, level: int, feature: int, threshold: float) -> None:
+    def split_cells(self, level: int, feature: int, threshold: float) -> None:
         """Cut every cell of which both parts hold enough rows."""
         above = self._rows[:, feature] > threshold
-        held = np.bincount(self.place, minlength=len(self.level))
-        held_above = np.bincount(self.place[above], minlength=len(self.level))
+        held = np.bincount(self.row_nodes, minlength=len(self.levels))
+        held_above = np.bincount(self.row_nodes[above], minlength=len(self.levels))
         enough = (held_above >= self._min_leaf) & (held - held_above >= self._min_leaf)
-        below = np.full(len(self.level), -1, dtype=np.int64)
+        below = np.full(len(self.levels), -1, dtype=np.int64)
         for node in np.flatnonzero(enough).tolist():
-            below[node] = len(self.level)
-            self.level[node], self.left[node] = level, len(self.level)
-            self.level += [-1, -1]
-            self.left += [-1, -1]
-        moving = below[self.place] >= 0
-        self.place[moving] = below[self.place[moving]] + above[moving]
+            below[node] = len(self.levels)
+            self.levels[node], self.left_children[node] = level, len(self.levels)
+            self.levels += [-1, -1]
+            self.left_children += [-1, -1]
+        moving = below[self.row_nodes] >= 0
+        self.row_nodes[moving] = below[self.row_nodes[moving]] + above[moving]
 
 
-def _means(level: Places, left: Places, place: Places, y: Values) -> Values:
-    held = np.bincount(place, minlength=len(level)).astype(np.float64)
-    sums = np.bincount(place, weights=y, minlength=len(level))
-    for node in np.flatnonzero(left >= 0)[::-1]:  # a parent's number is smaller than its children's
-        held[node] = held[left[node]] + held[left[node] + 1]
-        sums[node] = sums[left[node]] + sums[left[node] + 1]
+def _compute_node_means(levels: Indices, left_children: Indices, row_nodes: Indices, y: Values) -> Values:
+    held = np.bincount(row_nodes, minlength=len(levels)).astype(np.float64)
+    sums = np.bincount(row_nodes, weights=y, minlength=len(levels))
+    for node in np.flatnonzero(left_children >= 0)[::-1]:  # a parent's number is smaller than its children's
+        held[node] = held[left_children[node]] + held[left_children[node] + 1]
+        sums[node] = sums[left_children[node]] + sums[left_children[node] + 1]
     return np.asarray(sums / held)
 
 
-def _explained(cells: Places, centred: Values) -> float:
+def _compute_explained(cells: Indices, centred: Values) -> float:
     """Compute n V_n(S): Σ over cells of (Σ y)²/N (eq. 9), of centred responses."""
     sums = np.bincount(cells, weights=centred)
     return float((sums * sums / np.bincount(cells)).sum())
 
 
-@kernel
-def _best_direction(
-    columns: Values, order: Places, cells: Places, y: Values, same: float
+@compile_kernel
+def _find_best_split(
+    columns: Values, order: Indices, cells: Indices, y: Values, tie_tolerance: float
 ) -> tuple[int, float]:
     """Find the direction (i, c) that maximises V_n(S ∪ {i}); the feature is −1 where none cuts a cell.
 
@@ -211,18 +227,18 @@ def _best_direction(
         for at in range(n - 1):
             row = order[i, at]
             cell = cells[row]
-            explained -= _part(left_sums[cell], left_held[cell])
-            explained -= _part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
+            explained -= _compute_explained_part(left_sums[cell], left_held[cell])
+            explained -= _compute_explained_part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
             if left_held[cell] == 0.0:
                 divided += 1
             left_held[cell] += 1.0
             left_sums[cell] += y[row]
             if left_held[cell] == held[cell]:
                 divided -= 1
-            explained += _part(left_sums[cell], left_held[cell])
-            explained += _part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
+            explained += _compute_explained_part(left_sums[cell], left_held[cell])
+            explained += _compute_explained_part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
             here, after = columns[i, row], columns[i, order[i, at + 1]]
-            if after > here and divided > 0 and explained > best + same:
+            if after > here and divided > 0 and explained > best + tie_tolerance:
                 best, feature = explained, i
                 threshold = here + (after - here) / 2.0
                 if not here <= threshold < after:  # the two are neighbours, or their gap overflows
@@ -230,6 +246,73 @@ def _best_direction(
     return feature, threshold
 
 
-@kernel
-def _part(total: float, held: float) -> float:
-    return total * total / held if held > 0.0 else 0.0
+@compile_kernel
+def _compute_explained_part(total: float, n_rows: float) -> float:
+    return total * total / n_rows if n_rows > 0.0 else 0.0
+
+
+def split_rows_in_half(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split rows at random in half: D_{n/2} and D′_{n/2} of Algorithms 9 and 10.
+
+    Parameters
+    ----------
+    n : int
+        How many rows there are.
+    rng : numpy Generator
+        Draws the halves.
+
+    Returns
+    -------
+    shaping, valuing : int64 arrays
+        Ascending; of an odd number of rows the first half holds one more. A single row is in both.
+
+    Examples
+    --------
+    >>> [len(half) for half in split_rows_in_half(5, np.random.default_rng(0))]
+    [3, 2]
+    """
+    if n == 1:
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    drawn = rng.permutation(n)
+    return np.sort(drawn[: (n + 1) // 2]), np.sort(drawn[(n + 1) // 2 :])
+
+
+def compute_honest_values(tree: Any, rows: Values, target: Values) -> Values:
+    """Value the nodes of a grown tree by rows that did not shape it.
+
+    Parameters
+    ----------
+    tree : sklearn.tree.DecisionTreeRegressor
+        Fitted on other rows.
+    rows : float64 array, shape (m, d)
+        The half that values, V of Algorithm 10.
+    targets : float64 array, shape (m,)
+        Its responses.
+
+    Returns
+    -------
+    float64 array, shape (nodes,)
+        What is predicted for a row that comes to the node. A node below one that holds at most one of the
+        rows (|V ∩ A| ≤ 1, which Algorithm 10 does not cut) has that one's value; a node that holds none of
+        the rows has its parent's.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> compute_honest_values(tree, np.array([[0.0], [0.1], [1.0]]), np.array([3.0, 5.0,
+    ...     9.0])).round(2).tolist()
+    [5.67, 4.0, 9.0]
+    """
+    path = tree.decision_path(rows)
+    held = np.asarray(path.sum(axis=0)).ravel()
+    sums = np.asarray(path.T @ target).ravel()
+    left, right = tree.tree_.children_left, tree.tree_.children_right
+    values: Values = np.divide(sums, held, out=np.full(len(held), target.mean()), where=held > 0)
+    closed = held <= 1
+    for node in np.flatnonzero(left >= 0).tolist():  # a parent's number is smaller than its children's
+        for child in (left[node], right[node]):
+            if closed[node] or held[child] == 0:
+                values[child] = values[node]
+                closed[child] = True
+    return values

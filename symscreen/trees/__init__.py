@@ -3,70 +3,85 @@
 A split of a tree parts the responses in two, and the best two parts are the smaller and the larger ones: a
 tree prefers the feature that has the response's order. In the order of the paper:
 
-- one decision: `split_loss`, `best_split`, `decision_ratio` (§2.2–2.3);
-- the best that a decision could do: `oracle_partition`, `attainable`, `swap_gains`, `interpolator` (§3.1);
-- features that rise and fall: `PiecewiseMonotone`, `refined_intervals`, `preference` (§3.2);
-- from splits to rankings: `ranking_metric`, `ranking_regret`, `regret_by_rows` (§4).
+- one decision: `compute_split_loss`, `find_best_split`, `compute_decision_ratio` (§2.2–2.3);
+- the best that a decision could do: `find_oracle_partition`, `attainable`, `compute_swap_gains`,
+`interpolator` (§3.1);
+- features that rise and fall: `PiecewiseMonotone`, `refine_intervals`, `preference` (§3.2);
+- from splits to rankings: `compute_ranking_metric`, `compute_ranking_regret`, `measure_regret` (§4).
 
 Arrays in, arrays and records out. Where the paper's text has a slip, the docstring of the function that meets
 it says so.
 """
 
-from symscreen.trees.attain import Attained, attainable
-from symscreen.trees.consistency import regret_by_rows, waves
+from symscreen.trees.consistency import compute_sine_scores, measure_regret
 from symscreen.trees.decision import (
     Split,
-    best_split,
-    decision_ratio,
-    log_decision_ratio,
-    split_loss,
-    split_means,
+    compute_decision_ratio,
+    compute_log_decision_ratio,
+    compute_ranking_metric,
+    compute_ranking_regret,
+    compute_regret_bound,
+    compute_split_loss,
+    compute_split_means,
+    find_best_split,
+    rank_rows,
 )
-from symscreen.trees.interpolation import interpolator
-from symscreen.trees.intervals import Interval
-from symscreen.trees.monotone import PiecewiseMonotone, apart, preimages, refined_intervals
-from symscreen.trees.partition import OraclePartition, local_minima, oracle_partition, partition_loss
+from symscreen.trees.monotone_maps import (
+    Interval,
+    PiecewiseMonotone,
+    build_interpolator,
+    find_preimages,
+    refine_intervals,
+    shift_above,
+)
+from symscreen.trees.partitions import (
+    OraclePartition,
+    compute_partition_loss,
+    compute_swap_gains,
+    find_local_minima,
+    find_oracle_partition,
+)
 from symscreen.trees.preference import (
-    Extremes,
-    Plateau,
-    extreme_preferences,
-    preference,
-    preference_plateaus,
-    preimage_counts,
+    AttainableSplit,
+    PreferenceExtremes,
+    PreferenceStep,
+    compute_preference,
+    compute_preference_steps,
+    count_preimages,
+    find_attainable_splits,
+    find_extreme_preferences,
 )
-from symscreen.trees.ranking import ranking_metric, ranking_of, ranking_regret, regret_bound
-from symscreen.trees.swaps import swap_gains
 
 __all__ = [
-    "Attained",
-    "Extremes",
+    "AttainableSplit",
     "Interval",
     "OraclePartition",
     "PiecewiseMonotone",
-    "Plateau",
+    "PreferenceExtremes",
+    "PreferenceStep",
     "Split",
-    "apart",
-    "attainable",
-    "best_split",
-    "decision_ratio",
-    "extreme_preferences",
-    "interpolator",
-    "local_minima",
-    "log_decision_ratio",
-    "oracle_partition",
-    "partition_loss",
-    "preference",
-    "preference_plateaus",
-    "preimage_counts",
-    "preimages",
-    "ranking_metric",
-    "ranking_of",
-    "ranking_regret",
-    "refined_intervals",
-    "regret_bound",
-    "regret_by_rows",
-    "split_loss",
-    "split_means",
-    "swap_gains",
-    "waves",
+    "build_interpolator",
+    "compute_decision_ratio",
+    "compute_log_decision_ratio",
+    "compute_partition_loss",
+    "compute_preference",
+    "compute_preference_steps",
+    "compute_ranking_metric",
+    "compute_ranking_regret",
+    "compute_regret_bound",
+    "compute_sine_scores",
+    "compute_split_loss",
+    "compute_split_means",
+    "compute_swap_gains",
+    "count_preimages",
+    "find_attainable_splits",
+    "find_best_split",
+    "find_extreme_preferences",
+    "find_local_minima",
+    "find_oracle_partition",
+    "find_preimages",
+    "measure_regret",
+    "rank_rows",
+    "refine_intervals",
+    "shift_above",
 ]

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from symscreen.errors import OptionError, TableError, nearest
-from symscreen.trees.ranking import ranking_metric, ranking_of, ranking_regret, regret_bound
+from symscreen.errors import DataError, OptionError, suggest
+from symscreen.trees.decision import (
+    compute_ranking_metric,
+    compute_ranking_regret,
+    compute_regret_bound,
+    rank_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,17 +22,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Values = NDArray[np.float64]
-    Scoring = Callable[[Values], Values]
+    ScoringFunction = Callable[[Values], Values]
 
-__all__ = ["Design", "Learner", "regret_by_rows", "waves"]
+__all__ = ["InputDesign", "Learner", "compute_sine_scores", "measure_regret"]
 
 Learner = Literal["cart", "bart", "bart_draws"]
-Design = Literal["random", "regular"]
+InputDesign = Literal["random", "regular"]
 
-_FEWEST_ROWS = 10
+_MIN_ROWS = 10
 
 
-def waves(inputs: Values) -> Values:
+def compute_sine_scores(inputs: Values) -> Values:
     """Compute the scoring function of the demonstration, Σ_k sin(2π x_k + k): additive, smooth, bounded.
 
     Parameters
@@ -41,21 +46,21 @@ def waves(inputs: Values) -> Values:
 
     Examples
     --------
-    >>> waves(np.array([[0.25, 0.0]])).round(4).tolist()
+    >>> compute_sine_scores(np.array([[0.25, 0.0]])).round(4).tolist()
     [1.8415]
     """
     return np.asarray(np.sin(2 * np.pi * inputs + np.arange(inputs.shape[1])).sum(axis=1))
 
 
-def regret_by_rows(
+def measure_regret(
     learners: Sequence[Learner] = ("cart", "bart", "bart_draws"),
     *,
     rows: Sequence[int] = (50, 100, 200, 400, 800),
     repeats: int = 5,
     noise_variance: float = 0.25,
-    scoring: Scoring = waves,
+    scoring: ScoringFunction = compute_sine_scores,
     inputs: int = 2,
-    design: Design = "random",
+    design: InputDesign = "random",
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure T(r_B) − T(r) of trees fitted to more and more rows.
@@ -106,13 +111,13 @@ def regret_by_rows(
 
     Examples
     --------
-    >>> found = regret_by_rows(["cart"], rows=[50, 800], repeats=3)
+    >>> found = measure_regret(["cart"], rows=[50, 800], repeats=3)
     >>> bool(found.regret[1] < found.regret[0] < found.bound[0])
     True
     """
     import pandas as pd
 
-    _check(
+    _check_options(
         learners,
         rows,
         noise_variance,
@@ -123,13 +128,13 @@ def regret_by_rows(
     for n in rows:
         for repeat in range(repeats):
             rng = np.random.default_rng([seed, n, repeat])
-            x = _inputs(n, inputs, design, rng)
-            means = _means(scoring, x)
+            x = _draw_inputs(n, inputs, design, rng)
+            means = _compute_means(scoring, x)
             y = means + np.sqrt(noise_variance) * rng.standard_normal(n)
-            best = ranking_metric(ranking_of(means), means)  # T(r_B)
-            for learner, fits in _fits(learners, x, y, int(rng.integers(2**31))).items():
-                regret = float(np.mean([ranking_regret(fit, means) for fit in fits]))
-                bound = float(np.mean([regret_bound(fit, means) for fit in fits]))
+            best = compute_ranking_metric(rank_rows(means), means)  # T(r_B)
+            for learner, fits in _fit_learners(learners, x, y, int(rng.integers(2**31))).items():
+                regret = float(np.mean([compute_ranking_regret(fit, means) for fit in fits]))
+                bound = float(np.mean([compute_regret_bound(fit, means) for fit in fits]))
                 figures.setdefault((learner, n), []).append((regret, regret / best, bound))
     records = []
     for learner in learners:
@@ -141,60 +146,60 @@ def regret_by_rows(
     return pd.DataFrame(records, columns=["learner", "rows", "regret", "standard_error", "share", "bound"])
 
 
-def _check(
+def _check_options(
     learners: Sequence[str],
     rows: Sequence[int],
     noise_variance: float,
     design: str,
-    least: Mapping[str, tuple[int, int]],
+    minimums: Mapping[str, tuple[int, int]],
 ) -> None:
     for name, given, known in (
         *(("learner", learner, get_args(Learner)) for learner in learners),
-        ("design", design, get_args(Design)),
+        ("design", design, get_args(InputDesign)),
     ):
         if given not in known:
-            raise OptionError(f"no {name} is called {given!r}{nearest(str(given), known)}")
-    for name, (value, at_least) in least.items():
+            raise OptionError(f"no {name} is called {given!r}{suggest(str(given), known)}")
+    for name, (value, at_least) in minimums.items():
         if value < at_least:
             raise OptionError(f"{name} is {value}; give at least {at_least}")
-    if min(rows, default=_FEWEST_ROWS) < _FEWEST_ROWS:
-        raise OptionError(f"{min(rows)} rows are too few to grow a tree on; give at least {_FEWEST_ROWS}")
+    if min(rows, default=_MIN_ROWS) < _MIN_ROWS:
+        raise OptionError(f"{min(rows)} rows are too few to grow a tree on; give at least {_MIN_ROWS}")
     if not 0 <= noise_variance < np.inf:
         raise OptionError(f"the noise variance is {noise_variance}; give a number from 0 up")
     if not {"bart", "bart_draws"}.isdisjoint(learners) and find_spec("stochtree") is None:
         raise OptionError("the learner bart needs stochtree: pip install 'symscreen[bart]'")
 
 
-def _inputs(n: int, inputs: int, design: str, rng: np.random.Generator) -> Values:
+def _draw_inputs(n_rows: int, n_inputs: int, design: str, rng: np.random.Generator) -> Values:
     if design == "random":
-        return rng.random((n, inputs))
+        return rng.random((n_rows, n_inputs))
     from scipy.stats import qmc
 
-    return np.asarray(qmc.Halton(d=inputs, scramble=False).random(n))
+    return np.asarray(qmc.Halton(d=n_inputs, scramble=False).random(n_rows))
 
 
-def _means(scoring: Scoring, x: Values) -> Values:
+def _compute_means(scoring: ScoringFunction, x: Values) -> Values:
     means = np.asarray(scoring(x), dtype=np.float64)
     if means.shape != (len(x),) or not np.isfinite(means).all() or means.min() == means.max():
-        raise TableError(
+        raise DataError(
             f"the scoring function gives shape {means.shape} for {len(x)} rows, or no two finite numbers; "
             "it must give one finite number a row, and not one for all"
         )
     return means
 
 
-def _fits(learners: Sequence[str], x: Values, y: Values, seed: int) -> dict[str, list[Values]]:
+def _fit_learners(learners: Sequence[str], x: Values, y: Values, seed: int) -> dict[str, list[Values]]:
     """Fit what was asked for; return the scores of the rows, one column for each scoring function."""
     fits = {}
     if "cart" in learners:
-        fits["cart"] = [_cart(x, y, seed)]
+        fits["cart"] = [_fit_cart(x, y, seed)]
     if not {"bart", "bart_draws"}.isdisjoint(learners):
-        draws = _bart(x, y, seed)
+        draws = _fit_bart(x, y, seed)
         fits["bart"], fits["bart_draws"] = [draws.mean(axis=0)], list(draws)
     return fits
 
 
-def _cart(x: Values, y: Values, seed: int) -> Values:
+def _fit_cart(x: Values, y: Values, seed: int) -> Values:
     from sklearn.tree import DecisionTreeRegressor
 
     depth = 1 + int(np.log2(len(y)) / 2)  # 2^K is about 2√N leaves
@@ -202,7 +207,7 @@ def _cart(x: Values, y: Values, seed: int) -> Values:
     return np.asarray(tree.predict(x), dtype=np.float64)
 
 
-def _bart(x: Values, y: Values, seed: int) -> Values:
+def _fit_bart(x: Values, y: Values, seed: int) -> Values:
     """Sample the posterior; return its draws at the rows, shape (draws, N)."""
     from stochtree import BARTModel
 

@@ -1,4 +1,7 @@
-"""One decision of a tree: the loss of a split, its minimiser, and the ratio of two (paper 003, §2)."""
+"""One decision of a tree: the loss of a split, its minimiser, and the ratio of two (paper 003, §2).
+
+The ranking metric T(r) of a permutation, and what it lacks to the best (paper 003, §4).
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import TableError
-from symscreen.trees.columns import column, features, responses, threshold_of
-from symscreen.trees.squares import ALIKE, cut_losses, sum_of_squares
+from symscreen.errors import DataError, OptionError
+from symscreen.trees._column_checks import check_column, check_features, check_target, check_threshold
+from symscreen.trees.partitions import RELATIVE_TOLERANCE, compute_cut_losses, compute_squared_deviation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Split", "best_split", "decision_ratio", "log_decision_ratio", "split_loss", "split_means"]
+
+__all__ = [
+    "Split",
+    "compute_decision_ratio",
+    "compute_log_decision_ratio",
+    "compute_ranking_metric",
+    "compute_ranking_regret",
+    "compute_regret_bound",
+    "compute_split_loss",
+    "compute_split_means",
+    "find_best_split",
+    "rank_rows",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +54,7 @@ class Split:
     means: tuple[float, float]
 
 
-def split_means(z: ArrayLike, y: ArrayLike, threshold: float) -> tuple[float, float]:
+def compute_split_means(z: ArrayLike, y: ArrayLike, threshold: float) -> tuple[float, float]:
     """Compute the mean responses (μ_L, μ_R) of the two sides of a split.
 
     Parameters
@@ -70,16 +85,16 @@ def split_means(z: ArrayLike, y: ArrayLike, threshold: float) -> tuple[float, fl
 
     Examples
     --------
-    >>> split_means([1.0, 2.0, 3.0], [10.0, 20.0, 60.0], 2.0)
+    >>> compute_split_means([1.0, 2.0, 3.0], [10.0, 20.0, 60.0], 2.0)
     (15.0, 60.0)
     """
-    response = responses(y)
-    left = column(z, "z", response.size) <= threshold_of(threshold)
+    response = check_target(y)
+    left = check_column(z, "z", response.size) <= check_threshold(threshold)
     # μ_L = Σ y_i·1(z_i ≤ C) / Σ 1(z_i ≤ C),  μ_R = Σ y_i·1(z_i > C) / Σ 1(z_i > C)                       (6)
-    return _mean(response[left]), _mean(response[~left])
+    return _compute_mean(response[left]), _compute_mean(response[~left])
 
 
-def split_loss(z: ArrayLike, y: ArrayLike, threshold: float) -> float:
+def compute_split_loss(z: ArrayLike, y: ArrayLike, threshold: float) -> float:
     """Compute CART's loss of splitting a node on one feature at one value.
 
     Parameters
@@ -111,16 +126,16 @@ def split_loss(z: ArrayLike, y: ArrayLike, threshold: float) -> float:
 
     Examples
     --------
-    >>> split_loss([1.0, 2.0, 3.0], [10.0, 20.0, 60.0], 2.0)
+    >>> compute_split_loss([1.0, 2.0, 3.0], [10.0, 20.0, 60.0], 2.0)
     50.0
     """
-    response = responses(y)
-    left = column(z, "z", response.size) <= threshold_of(threshold)
+    response = check_target(y)
+    left = check_column(z, "z", response.size) <= check_threshold(threshold)
     # Σ (y_i − μ_L)²·1(z_i ≤ C) + Σ (y_i − μ_R)²·1(z_i > C)                                               (5)
-    return sum_of_squares(response[left]) + sum_of_squares(response[~left])
+    return compute_squared_deviation(response[left]) + compute_squared_deviation(response[~left])
 
 
-def best_split(table: ArrayLike, y: ArrayLike) -> Split:
+def find_best_split(table: ArrayLike, y: ArrayLike) -> Split:
     """Find the split that CART makes: the minimiser of its loss over features and their values.
 
     Parameters
@@ -149,28 +164,28 @@ def best_split(table: ArrayLike, y: ArrayLike) -> Split:
     Examples
     --------
     >>> x = np.array([-2.0, -1.0, 1.0, 2.5])
-    >>> best_split(np.column_stack([x, x**2]), [4.0, 1.0, 1.0, 6.0])
+    >>> find_best_split(np.column_stack([x, x**2]), [4.0, 1.0, 1.0, 6.0])
     Split(feature=1, threshold=1.0, loss=2.0, means=(1.0, 5.0))
     """
-    response = responses(y)
-    block = features(table, response.size)
-    alike = ALIKE * sum_of_squares(response)
+    response = check_target(y)
+    block = check_features(table, response.size)
+    alike = RELATIVE_TOLERANCE * compute_squared_deviation(response)
     best: tuple[float, int, float] | None = None
     for k, z in enumerate(block):
         rows = np.lexsort((response, z))  # responses too: the sums do not depend on the order of the rows
         thresholds = z[rows][:-1]
-        losses = np.where(thresholds < z[rows][1:], cut_losses(response[rows]), np.inf)
+        losses = np.where(thresholds < z[rows][1:], compute_cut_losses(response[rows]), np.inf)
         place = int(np.flatnonzero(losses <= losses.min() + alike)[0])
         if np.isfinite(losses[place]) and (best is None or losses[place] < best[0] - alike):
             best = float(losses[place]), k, float(thresholds[place])
     if best is None:
-        raise TableError("every feature is constant: nothing can be split; give one with two values")
+        raise DataError("every feature is constant: nothing can be split; give one with two values")
     loss, k, threshold = best
     left = block[k] <= threshold
-    return Split(k, threshold, loss, (_mean(response[left]), _mean(response[~left])))
+    return Split(k, threshold, loss, (_compute_mean(response[left]), _compute_mean(response[~left])))
 
 
-def log_decision_ratio(
+def compute_log_decision_ratio(
     first: tuple[ArrayLike, float], second: tuple[ArrayLike, float], y: ArrayLike
 ) -> float:
     """Compute log τ, by how much the loss of one decision rule is below that of another.
@@ -204,14 +219,16 @@ def log_decision_ratio(
     Examples
     --------
     >>> x, y = [1.0, 2.0, 3.0], [10.0, 20.0, 60.0]
-    >>> log_decision_ratio((x, 2.0), (x, 1.0), y)
+    >>> compute_log_decision_ratio((x, 2.0), (x, 1.0), y)
     750.0
     """
     # log τ = [Σ (y_i − μ²_L)²·1(z_i,k2 ≤ C2) + …] − [Σ (y_i − μ¹_L)²·1(z_i,k1 ≤ C1) + …]                 (9)
-    return split_loss(second[0], y, second[1]) - split_loss(first[0], y, first[1])
+    return compute_split_loss(second[0], y, second[1]) - compute_split_loss(first[0], y, first[1])
 
 
-def decision_ratio(first: tuple[ArrayLike, float], second: tuple[ArrayLike, float], y: ArrayLike) -> float:
+def compute_decision_ratio(
+    first: tuple[ArrayLike, float], second: tuple[ArrayLike, float], y: ArrayLike
+) -> float:
     """Compute the principal decision ratio τ of two decision rules.
 
     Parameters
@@ -225,7 +242,7 @@ def decision_ratio(first: tuple[ArrayLike, float], second: tuple[ArrayLike, floa
     -------
     float
         Above 1 where the first rule is the better; infinity or 0 where float64 ends, at losses that are some
-        700 apart: then `log_decision_ratio` still tells them apart.
+        700 apart: then `compute_log_decision_ratio` still tells them apart.
 
     Raises
     ------
@@ -241,12 +258,161 @@ def decision_ratio(first: tuple[ArrayLike, float], second: tuple[ArrayLike, floa
     Examples
     --------
     >>> x, y = [1.0, 2.0, 3.0], [1.0, 2.0, 4.0]
-    >>> round(decision_ratio((x, 2.0), (x, 1.0), y), 4)
+    >>> round(compute_decision_ratio((x, 2.0), (x, 1.0), y), 4)
     4.4817
     """
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.exp(np.float64(log_decision_ratio(first, second, y))))
+        return float(np.exp(np.float64(compute_log_decision_ratio(first, second, y))))
 
 
-def _mean(values: NDArray[np.float64]) -> float:
+def _compute_mean(values: NDArray[np.float64]) -> float:
     return float(values.mean()) if values.size else float("nan")
+
+
+def rank_rows(scores: ArrayLike) -> NDArray[np.int64]:
+    """Order rows by their scores, the highest first: the permutation that a scoring function induces.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N,)
+        f(x_j) of each row.
+
+    Returns
+    -------
+    int64 array, shape (N,)
+        r = (j_1, …, j_N) with f(x_{j_1}) ≥ … ≥ f(x_{j_N}), rows counted from 0; of equal scores the first
+        row first.
+
+    Raises
+    ------
+    TableError
+        If the scores are not a finite column.
+
+    Examples
+    --------
+    >>> rank_rows([0.3, 2.0, 1.0]).tolist()
+    [1, 2, 0]
+    """
+    return np.argsort(-check_column(scores, "scores"), kind="stable")
+
+
+def compute_ranking_metric(ranking: ArrayLike, means: ArrayLike) -> float:
+    """Compute T(r), by how much rows that are ranked higher have the higher responses.
+
+    Parameters
+    ----------
+    ranking : array_like of int, shape (N,)
+        r, a permutation of the rows 0 … N − 1, the highest first.
+    means : array_like, shape (N,)
+        E[y_j | x_j] of each row; without noise, y itself. N ≥ 2.
+
+    Returns
+    -------
+    float
+        In [−Δ, Δ], in the response's unit, where Δ is Gini's mean difference of the means: Δ where they
+        descend along r.
+
+    Raises
+    ------
+    TableError
+        If the means are not a finite column of at least two rows.
+    OptionError
+        If the ranking is not a permutation of the rows.
+
+    Notes
+    -----
+    Luo and Li (2024), eq. (15). The pair sum counts the row at place p (from 1) N − p times with plus and
+    p − 1 times with minus, so that T(r) = 2/(N(N−1)) · Σ_p (N + 1 − 2p) · E[y_{j_p} | x_{j_p}], in O(N). Of
+    the ranking by a feature θ without ties, and without noise, it is Δ − T0(θ); where θ has ties, T0 averages
+    over all ways to break them.
+
+    Examples
+    --------
+    >>> from symscreen import t0
+    >>> y, z = [1.0, 2.0, 4.0], [0.1, 0.5, 0.3]
+    >>> compute_ranking_metric(rank_rows(y), y) - compute_ranking_metric(rank_rows(z), y) == t0(z, y)
+    True
+    """
+    mean = check_target(means)
+    r = np.asarray(ranking)
+    if r.dtype.kind not in "iu" or not np.array_equal(np.sort(r), np.arange(mean.size)):
+        raise OptionError(
+            f"a ranking holds each row from 0 to {mean.size - 1} once; {r.tolist()!r} does not: count from 0"
+        )
+    # T(r) = 2/(N(N−1)) · Σ_{i<i'} (E y_{j_i} − E y_{j_i'})                                               (15)
+    weights = mean.size + 1.0 - 2.0 * np.arange(1, mean.size + 1)
+    pairs = mean.size * (mean.size - 1.0)
+    return float(2.0 / pairs * (weights * (mean - mean.mean())[r]).sum())
+
+
+def compute_ranking_regret(scores: ArrayLike, means: ArrayLike) -> float:
+    """Compute T(r_B) − T(r), what a ranking by scores lacks to the best one.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N,)
+        f(x_j) of each row: a prediction, or a feature.
+    means : array_like, shape (N,)
+        E[y_j | x_j] of each row, the Bayes scoring function f_B; not constant, N ≥ 2.
+
+    Returns
+    -------
+    float
+        In [0, 2Δ], in the response's unit: T0 between the scores and the means.
+
+    Raises
+    ------
+    TableError
+        If shapes do not agree, a value is not finite, or the means are constant.
+
+    Notes
+    -----
+    Luo and Li (2024), §4: r_B sorts by the means, and T(r_B) = Δ. Equal scores, as the leaves of one tree
+    give them, are ordered in all ways and averaged over, so that the order of the rows does not matter.
+
+    Examples
+    --------
+    >>> compute_ranking_regret([1.0, 3.0, 2.0], [0.0, 3.0, 6.0])
+    2.0
+    """
+    from symscreen.statistics.array_api import t0
+
+    mean = check_target(means)
+    return float(t0(check_column(scores, "scores", mean.size), mean))
+
+
+def compute_regret_bound(scores: ArrayLike, means: ArrayLike) -> float:
+    """Compute the bound on T(r_B) − T(r) from the error of the scores.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N,)
+        f(x_j) of each row.
+    means : array_like, shape (N,)
+        f_B(x_j) of each row; N ≥ 2.
+
+    Returns
+    -------
+    float
+        4/√N · (Σ_j (f_B(x_j) − f(x_j))²)^½, in the response's unit.
+
+    Raises
+    ------
+    TableError
+        If shapes do not agree or a value is not finite.
+
+    Notes
+    -----
+    Luo and Li (2024), eq. (30) and (38), after Cossock and Zhang (2006): the step of Theorems 10 and 13 that
+    takes a regression's error to its ranking. It holds for any two columns, also with 4 mean|f_B − f|: a pair
+    in the wrong order is no further apart than its two errors together.
+
+    Examples
+    --------
+    >>> compute_regret_bound([1.0, 2.0, 3.0], [1.0, 2.0, 4.5]) > compute_ranking_regret([1.0, 2.0, 3.0],
+    ...     [1.0, 2.0, 4.5])
+    True
+    """
+    mean = check_target(means)
+    away = mean - check_column(scores, "scores", mean.size)
+    return float(4.0 * np.sqrt((away * away).mean()))  # (30), (38)

@@ -1,4 +1,7 @@
-"""Which of two maps has pre-images where the other has none: p_{1>2} (paper 003, Propositions 8 and 9)."""
+"""Which oracle partitions one split on a feature attains (paper 003, Corollary 4).
+
+Which of two maps has pre-images where the other has none: p_{1>2} (paper 003, Propositions 8 and 9).
+"""
 
 from __future__ import annotations
 
@@ -8,31 +11,119 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import OptionError
-from symscreen.trees.columns import threshold_of
-from symscreen.trees.intervals import Interval, joined
-from symscreen.trees.monotone import ends_on, image, refined_intervals
+from symscreen.trees._column_checks import check_column, check_target, check_threshold
+from symscreen.trees.monotone_maps import (
+    Interval,
+    compute_end_values,
+    compute_image,
+    merge_adjacent,
+    refine_intervals,
+)
+from symscreen.trees.partitions import compute_cut_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from symscreen.trees.monotone import PiecewiseMonotone
+    from symscreen.trees.monotone_maps import PiecewiseMonotone
 
     Cdf = Callable[[float], float]
 
 __all__ = [
-    "Extremes",
-    "Plateau",
-    "extreme_preferences",
-    "preference",
-    "preference_plateaus",
-    "preimage_counts",
+    "AttainableSplit",
+    "PreferenceExtremes",
+    "PreferenceStep",
+    "compute_preference",
+    "compute_preference_steps",
+    "count_preimages",
+    "find_attainable_splits",
+    "find_extreme_preferences",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Plateau:
+class AttainableSplit:
+    """A split on a feature that parts the rows at one place of the order of their responses.
+
+    Parameters
+    ----------
+    low : int
+        How many rows have the smaller responses: the split is P* of size `low`, and P** of size n − `low`.
+    threshold : float
+        C, an observed value: rows with z ≤ C are on one side.
+    rising : bool
+        Whether the smaller responses are on the side z ≤ C.
+    loss : float
+        Of eq. (10), in the response's squared unit.
+    """
+
+    n_low: int
+    threshold: float
+    is_rising: bool
+    loss: float
+
+
+def find_attainable_splits(z: ArrayLike, y: ArrayLike) -> tuple[AttainableSplit, ...]:
+    """List the partitions of Lemma 1 that a single split on a feature attains.
+
+    Parameters
+    ----------
+    z : array_like, shape (n,)
+        A feature.
+    y : array_like, shape (n,)
+        The responses; n ≥ 2.
+
+    Returns
+    -------
+    tuple of Attained
+        By the number of rows with the smaller responses; empty where no split of z parts the responses into
+        smaller and larger ones. The best of all partitions is attained where one has the loss of
+        ``oracle_partition(y)``, which is computed alike.
+
+    Raises
+    ------
+    TableError
+        If z and y are not two finite columns of one length.
+
+    Notes
+    -----
+    Luo and Li (2024), Corollary 4, for every size at once, and for falling features too, since the loss does
+    not know left from right. A feature with the order of y, or the reverse, attains all n − 1 of them, hence
+    the best. Each single split of it gives one of the two partitions of its size, not always the better:
+    Example 4 says of any observed splitting value what holds of the best one.
+
+    The text of Example 3 has a slip: it attains the oracle partition with z = x², but all its x are positive
+    and x² keeps their order; z = (x − ½)² is meant, and does it.
+
+    Examples
+    --------
+    >>> x = np.array([0.1, 0.3, 0.5, 0.6, 0.9])
+    >>> y = [5.0, 2.1, 1.0, 2.0, 4.0]
+    >>> find_attainable_splits(x**2, y)
+    (Attained(low=4, threshold=0.010000000000000002, rising=False, loss=4.7075),)
+    >>> [found.low for found in find_attainable_splits((x - 0.5) ** 2, y)]
+    [1, 2, 3]
+    """
+    response = check_target(y)
+    feature = check_column(z, "z", response.size)
+    rows = np.lexsort((response, feature))
+    feature, along = feature[rows], response[rows]
+    splits = feature[:-1] < feature[1:]
+    # the left side holds the smaller responses where none there is above any on the right
+    rising = np.maximum.accumulate(along)[:-1] <= np.minimum.accumulate(along[::-1])[-2::-1]
+    falling = np.minimum.accumulate(along)[:-1] >= np.maximum.accumulate(along[::-1])[-2::-1]
+    losses = compute_cut_losses(np.sort(response))
+    found: dict[int, AttainableSplit] = {}
+    for place in np.flatnonzero(splits & (rising | falling)):
+        up = bool(rising[place])
+        low = int(place) + 1 if up else response.size - 1 - int(place)
+        found.setdefault(low, AttainableSplit(low, float(feature[place]), up, float(losses[low - 1])))
+    return tuple(found[low] for low in sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceStep:
     """A stretch of splitting values on which the preference is one number.
 
     Parameters
@@ -45,13 +136,13 @@ class Plateau:
         P of the intervals on which both maps have a pre-image, in [0, 1]: there (14) does not apply.
     """
 
-    cuts: Interval
+    thresholds: Interval
     preference: float
     undecided: float
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
+class PreferenceExtremes:
     """The largest and the smallest preference, and the splitting values that give them.
 
     Parameters
@@ -62,14 +153,14 @@ class Extremes:
         Where they are attained, ascending.
     """
 
-    largest: float
-    largest_at: tuple[Interval, ...]
-    smallest: float
-    smallest_at: tuple[Interval, ...]
+    max_preference: float
+    max_thresholds: tuple[Interval, ...]
+    min_preference: float
+    min_thresholds: tuple[Interval, ...]
 
 
-def preimage_counts(
-    first: PiecewiseMonotone, second: PiecewiseMonotone, cuts: tuple[float, float]
+def count_preimages(
+    first: PiecewiseMonotone, second: PiecewiseMonotone, thresholds: tuple[float, float]
 ) -> NDArray[np.int64]:
     """Count the pre-images of two splitting values on the refined monotonic intervals.
 
@@ -103,24 +194,24 @@ def preimage_counts(
     >>> from symscreen.trees import PiecewiseMonotone
     >>> line = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])
     >>> bump = PiecewiseMonotone((0.0, 0.5, 1.0), [lambda x: -4 * x**2 + 4 * x])
-    >>> preimage_counts(line, bump, (1.3, 0.5)).tolist()
+    >>> count_preimages(line, bump, (1.3, 0.5)).tolist()
     [[1, 0], [1, 1]]
     """
-    levels = [threshold_of(cut) for cut in cuts]
-    intervals = refined_intervals(first, second)
+    levels = [check_threshold(cut) for cut in thresholds]
+    intervals = refine_intervals(first, second)
     return np.array(
         [
-            [level in values for values in _images(transform, intervals)]
+            [level in values for values in _compute_images(transform, intervals)]
             for transform, level in zip((first, second), levels, strict=True)
         ],
         dtype=np.int64,
     )
 
 
-def preference(
+def compute_preference(
     first: PiecewiseMonotone,
     second: PiecewiseMonotone,
-    cuts: float | tuple[float, float],
+    thresholds: float | tuple[float, float],
     cdf: Cdf | None = None,
 ) -> float:
     """Compute p_{1>2}, by how much one map has pre-images where another has none.
@@ -160,18 +251,18 @@ def preference(
     >>> from symscreen.trees import PiecewiseMonotone
     >>> line = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])
     >>> bump = PiecewiseMonotone((0.0, 0.5, 1.0), [lambda x: -4 * x**2 + 4 * x])
-    >>> [preference(line, bump, C) for C in (-1.0, 0.0, 0.5, 1.0, 1.1, 1.2, 1.7, 2.2, 3.0)]
+    >>> [compute_preference(line, bump, C) for C in (-1.0, 0.0, 0.5, 1.0, 1.1, 1.2, 1.7, 2.2, 3.0)]
     [0.0, -1.0, -1.0, -0.5, 0.0, 0.5, 0.5, 0.5, 0.0]
     """
-    pair = cuts if isinstance(cuts, tuple) else (cuts, cuts)
-    counts = preimage_counts(first, second, pair)
-    measures = _measures(refined_intervals(first, second), cdf)
-    return _weighed(counts[0].astype(np.bool_), counts[1].astype(np.bool_), measures)[0]
+    pair = thresholds if isinstance(thresholds, tuple) else (thresholds, thresholds)
+    counts = count_preimages(first, second, pair)
+    measures = _compute_measures(refine_intervals(first, second), cdf)
+    return _compare_measures(counts[0].astype(np.bool_), counts[1].astype(np.bool_), measures)[0]
 
 
-def preference_plateaus(
+def compute_preference_steps(
     first: PiecewiseMonotone, second: PiecewiseMonotone, cdf: Cdf | None = None
-) -> tuple[Plateau, ...]:
+) -> tuple[PreferenceStep, ...]:
     """Compute p_{1>2} for every splitting value C = C1 = C2: a step function.
 
     Parameters
@@ -201,7 +292,7 @@ def preference_plateaus(
     >>> from symscreen.trees import PiecewiseMonotone
     >>> line = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])
     >>> bump = PiecewiseMonotone((0.0, 0.5, 1.0), [lambda x: -4 * x**2 + 4 * x])
-    >>> for plateau in preference_plateaus(line, bump):
+    >>> for plateau in compute_preference_steps(line, bump):
     ...     print(plateau.cuts, plateau.preference)
     (-inf, 0) 0.0
     [0, 1) -1.0
@@ -210,20 +301,20 @@ def preference_plateaus(
     [1.2, 2.2] 0.5
     (2.2, inf) 0.0
     """
-    intervals = refined_intervals(first, second)
-    ours, theirs = _images(first, intervals), _images(second, intervals)
-    measures = _measures(intervals, cdf)
+    intervals = refine_intervals(first, second)
+    ours, theirs = _compute_images(first, intervals), _compute_images(second, intervals)
+    measures = _compute_measures(intervals, cdf)
     parts = []
-    for cuts, level in _stretches({end for values in ours + theirs for end in (values.low, values.high)}):
+    for cuts, level in _split_line({end for values in ours + theirs for end in (values.low, values.high)}):
         one = np.array([level in values for values in ours])
         two = np.array([level in values for values in theirs])
-        parts.append((cuts, _weighed(one, two, measures)))
-    return tuple(Plateau(cuts, *figures) for cuts, figures in joined(parts))
+        parts.append((cuts, _compare_measures(one, two, measures)))
+    return tuple(PreferenceStep(cuts, *figures) for cuts, figures in merge_adjacent(parts))
 
 
-def extreme_preferences(
+def find_extreme_preferences(
     first: PiecewiseMonotone, second: PiecewiseMonotone, cdf: Cdf | None = None
-) -> Extremes:
+) -> PreferenceExtremes:
     """Find the splitting values that favour one map, and those that favour the other, most.
 
     Parameters
@@ -251,13 +342,15 @@ def extreme_preferences(
     >>> from symscreen.trees import PiecewiseMonotone
     >>> line = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])
     >>> bump = PiecewiseMonotone((0.0, 0.5, 1.0), [lambda x: -4 * x**2 + 4 * x])
-    >>> found = extreme_preferences(line, bump)
-    >>> found.largest, str(found.largest_at[0]), found.smallest, str(found.smallest_at[0])
+    >>> found = find_extreme_preferences(line, bump)
+    >>> found.largest, str(found.max_thresholds[0]), found.min_preference, str(found.min_thresholds[0])
     (0.5, '[1.2, 2.2]', -1.0, '[0, 1)')
     """
-    steps = joined((one.cuts, one.preference) for one in preference_plateaus(first, second, cdf))
+    steps = merge_adjacent(
+        (one.thresholds, one.preference) for one in compute_preference_steps(first, second, cdf)
+    )
     largest, smallest = max(p for _, p in steps), min(p for _, p in steps)
-    return Extremes(
+    return PreferenceExtremes(
         largest,
         tuple(cuts for cuts, p in steps if p == largest),
         smallest,
@@ -265,11 +358,11 @@ def extreme_preferences(
     )
 
 
-def _images(transform: PiecewiseMonotone, intervals: Sequence[Interval]) -> list[Interval]:
-    return [image(interval, *ends_on(transform, interval)[1:]) for interval in intervals]
+def _compute_images(transform: PiecewiseMonotone, intervals: Sequence[Interval]) -> list[Interval]:
+    return [compute_image(interval, *compute_end_values(transform, interval)[1:]) for interval in intervals]
 
 
-def _measures(intervals: Sequence[Interval], cdf: Cdf | None) -> NDArray[np.float64]:
+def _compute_measures(intervals: Sequence[Interval], cdf: Cdf | None) -> NDArray[np.float64]:
     ends = np.array([intervals[0].low, *(interval.high for interval in intervals)])
     if cdf is None:
         return np.asarray(np.diff(ends) / (ends[-1] - ends[0]))
@@ -281,21 +374,26 @@ def _measures(intervals: Sequence[Interval], cdf: Cdf | None) -> NDArray[np.floa
     return np.diff(below)
 
 
-def _weighed(
-    one: NDArray[np.bool_], two: NDArray[np.bool_], measures: NDArray[np.float64]
+def _compare_measures(
+    in_first: NDArray[np.bool_], in_second: NDArray[np.bool_], measures: NDArray[np.float64]
 ) -> tuple[float, float]:
     """Return p_{1>2} and the share that is undecided, to 12 digits: equal sums shall be equal numbers."""
     # p_{1>2} = P(∪ I_1^i) − P(∪ I_2^j)                                                                   (14)
-    difference = measures[one & ~two].sum() - measures[two & ~one].sum()
-    return round(float(difference), 12) + 0.0, round(float(measures[one & two].sum()), 12)
+    difference = measures[in_first & ~in_second].sum() - measures[in_second & ~in_first].sum()
+    return round(float(difference), 12) + 0.0, round(float(measures[in_first & in_second].sum()), 12)
 
 
-def _stretches(ends: set[float]) -> list[tuple[Interval, float]]:
+def _split_line(breakpoints: set[float]) -> list[tuple[Interval, float]]:
     """Cut the line at some values; return each stretch and each value, with a number within."""
-    values = sorted(ends)
-    found = [(Interval(-np.inf, values[0], with_low=False, with_high=False), values[0] - abs(values[0]) - 1)]
+    values = sorted(breakpoints)
+    found = [
+        (
+            Interval(-np.inf, values[0], includes_low=False, includes_high=False),
+            values[0] - abs(values[0]) - 1,
+        )
+    ]
     for value, following in zip(values, [*values[1:], np.inf], strict=True):
-        found.append((Interval(value, value, with_low=True, with_high=True), value))
+        found.append((Interval(value, value, includes_low=True, includes_high=True), value))
         within = value + abs(value) + 1 if np.isinf(following) else value / 2 + following / 2
-        found.append((Interval(value, following, with_low=False, with_high=False), within))
+        found.append((Interval(value, following, includes_low=False, includes_high=False), within))
     return found

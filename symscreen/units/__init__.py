@@ -1,23 +1,33 @@
 """Units: read from headers, files and mappings; carried through formulas; what breaks a rule, told."""
 
-from symscreen.units.column_unit import ColumnUnit, column_unit, unit_in_header
-from symscreen.units.given import given_units, in_base_units, in_given_units
-from symscreen.units.meaning import Units, checked_formulas, measure_of, unit_of, violation
-from symscreen.units.responses import coefficient_units, target_unit, with_targets_in_base_units
+from symscreen.units.dimensional_analysis import (
+    Units,
+    check_formula_units,
+    compute_dimensions,
+    compute_unit,
+    find_unit_violation,
+)
+from symscreen.units.target_units import (
+    convert_targets_to_base_units,
+    format_coefficient_units,
+    get_target_unit,
+)
+from symscreen.units.unit_options import convert_to_base_units, convert_to_original_units, read_units
+from symscreen.units.unit_parsing import ColumnUnit, extract_header_unit, parse_unit
 
 __all__ = [
     "ColumnUnit",
     "Units",
-    "checked_formulas",
-    "coefficient_units",
-    "column_unit",
-    "given_units",
-    "in_base_units",
-    "in_given_units",
-    "measure_of",
-    "target_unit",
-    "unit_in_header",
-    "unit_of",
-    "violation",
-    "with_targets_in_base_units",
+    "check_formula_units",
+    "compute_dimensions",
+    "compute_unit",
+    "convert_targets_to_base_units",
+    "convert_to_base_units",
+    "convert_to_original_units",
+    "extract_header_unit",
+    "find_unit_violation",
+    "format_coefficient_units",
+    "get_target_unit",
+    "parse_unit",
+    "read_units",
 ]

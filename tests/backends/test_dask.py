@@ -11,17 +11,17 @@ from threading import Thread
 
 import pandas as pd
 import pytest
-from result.brute_force import space_of, table_of
+from helpers.screening_oracles import space_of, table_of
 
 import symscreen
 from symscreen.backends import Dask, Threads
-from symscreen.backends.dask_cluster import check_same, connected
+from symscreen.backends.dask import check_versions, connect_client
 from symscreen.errors import BackendError, OptionError
-from symscreen.result.course import Course
-from symscreen.result.kept import Kept
-from symscreen.result.scoring import Keep, Scorer
-from symscreen.result.stream import final_classes, streamed
 from symscreen.screeners import T0, XI
+from symscreen.screening.run_control import RunControl
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
+from symscreen.screening.scoring.streaming import finalize_features, score_stream
+from symscreen.screening.scoring.top_features import FeatureTable
 
 OPTIONS = {"layers": "ub", "screener": "t0,xi", "top": 5, "chunk_size": 40}
 
@@ -40,8 +40,8 @@ def _plain(result):
 
 
 def test_workers_give_what_threads_give(cluster, frame):
-    cluster._client()
-    address = cluster._held["cluster"].scheduler_address
+    cluster._get_client()
+    address = cluster._resources["cluster"].scheduler_address
     told = []
     options = OPTIONS | {"p_values": True, "permutations": 20}
     ours = symscreen.screen(frame, jobs=1, **options)
@@ -63,9 +63,9 @@ def test_what_scores_travels_once_and_few_tasks_are_under_way(cluster):
     sent, begun = [], []
     function, merge = _square, _sum
     for stage in (range(3), range(3, 60)):
-        for count, part in cluster.reduced(function, list(stage), merge):
+        for count, part in cluster.map_reduce(function, list(stage), merge):
             begun.append(count)
-            sent.append(id(cluster._held["sent"][1]))
+            sent.append(id(cluster._resources["sent"][1]))
             assert part >= 0
     assert sum(begun) == 60
     assert len(set(sent)) == 1
@@ -81,7 +81,7 @@ def _sum(parts):
 
 def test_an_error_on_a_worker_is_raised_here(cluster):
     with pytest.raises(ZeroDivisionError):
-        list(cluster.reduced(_inverse, [2, 1, 0], _sum))
+        list(cluster.map_reduce(_inverse, [2, 1, 0], _sum))
 
 
 def _inverse(task):
@@ -90,22 +90,24 @@ def _inverse(task):
 
 def test_a_worker_may_be_killed(cluster, rng):
     table = table_of(rng)
-    keeps = (Keep(0, "ranks", mirrored=True, limit=6), Keep(1, "affine", mirrored=True, limit=None))
-    scorer = Scorer(space_of(table), table.response, (T0, XI), "free", keeps)
-    workers = list(cluster._client().run(os.getpid).values())
+    keeps = (TopKSpec(0, "ranks", mirrored=True, limit=6), TopKSpec(1, "affine", mirrored=True, limit=None))
+    scorer = Scorer(space_of(table), table.target, (T0, XI), "free", keeps)
+    workers = list(cluster._get_client().run(os.getpid).values())
 
     def kill(_):
         if workers:
             os.kill(workers.pop(), signal.SIGKILL)
             workers.clear()
 
-    found = streamed(scorer, cluster, 2, Course(tell=kill))
-    expected = streamed(scorer, Threads(1), 10**6)
+    found = score_stream(scorer, cluster, 2, RunControl(on_progress=kill))
+    expected = score_stream(scorer, Threads(1), 10**6)
     assert not workers
-    assert (found.scored, found.lost) == (expected.scored, expected.lost)
-    pairs = [(final_classes(a.kept[0], scorer.space, 3), a.kept[1]) for a in (found, expected)]
+    assert (found.n_scored, found.n_invalid) == (expected.n_scored, expected.n_invalid)
+    pairs = [
+        (finalize_features(a.top_features[0], scorer.space, 3), a.top_features[1]) for a in (found, expected)
+    ]
     for one, other in zip(*pairs, strict=True):
-        for field in fields(Kept):
+        for field in fields(FeatureTable):
             assert getattr(one, field.name).tobytes() == getattr(other, field.name).tobytes()
 
 
@@ -201,7 +203,7 @@ def test_a_scheduler_without_workers_is_refused(frame):
 
 @pytest.mark.usefixtures("impatient")
 def test_a_worker_is_no_scheduler(cluster, frame):
-    (worker, *_) = cluster._client().ncores()
+    (worker, *_) = cluster._get_client().ncores()
     with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
         symscreen.screen(frame, scheduler=worker, **OPTIONS)
 
@@ -216,18 +218,18 @@ def test_a_cluster_in_this_process_is_reached_and_one_that_is_not_there_refused(
         theirs = symscreen.screen(frame, scheduler=here.scheduler_address, **OPTIONS)
         pd.testing.assert_frame_equal(theirs.table, symscreen.screen(frame, jobs=1, **OPTIONS).table)
         with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
-            connected(here.workers[0].address)
+            connect_client(here.workers[0].address)
         gone = here.scheduler_address
     for address in (gone, f"inproc://1.2.3.4/{os.getpid()}/1"):
         with pytest.raises(OptionError, match="no Dask scheduler answers at inproc"):
-            connected(address)
+            connect_client(address)
     assert all(client.status == "closed" for client in set(distributed.Client._instances) - known)
     assert not capfd.readouterr().err
 
 
 def test_workers_that_cannot_run_what_is_asked_are_refused(cluster, frame):
-    client = cluster._client()
-    address = cluster._held["cluster"].scheduler_address
+    client = cluster._get_client()
+    address = cluster._resources["cluster"].scheduler_address
     client.run(_hide)
     try:
         with pytest.raises(OptionError, match=r"cannot run symscreen .*No module named 'symscreen'"):
@@ -235,7 +237,7 @@ def test_workers_that_cannot_run_what_is_asked_are_refused(cluster, frame):
     finally:
         client.run(_show)
     with pytest.raises(BackendError, match="and this process 9: install the same version on both"):
-        check_same("tcp://a:1", {"symscreen": "8"}, {"symscreen": "9"})
+        check_versions("tcp://a:1", {"symscreen": "8"}, {"symscreen": "9"})
 
 
 def _hide():
@@ -259,7 +261,7 @@ def _show():
 def test_a_worker_that_came_later_is_looked_at_too(cluster, monkeypatch):
     monkeypatch.setattr("symscreen.backends.dask.versions", lambda: {"symscreen": "9"})
     with pytest.raises(BackendError, match="and this process 9"):
-        list(cluster.reduced(_square, [1, 2], _sum))
+        list(cluster.map_reduce(_square, [1, 2], _sum))
 
 
 ALONE = """

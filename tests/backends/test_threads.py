@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.backends import Threads, available_cores
+from symscreen.backends import Threads, count_available_cores
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -51,7 +51,7 @@ def test_a_failing_task_ends_the_map_and_leaves_no_thread(jobs):
 
 
 def test_there_is_a_core():
-    assert available_cores() >= 1
+    assert count_available_cores() >= 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list threads")

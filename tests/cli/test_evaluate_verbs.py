@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 from symscreen.experiments import base
-from symscreen.experiments.base import Experiment, Outcome, Settings
+from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 
 TRUTH = "2*x1**3 + 5*x3 + 10"
 
@@ -30,7 +30,7 @@ def run(capsys):
 def ranking(run, tmp_path):
     """Write the ranking of all 24 features, and of the first four classes."""
     data = tmp_path / "data.csv"
-    symscreen.datasets.additive(n=60, seed=3).frame.to_csv(data, index=False)
+    symscreen.datasets.make_additive(n=60, seed=3).frame.to_csv(data, index=False)
     for name, top in (("all", "all"), ("four", "4")):
         status, _, err = run(
             "screen", data, "--operators", "ablation", "--layers", "bu", "--pool", "strict", "--screener",
@@ -135,12 +135,12 @@ def toy(monkeypatch):
     """Stand an experiment of two numbers in for figure 4."""
     from symscreen.experiments.registry import EXPERIMENTS
 
-    def run(settings: Settings) -> Outcome:
-        settings.step(1, 1)
+    def run(settings: ExperimentSettings) -> ExperimentOutcome:
+        settings.report_progress(1, 1)
         frame = pd.DataFrame({"screener": ["t0"], "published": [1.0], "ours": [settings.seed + 0.5]})
-        return Outcome({"both": frame}, {"line": _picture}, ("They differ.",))
+        return ExperimentOutcome({"both": frame}, {"line": _picture}, ("They differ.",))
 
-    experiment = Experiment("figure4", "A toy.", "Nobody", run, takes=("repeats",))
+    experiment = Experiment("figure4", "A toy.", "Nobody", run, supported_settings=("repeats",))
     monkeypatch.setitem(EXPERIMENTS, "figure4", experiment)
 
 

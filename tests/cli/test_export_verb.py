@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
-from symscreen.export.parts import inputs_of
+from symscreen.cli import main as verbs
+from symscreen.expressions.traversal import collect_inputs
 
 SCREEN = [
     "screen",
@@ -97,7 +97,7 @@ def test_one_feature_to_a_file_that_runs(folder, frame, capsys):
 def test_a_fits_bundle_with_cells(capsys):
     options = ["--layers", "b", "--binary", "div", "--quiet", "--out", "m.json"]
     assert verbs._run(["fit", "data.csv", *options]) == 0
-    inputs = inputs_of(symscreen.load_bundle("m.json").terms)
+    inputs = collect_inputs(symscreen.load_bundle("m.json").terms)
     cells = [word for place, name in enumerate(inputs) for word in ("--name", f"{name}={'FGH'[place]}7")]
     status, out, _ = run(capsys, "export", "m.json", "--to", "excel", *cells)
     assert status == 0

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 from symscreen.export import load_bundle
-from symscreen.expression import parse
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -53,8 +53,10 @@ def test_the_first_line_is_the_formula_and_the_rest_fits_80_columns(run, data):
     assert status == 0
     first, *rest = out.splitlines()
     result = symscreen.fit(data, **SMALL)
-    assert first == result.formula.rounded(6).equation
-    assert parse(first.removeprefix("target = "), load_grammar("ablation").operators, ["a b", "x2"])
+    assert first == result.formula.round_numbers(6).equation
+    assert parse_expression(
+        first.removeprefix("target = "), load_grammar("ablation").operators, ["a b", "x2"]
+    )
     assert max(map(len, rest)) <= 80
     assert err.count("\n") == 1
     assert "too narrow" in err
@@ -64,7 +66,7 @@ def test_the_first_line_is_the_formula_and_the_rest_fits_80_columns(run, data):
 def test_a_long_formula_stays_on_its_line(run, data):
     out = run("fit", data, *ASK, "--choose", "aic", "--terms", 12, "--quiet")[1]
     result = symscreen.fit(data, choose="aic", terms=12, **SMALL)
-    assert out.splitlines()[0] == result.formula.rounded(6).equation
+    assert out.splitlines()[0] == result.formula.round_numbers(6).equation
 
 
 def test_a_saved_formula_is_applied(run, data, tmp_path):
@@ -104,7 +106,10 @@ def test_an_operator_of_the_users_own_is_saved_with_what_it_calls(run, data, tmp
 def test_data_may_come_from_standard_input(data):
     command = [sys.executable, "-m", "symscreen", "fit", "-", *ASK, "--quiet"]
     piped = subprocess.run(command, input=data.read_bytes(), capture_output=True, check=True)
-    assert piped.stdout.decode().splitlines()[0] == symscreen.fit(data, **SMALL).formula.rounded(6).equation
+    assert (
+        piped.stdout.decode().splitlines()[0]
+        == symscreen.fit(data, **SMALL).formula.round_numbers(6).equation
+    )
     assert piped.stderr == b""
 
 

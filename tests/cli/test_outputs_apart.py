@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 
 SMALL = ("--layers", "u", "--unary", "sin", "--top", "2", "--quiet")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
-from symscreen.whereabouts import ANSWERS
+from symscreen.cli import main as verbs
+from symscreen.explain import EXPLANATION_STATUSES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
 SMALL = ["--unary", "sin,square", "--binary", "mul,add,sub"]
@@ -61,12 +61,12 @@ def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, f
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     assert out.startswith(begins)
-    assert answer in ANSWERS
+    assert answer in EXPLANATION_STATUSES
 
 
 def test_a_dropped_formula_is_printed(run, data, monkeypatch):
-    monkeypatch.setattr("symscreen.search.modes._FEWEST", 8)
-    monkeypatch.setattr("symscreen.search.modes._PER_WANTED", 1)
+    monkeypatch.setattr("symscreen.screening.search.modes._FEWEST", 8)
+    monkeypatch.setattr("symscreen.screening.search.modes._PER_WANTED", 1)
     options = ["--target", "target", "--layers", "ubb", *SMALL, "--search", "sieve", "--top", 2, "--quiet"]
     status, out, _ = run("why", data, "sin(x3)*sin(x2) + sin(x3)", *options)
     assert status == 0
@@ -112,7 +112,7 @@ def test_the_help_has_examples(run):
 
 
 def test_every_answer_is_on_the_page():
-    for answer in ANSWERS:
+    for answer in EXPLANATION_STATUSES:
         assert f"| `{answer}` |" in PAGE
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import symscreen
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 
 SMALL = {"layers": "b", "binary": "add,mul", "top": 4, "jobs": 1}
 
@@ -117,7 +117,7 @@ def test_gates_need_a_column_of_numbers(data):
     inputs, y = data
     words = inputs[["c"]].assign(d=inputs.c)
     asked = SMALL | {"categorical": ["c", "d"]}
-    with pytest.raises(TableError, match=r"; give X a column of numbers, or categorical_as='onehot'$"):
+    with pytest.raises(DataError, match=r"; give X a column of numbers, or categorical_as='onehot'$"):
         symscreen.SymbolicScreener(**asked).fit(words, y)
     assert symscreen.SymbolicScreener(**asked, categorical_as="onehot").fit(words, y).expressions_
 
@@ -143,7 +143,7 @@ def test_mistakes_are_told_in_one_line(data, change, options, says):
         inputs.loc[3, name] = value
     if options.get("categorical") != "c":
         inputs = inputs.drop(columns="c") if options.get("categorical") != "x1" else inputs.assign(c=1.0)
-    with pytest.raises((OptionError, TableError), match=says) as told:
+    with pytest.raises((OptionError, DataError), match=says) as told:
         symscreen.SymbolicScreener(**SMALL, **options).fit(inputs, y)
     assert "\n" not in str(told.value)
 

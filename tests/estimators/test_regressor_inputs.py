@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import symscreen
-from symscreen.errors import TableError
+from symscreen.errors import DataError
 
 SMALL = {"layers": "u", "operators": "ablation", "terms": 2, "jobs": 1}
 
@@ -72,11 +72,11 @@ def test_columns_of_y_that_share_a_name_are_refused_in_one_line(rng):
     x = rng.normal(size=(30, 2))
     twice = pd.DataFrame(rng.normal(size=(30, 2)), columns=["a", "a"])
     says = r"^y has more than one column named 'a': rename or remove the others$"
-    with pytest.raises(TableError, match=says):
+    with pytest.raises(DataError, match=says):
         symscreen.SymbolicRegressor(**SMALL).fit(x, twice)
-    with pytest.raises(TableError, match=says):
+    with pytest.raises(DataError, match=says):
         symscreen.SymbolicScreener(layers="u").fit(x, twice)
-    with pytest.raises(TableError, match=says):
+    with pytest.raises(DataError, match=says):
         symscreen.fit(x, twice)
 
 
@@ -91,9 +91,9 @@ def test_columns_without_names_are_called_what_no_input_is(rng):
 
 def test_columns_of_y_and_x_of_one_name_are_refused(rng):
     x = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
-    with pytest.raises(TableError, match=r"^'b' is the name of a column of y and of X: rename one"):
+    with pytest.raises(DataError, match=r"^'b' is the name of a column of y and of X: rename one"):
         symscreen.SymbolicRegressor(**SMALL).fit(x, x.assign(c=1.0 + x.a)[["c", "b"]])
-    with pytest.raises(TableError, match=r"^'b' is the name of a column of y and of the frame: rename one"):
+    with pytest.raises(DataError, match=r"^'b' is the name of a column of y and of the frame: rename one"):
         symscreen.fit(x, x.assign(c=1.0 + x.a)[["c", "b"]])
 
 

@@ -22,9 +22,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import symscreen
-from symscreen.errors import InputError, OptionError, TableError
-from symscreen.expression import parse
-from symscreen.pipeline.screen_options import ScreenOptions
+from symscreen.config.screen_options import ScreenOptions
+from symscreen.errors import DataError, InputError, OptionError
+from symscreen.expressions.tree import parse_expression
 
 SMALL = {"layers": "ub", "unary": "id,square", "binary": "mul", "top": 3, "jobs": 1}
 # What names columns of a file, or rows that are missing, is scikit-learn's business.
@@ -116,9 +116,9 @@ def test_support_tells_which_columns_are_used(rng):
 def test_names_for_an_array_are_as_many_as_its_columns_and_those_of_a_frame_the_same(data):
     inputs, y = data
     screener = symscreen.SymbolicScreener(**SMALL).fit(inputs, y)
-    with pytest.raises(TableError, match="not equal to feature_names_in_"):
+    with pytest.raises(DataError, match="not equal to feature_names_in_"):
         screener.get_feature_names_out(["a", "b", "c"])
-    with pytest.raises(TableError, match=r"features \(3\), got 2"):
+    with pytest.raises(DataError, match=r"features \(3\), got 2"):
         symscreen.SymbolicScreener(**SMALL).fit(inputs.to_numpy(), y).get_feature_names_out(["a", "b"])
 
 
@@ -130,7 +130,7 @@ def test_columns_may_have_any_names(names):
     inputs = pd.DataFrame(np.column_stack([x, rng.normal(size=(20, 2))]), columns=names)
     screener = symscreen.SymbolicScreener(layers="u", unary="id,exp", top=2, jobs=1).fit(inputs, x**3)
     first, second = screener.get_feature_names_out()
-    assert parse(first) == screener.expressions_[0]
+    assert parse_expression(first) == screener.expressions_[0]
     assert first != second
     assert screener.get_support(indices=True)[0] == 0
     assert np.array_equal(screener.transform(inputs)[:, 0], x)
@@ -148,7 +148,7 @@ def test_no_column_is_left_out_for_its_name(names):
 def test_columns_of_one_name_are_refused_in_one_line():
     inputs = pd.DataFrame(np.eye(6), columns=list("abcabd"))
     for estimator in (symscreen.SymbolicScreener(), symscreen.SymbolicRegressor()):
-        with pytest.raises(TableError, match=r"^X has more than one column named 'a': rename or remove"):
+        with pytest.raises(DataError, match=r"^X has more than one column named 'a': rename or remove"):
             estimator.fit(inputs, np.arange(6.0))
 
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 import symscreen
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 
 SMALL = {"layers": "b", "binary": "add,mul", "top": 3, "jobs": 1}
 
@@ -91,13 +91,13 @@ def test_without_routing_a_step_is_named(data):
     ("weights", "error", "says"),
     [
         (np.ones(7), ValueError, "inconsistent numbers of samples"),
-        (np.ones((60, 1)), TableError, r"^sample_weight has shape \(60, 1\): one number for each row"),
-        (np.arange(60) - 1.0, TableError, r"^sample_weight is -1 in row 0: give numbers of at least 0$"),
+        (np.ones((60, 1)), DataError, r"^sample_weight has shape \(60, 1\): one number for each row"),
+        (np.arange(60) - 1.0, DataError, r"^sample_weight is -1 in row 0: give numbers of at least 0$"),
         (np.full(60, np.nan), ValueError, "sample_weight contains NaN"),
-        (np.zeros(60), TableError, "^sample_weight is zero in every row: no row is left$"),
+        (np.zeros(60), DataError, "^sample_weight is zero in every row: no row is left$"),
         (["a"] * 60, ValueError, "could not convert string to float"),
-        (-2.0, TableError, "^sample_weight is -2 in row 0: give numbers of at least 0$"),
-        (0, TableError, "^sample_weight is zero in every row: no row is left$"),
+        (-2.0, DataError, "^sample_weight is -2 in row 0: give numbers of at least 0$"),
+        (0, DataError, "^sample_weight is zero in every row: no row is left$"),
     ],
 )
 def test_other_weights_are_refused(data, weights, error, says):

@@ -3,16 +3,24 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from helpers.strategies import put_in
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import put_in
 
-from symscreen.evaluation import affine
-from symscreen.evaluation.affine import copies_of_any
-from symscreen.evaluation.criteria import affine_copies
-from symscreen.expression import Apply, Column, Constant, apply, columns_of, key, parse
+from symscreen.evaluation import affine_equivalence as affine
+from symscreen.evaluation.affine_equivalence import find_any_affine_copies
+from symscreen.evaluation.truth import find_affine_copies
+from symscreen.expressions.tree import (
+    Call,
+    Column,
+    Constant,
+    apply_operator,
+    collect_columns,
+    compute_key,
+    parse_expression,
+)
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import define_family, define_operator
+from symscreen.grammar.custom_operators import define_family, define_operator
 
 ALIKE = [
     ("sin(x)**2", "cos(x)**2"),
@@ -104,28 +112,35 @@ UNLIKE = [
 
 
 def are_copies(one, other):
-    found = [bool(affine_copies([a], b)[0]) for a, b in ((one, other), (other, one))]
+    found = [bool(find_affine_copies([a], b)[0]) for a, b in ((one, other), (other, one))]
     assert found[0] == found[1], "to be a copy is mutual"
     return found[0]
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_identities_are_recognised(one, other):
-    assert are_copies(parse(one), parse(other))
+    assert are_copies(parse_expression(one), parse_expression(other))
 
 
 @pytest.mark.parametrize(("one", "other"), UNLIKE)
 def test_what_differs_is_told_apart(one, other):
-    assert not are_copies(parse(one), parse(other))
+    assert not are_copies(parse_expression(one), parse_expression(other))
 
 
 formulas = st.recursive(
     st.one_of(st.sampled_from([Column("x"), Column("a b")]), st.integers(1, 3).map(Constant)),
     lambda inner: st.one_of(
         st.builds(
-            apply, st.sampled_from([OPERATORS[n] for n in ("sin", "cos", "square", "inv", "tanh")]), inner
+            apply_operator,
+            st.sampled_from([OPERATORS[n] for n in ("sin", "cos", "square", "inv", "tanh")]),
+            inner,
         ),
-        st.builds(apply, st.sampled_from([OPERATORS[n] for n in ("add", "sub", "mul", "div")]), inner, inner),
+        st.builds(
+            apply_operator,
+            st.sampled_from([OPERATORS[n] for n in ("add", "sub", "mul", "div")]),
+            inner,
+            inner,
+        ),
     ),
     max_leaves=5,
 )
@@ -133,8 +148,11 @@ formulas = st.recursive(
 
 def varying(expression):
     """Say whether a formula depends on an input, by algebra: twice its residues at other points."""
-    moved = {name: apply(OPERATORS["add"], Column(name), Constant(1)) for name in columns_of(expression)}
-    return bool(moved) and key(put_in(expression, moved)) != key(expression)
+    moved = {
+        name: apply_operator(OPERATORS["add"], Column(name), Constant(1))
+        for name in collect_columns(expression)
+    }
+    return bool(moved) and compute_key(put_in(expression, moved)) != compute_key(expression)
 
 
 coefficients = st.one_of(st.integers(-9, 9), st.sampled_from([0.1, -2.75, 1e-6, 1e9]))
@@ -144,9 +162,9 @@ coefficients = st.one_of(st.integers(-9, 9), st.sampled_from([0.1, -2.75, 1e-6, 
 @given(expression=formulas, shift=coefficients, slope=coefficients.filter(bool))
 def test_affine_maps_make_copies(expression, shift, slope):
     assume(varying(expression))
-    scaled = apply(OPERATORS["mul"], expression, Constant(slope))
-    mapped = apply(OPERATORS["add"], Constant(shift), scaled)
-    assert affine_copies([mapped], expression)[0]
+    scaled = apply_operator(OPERATORS["mul"], expression, Constant(slope))
+    mapped = apply_operator(OPERATORS["add"], Constant(shift), scaled)
+    assert find_affine_copies([mapped], expression)[0]
 
 
 REWRITES = [
@@ -165,8 +183,8 @@ REWRITES = [
 @given(expression=formulas, rewrite=st.sampled_from(REWRITES), other=st.sampled_from(["x", "x - `a b`", "z"]))
 def test_rewriting_by_an_identity_makes_copies(expression, rewrite, other):
     assume(varying(expression))
-    rewritten = put_in(parse(rewrite), {"t": expression, "u": parse(other)})
-    assert affine_copies([rewritten], expression)[0]
+    rewritten = put_in(parse_expression(rewrite), {"t": expression, "u": parse_expression(other)})
+    assert find_affine_copies([rewritten], expression)[0]
 
 
 @settings(max_examples=50, deadline=None)
@@ -178,8 +196,8 @@ def test_rewriting_by_an_identity_makes_copies(expression, rewrite, other):
 def test_what_is_added_is_seen_however_small(expression, size, other):
     assume(varying(expression))
     # none of `formulas` holds these functions, so no affine map can make up for them
-    addend = apply(OPERATORS["mul"], Constant(size), parse(other))
-    assert not affine_copies([apply(OPERATORS["add"], expression, addend)], expression)[0]
+    addend = apply_operator(OPERATORS["mul"], Constant(size), parse_expression(other))
+    assert not find_affine_copies([apply_operator(OPERATORS["add"], expression, addend)], expression)[0]
 
 
 NAMES = ["N", "E", "I", "lambda", "a b", "x1 + x2", "", "`", "pi", "sin", "\ud800"]
@@ -188,16 +206,16 @@ NAMES = ["N", "E", "I", "lambda", "a b", "x1 + x2", "", "`", "pi", "sin", "\ud80
 @pytest.mark.parametrize("name", NAMES)
 def test_names_mean_nothing(name):
     def named(text):
-        return put_in(parse(text), {"x": Column(name), "y": Column("y")})
+        return put_in(parse_expression(text), {"x": Column(name), "y": Column("y")})
 
-    assert affine_copies(
+    assert find_affine_copies(
         [named("sin(x)**2"), named("sin(x)"), named("abs(x)")], named("cos(x)**2")
     ).tolist() == [
         True,
         False,
         False,
     ]
-    assert affine_copies(
+    assert find_affine_copies(
         [named("(x + y)**2"), named("x**2 + y**2")], named("x**2 + 2*x*y + y**2")
     ).tolist() == [
         True,
@@ -210,37 +228,42 @@ def test_an_operator_of_the_users_is_what_it_stands_for():
     wave = define_family("wave", "sin(a*x + 0.1)", {"a": [1, 0.7]}, OPERATORS)
     mean = define_operator("mean", "(0.1*x + 0.1*y)/3", OPERATORS)
     x, y = Column("x"), Column("y")
-    features = [Apply(hill, (x,)), Apply(wave[0], (x,)), Apply(wave[1], (x,)), Apply(mean, (x, y))]
+    features = [Call(hill, (x,)), Call(wave[0], (x,)), Call(wave[1], (x,)), Call(mean, (x, y))]
     for text, expected in [
         ("1/(10*x**2 + 3)", [True, False, False, False]),
         ("sin(x)*cos(0.1) + cos(x)*sin(0.1)", [False, True, False, False]),
         ("cos(pi/2 - 0.1 - 0.7*x)", [False, False, True, False]),
         ("x + y", [False, False, False, True]),
     ]:
-        assert affine_copies(features, parse(text)).tolist() == expected
+        assert find_affine_copies(features, parse_expression(text)).tolist() == expected
 
 
 def test_any_of_several_targets_counts_and_none_finds_nothing():
-    features = [parse(text) for text in ("x", "sin(x)", "x*y", "2*y", "x")]
-    assert copies_of_any(features, (parse("y"), parse("3*x - 1"))).tolist() == [
+    features = [parse_expression(text) for text in ("x", "sin(x)", "x*y", "2*y", "x")]
+    assert find_any_affine_copies(
+        features, (parse_expression("y"), parse_expression("3*x - 1"))
+    ).tolist() == [
         True,
         False,
         False,
         True,
         True,
     ]
-    assert copies_of_any(features, ()).tolist() == [False] * 5
-    assert copies_of_any([], (parse("y"),)).tolist() == []
+    assert find_any_affine_copies(features, ()).tolist() == [False] * 5
+    assert find_any_affine_copies([], (parse_expression("y"),)).tolist() == []
 
 
 def test_the_size_of_a_block_changes_nothing(monkeypatch):
     texts = [text for pair in ALIKE[:14] + UNLIKE[:14] for text in pair]
-    features, target = [parse(text) for text in texts], (parse("cos(x)**2"), parse("abs(x)"))
-    whole = copies_of_any(features, target)
+    features, target = (
+        [parse_expression(text) for text in texts],
+        (parse_expression("cos(x)**2"), parse_expression("abs(x)")),
+    )
+    whole = find_any_affine_copies(features, target)
     assert 2 < whole.sum() < 12
     for size in (1, 5):
-        monkeypatch.setattr(affine, "BLOCK", size)
-        assert (copies_of_any(features, target) == whole).all()
+        monkeypatch.setattr(affine, "BLOCK_EXPRESSIONS", size)
+        assert (find_any_affine_copies(features, target) == whole).all()
 
 
 def test_to_be_a_copy_is_transitive():
@@ -252,4 +275,4 @@ def test_to_be_a_copy_is_transitive():
     ]
     texts = [(text, number) for number, group in enumerate(classes) for text in group]
     for (one, a), (other, b) in itertools.product(texts, repeat=2):
-        assert bool(affine_copies([parse(one)], parse(other))[0]) == (a == b)
+        assert bool(find_affine_copies([parse_expression(one)], parse_expression(other))[0]) == (a == b)

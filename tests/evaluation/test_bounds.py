@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.errors import OptionError, TableError
-from symscreen.evaluation.bounds import (
-    average_precision_bounds,
-    first_correct_bounds,
-    pr_auc_bounds,
-    recall_at_bounds,
-    roc_auc_bounds,
-    truncated,
+from symscreen.errors import DataError, OptionError
+from symscreen.evaluation.precision_recall import (
+    average_precision,
+    compute_first_correct_rank,
+    compute_recall_at,
+    pr_auc,
+    roc_auc,
 )
-from symscreen.evaluation.precision_recall import average_precision, first_correct, pr_auc, recall_at, roc_auc
+from symscreen.evaluation.truncated_rankings import (
+    build_truncated_ranking,
+    compute_average_precision_bounds,
+    compute_first_correct_bounds,
+    compute_pr_auc_bounds,
+    compute_recall_bounds,
+    compute_roc_auc_bounds,
+)
 
 KS = (1, 2, 3, 5)
 
@@ -86,19 +92,19 @@ def bounds_by_brute_force(*case):
 
 
 def bounds_computed(loss, correct, sizes, outside, hidden_correct):
-    seen = truncated(
+    seen = build_truncated_ranking(
         np.array(loss, dtype=float),
         np.array(correct, dtype=bool),
-        features=sum(sizes) + outside,
-        hidden_correct=hidden_correct,
+        n_features=sum(sizes) + outside,
+        n_hidden_correct=hidden_correct,
         class_size=np.array(sizes),
     )
     return {
-        "average_precision": average_precision_bounds(seen),
-        "pr_auc": pr_auc_bounds(seen),
-        "roc_auc": roc_auc_bounds(seen),
-        "first_correct": first_correct_bounds(seen),
-        **{k: recall_at_bounds(seen, k) for k in KS},
+        "average_precision": compute_average_precision_bounds(seen),
+        "pr_auc": compute_pr_auc_bounds(seen),
+        "roc_auc": compute_roc_auc_bounds(seen),
+        "first_correct": compute_first_correct_bounds(seen),
+        **{k: compute_recall_bounds(seen, k) for k in KS},
     }
 
 
@@ -151,8 +157,8 @@ FIGURES = {
     "average_precision": average_precision,
     "pr_auc": pr_auc,
     "roc_auc": roc_auc,
-    "first_correct": first_correct,
-    **{k: (lambda loss, correct, k=k: recall_at(loss, correct, k)) for k in KS},
+    "first_correct": compute_first_correct_rank,
+    **{k: (lambda loss, correct, k=k: compute_recall_at(loss, correct, k)) for k in KS},
 }
 
 
@@ -188,33 +194,37 @@ def test_a_long_ranking_with_large_classes_is_bounded_as_its_placements_say(rng)
     k, q, hidden_correct = 200, 50_000, 9_000
     loss, correct = np.arange(k) * 1.0, rng.uniform(size=k) < 0.5
     sizes = rng.integers(1, 20, k)
-    seen = truncated(loss, correct, features=q, hidden_correct=hidden_correct, class_size=sizes)
+    seen = build_truncated_ranking(
+        loss, correct, n_features=q, n_hidden_correct=hidden_correct, class_size=sizes
+    )
     inside, outside = int(sizes.sum()) - k, q - int(sizes.sum())
     late = np.concatenate((loss, np.repeat(loss, sizes - 1), np.full(outside - hidden_correct, loss[-1])))
     late = np.concatenate((late, loss[-1] + 1 + np.arange(hidden_correct)))
     labels = np.arange(q) >= q - hidden_correct
     labels[:k] = correct
-    assert roc_auc_bounds(seen)[0] == pytest.approx(roc_auc(late, labels))
-    assert recall_at_bounds(seen, 3_000)[0] == pytest.approx(recall_at(late, labels, 3_000))
-    assert average_precision_bounds(seen)[0] <= average_precision(late, labels) + 1e-12
+    assert compute_roc_auc_bounds(seen)[0] == pytest.approx(roc_auc(late, labels))
+    assert compute_recall_bounds(seen, 3_000)[0] == pytest.approx(compute_recall_at(late, labels, 3_000))
+    assert compute_average_precision_bounds(seen)[0] <= average_precision(late, labels) + 1e-12
     early = np.concatenate((loss, np.repeat(loss, sizes - 1), np.full(hidden_correct - inside, loss[-1])))
     early = np.concatenate((early, np.full(q - early.size, loss[-1] + 1)))
     labels = np.arange(q) < k + hidden_correct
     labels[:k] = correct
-    assert roc_auc_bounds(seen)[1] == pytest.approx(roc_auc(early, labels))
-    assert average_precision_bounds(seen)[1] >= average_precision(early, labels) - 1e-12
-    assert pr_auc_bounds(seen)[1] >= pr_auc(early, labels) - 1e-12
+    assert compute_roc_auc_bounds(seen)[1] == pytest.approx(roc_auc(early, labels))
+    assert compute_average_precision_bounds(seen)[1] >= average_precision(early, labels) - 1e-12
+    assert compute_pr_auc_bounds(seen)[1] >= pr_auc(early, labels) - 1e-12
 
 
 def test_what_cannot_be_is_refused():
     loss, correct = np.array([0.0, 1.0]), np.array([True, False])
     for features, hidden_correct in [(1, 0), (5, 4), (5, -1)]:
         with pytest.raises(OptionError, match=r"not shown|more than the"):
-            truncated(loss, correct, features=features, hidden_correct=hidden_correct)
+            build_truncated_ranking(loss, correct, n_features=features, n_hidden_correct=hidden_correct)
     for sizes in ([1], [0, 1], [1.5, 1.0]):
-        with pytest.raises(TableError, match="class sizes"):
-            truncated(loss, correct, features=9, hidden_correct=1, class_size=np.array(sizes))
-    with pytest.raises(TableError, match="at least one feature"):
-        truncated(loss[:0], correct[:0], features=9, hidden_correct=1)
+        with pytest.raises(DataError, match="class sizes"):
+            build_truncated_ranking(
+                loss, correct, n_features=9, n_hidden_correct=1, class_size=np.array(sizes)
+            )
+    with pytest.raises(DataError, match="at least one feature"):
+        build_truncated_ranking(loss[:0], correct[:0], n_features=9, n_hidden_correct=1)
     with pytest.raises(OptionError, match="whole number"):
-        recall_at_bounds(truncated(loss, correct, features=5, hidden_correct=1), 0)
+        compute_recall_bounds(build_truncated_ranking(loss, correct, n_features=5, n_hidden_correct=1), 0)

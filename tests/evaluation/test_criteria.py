@@ -4,27 +4,36 @@ import itertools
 
 import numpy as np
 import pytest
+from helpers.strategies import put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import put_in
 
 import symscreen
-from symscreen.datasets import additive, strogatz, strogatz_names
+from symscreen.datasets import list_strogatz_names, load_strogatz, make_additive
 from symscreen.errors import FormulaError, OptionError
-from symscreen.evaluation.criteria import CRITERIA, correct, sums_of_terms
-from symscreen.evaluation.dependence import unmoved_by
-from symscreen.evaluation.truth import Truth, read_truth
-from symscreen.expression import Apply, Column, columns_of, parse, to_sympy
+from symscreen.evaluation.truth import (
+    CRITERIA,
+    Truth,
+    find_correct_features,
+    find_independent_expressions,
+    list_term_sums,
+    parse_truth,
+)
+from symscreen.expressions.tree import Call, Column, collect_columns, parse_expression, to_sympy
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import define_operator
+from symscreen.grammar.custom_operators import define_operator
 
-ADDITIVE = read_truth(additive(n=1).truth)
-TRUTHS = {name: read_truth(strogatz(name).truth) for name in strogatz_names()}
+ADDITIVE = parse_truth(make_additive(n=1).truth)
+TRUTHS = {name: parse_truth(load_strogatz(name).truth) for name in list_strogatz_names()}
 
 
 def marks(texts, truth, criterion):
-    features = [parse(text) for text in texts]
-    return [text for text, good in zip(texts, correct(features, truth, criterion), strict=True) if good]
+    features = [parse_expression(text) for text in texts]
+    return [
+        text
+        for text, good in zip(texts, find_correct_features(features, truth, criterion), strict=True)
+        if good
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +70,7 @@ def marks(texts, truth, criterion):
     ],
 )  # fmt: skip
 def test_terms_and_their_sums_count_and_nothing_else(truth, right, wrong):
-    assert marks(right + wrong, read_truth(truth), "terms") == right
+    assert marks(right + wrong, parse_truth(truth), "terms") == right
 
 
 def test_active_takes_what_depends_on_active_inputs_only():
@@ -74,42 +83,44 @@ def test_active_takes_what_depends_on_active_inputs_only():
 
 @pytest.mark.parametrize(("layers", "features", "good"), [("bu", 24, 12), ("ub", 42, 20)])
 def test_the_papers_counts_of_correct_features(layers, features, good):
-    frame = additive(n=30, noise_variance=0).frame
+    frame = make_additive(n=30, noise_variance=0).frame
     result = symscreen.screen(frame, operators="ablation", layers=layers, pool="strict", top="all")
-    found = correct(result.expressions, ADDITIVE, "active")
+    found = find_correct_features(result.expressions, ADDITIVE, "active")
     assert (len(found), found.sum()) == (features, good)
     # nothing cancels in these spaces: what counts is what is written
-    assert found.tolist() == [columns_of(feature) <= {"x1", "x3"} for feature in result.expressions]
+    assert found.tolist() == [collect_columns(feature) <= {"x1", "x3"} for feature in result.expressions]
 
 
 def test_the_truths_are_told_apart():
     features = [truth.expression for truth in TRUTHS.values()]
-    table = np.array([correct(features, truth, "exact") for truth in TRUTHS.values()])
+    table = np.array([find_correct_features(features, truth, "exact") for truth in TRUTHS.values()])
     assert (table == np.eye(14, dtype=bool)).all()
 
 
 def test_a_wrong_truth_marks_none_of_the_right_features():
     for name, truth in TRUTHS.items():
-        right = sums_of_terms(truth)
-        assert correct(right, truth, "terms").all()
+        right = list_term_sums(truth)
+        assert find_correct_features(right, truth, "terms").all()
         for other, wrong in TRUTHS.items():
             shared = {str(term) for term in truth.terms} & {str(term) for term in wrong.terms}
             # the two terms of shearflow2 add up to sin(x1), which is a term of barmag1
             if not shared and {name, other} != {"barmag1", "shearflow2"}:
-                assert not correct(right, wrong, "terms").any(), (name, other)
+                assert not find_correct_features(right, wrong, "terms").any(), (name, other)
 
 
 def test_a_wrong_truth_marks_none_of_a_whole_space():
-    frame = additive(n=30, noise_variance=0).frame
+    frame = make_additive(n=30, noise_variance=0).frame
     result = symscreen.screen(frame, operators="ablation", layers="ub", pool="strict", top="all")
-    right = correct(result.expressions, ADDITIVE, "active")
-    wrong = correct(result.expressions, read_truth("3*x2**2"), "active")
+    right = find_correct_features(result.expressions, ADDITIVE, "active")
+    wrong = find_correct_features(result.expressions, parse_truth("3*x2**2"), "active")
     assert right.any()
     assert wrong.any()
     assert not (right & wrong).any()
-    terms = correct(result.expressions, ADDITIVE, "terms")
+    terms = find_correct_features(result.expressions, ADDITIVE, "terms")
     assert terms.sum() == 3  # x3 + x3, x1**3 + x1**3, x1**3 + x3
-    assert not correct(result.expressions, read_truth("2*x1 + 5*sin(x3) + 10"), "terms")[terms].any()
+    assert not find_correct_features(result.expressions, parse_truth("2*x1 + 5*sin(x3) + 10"), "terms")[
+        terms
+    ].any()
 
 
 SHAPES = [
@@ -131,32 +142,36 @@ SHAPES = [
 )
 def test_the_unit_of_the_response_decides_nothing(shape, a, b, slope, shift):
     def number(value):
-        return parse(f"({value})")
+        return parse_expression(f"({value})")
 
     parts = {"x": Column("x"), "y": Column("y"), "a": number(a), "b": number(b)}
-    formula = put_in(parse(shape), parts)
-    truth = read_truth(str(formula))
-    scaled = read_truth(f"{slope}*({formula}) + {shift}")
+    formula = put_in(parse_expression(shape), parts)
+    truth = parse_truth(str(formula))
+    scaled = parse_truth(f"{slope}*({formula}) + {shift}")
     features = [
-        *sums_of_terms(truth),
-        *sums_of_terms(scaled),
-        parse("x"),
-        parse("x + y"),
-        parse("x - y"),
-        parse("x*y"),
+        *list_term_sums(truth),
+        *list_term_sums(scaled),
+        parse_expression("x"),
+        parse_expression("x + y"),
+        parse_expression("x - y"),
+        parse_expression("x*y"),
     ]
     for criterion in CRITERIA:
-        assert (correct(features, truth, criterion) == correct(features, scaled, criterion)).all()
-    assert correct(features[:-4], truth, "terms").all()
+        assert (
+            find_correct_features(features, truth, criterion)
+            == find_correct_features(features, scaled, criterion)
+        ).all()
+    assert find_correct_features(features[:-4], truth, "terms").all()
 
 
 def test_each_criterion_is_stricter_than_the_one_before():
-    features = [feature for truth in (ADDITIVE, *TRUTHS.values()) for feature in sums_of_terms(truth)]
+    features = [feature for truth in (ADDITIVE, *TRUTHS.values()) for feature in list_term_sums(truth)]
     features += [
-        parse(text) for text in ("x1*x2/x2", "sqrt(x1)**2", "x1/x1", "x2 + x3", "x1 - x2", "sin(x3)")
+        parse_expression(text)
+        for text in ("x1*x2/x2", "sqrt(x1)**2", "x1/x1", "x2 + x3", "x1 - x2", "sin(x3)")
     ]
     for truth in (ADDITIVE, *TRUTHS.values()):
-        active, terms, exact = (correct(features, truth, criterion) for criterion in CRITERIA)
+        active, terms, exact = (find_correct_features(features, truth, criterion) for criterion in CRITERIA)
         assert exact.any()
         assert (exact <= terms).all()
         assert (terms <= active).all()
@@ -174,9 +189,9 @@ def sums_by_definition(truth):
 
 @pytest.mark.parametrize("text", ["2*x + 5*y - z", "x - y", "3*x", "x + 2*y - 2*z + 0.1*w"])
 def test_sums_of_terms_are_all_that_the_definition_names(text):
-    truth = read_truth(text)
+    truth = parse_truth(text)
     found = []
-    for total in sums_of_terms(truth):
+    for total in list_term_sums(truth):
         form = to_sympy(total)
         vector = np.array([float(form.coeff(to_sympy(term))) for term in truth.terms])
         found.append(tuple((vector / vector[np.flatnonzero(vector)[0]]).round(9).tolist()))
@@ -184,47 +199,51 @@ def test_sums_of_terms_are_all_that_the_definition_names(text):
 
 
 def test_too_many_terms_are_refused_where_sums_are_asked_for():
-    truth = read_truth(" + ".join(f"{place}*x{place}" for place in range(1, 12)))
-    features = [truth.expression, parse("x1"), parse("z")]
-    assert correct(features, truth, "exact").tolist() == [True, False, False]
-    assert correct(features, truth, "active").tolist() == [True, True, False]
+    truth = parse_truth(" + ".join(f"{place}*x{place}" for place in range(1, 12)))
+    features = [truth.expression, parse_expression("x1"), parse_expression("z")]
+    assert find_correct_features(features, truth, "exact").tolist() == [True, False, False]
+    assert find_correct_features(features, truth, "active").tolist() == [True, True, False]
     with pytest.raises(FormulaError, match=r"has 11 terms.*at most 10; take 'active' or 'exact'"):
-        correct(features, truth, "terms")
+        find_correct_features(features, truth, "terms")
 
 
 def test_an_unknown_criterion_is_refused():
     with pytest.raises(OptionError, match="did you mean 'exact'"):
-        correct([parse("x1")], ADDITIVE, "exactly")
+        find_correct_features([parse_expression("x1")], ADDITIVE, "exactly")
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_no_features_are_no_answers(criterion):
-    assert correct([], ADDITIVE, criterion).tolist() == []
+    assert find_correct_features([], ADDITIVE, criterion).tolist() == []
 
 
 def test_an_operator_of_the_users_is_what_it_stands_for():
     growth = define_operator("growth", "x*(1 - x/2.5)", OPERATORS)
     operators = {**OPERATORS, "growth": growth}
-    truth = read_truth("3*growth(x1) + x2", ["x1", "x2"], operators)
+    truth = parse_truth("3*growth(x1) + x2", ["x1", "x2"], operators)
     features = [
-        parse(text, operators)
+        parse_expression(text, operators)
         for text in ("growth(x1)", "x1**2", "x1 - 0.4*x1**2", "x1 - x1**2", "growth(x2)")
     ]
-    assert correct(features, truth, "terms").tolist() == [True, True, True, True, False]
-    assert correct([*features, truth.expression], truth, "exact").tolist() == [False] * 5 + [True]
-    assert correct([Apply(growth, (Column("x3"),))], truth, "active").tolist() == [False]
+    assert find_correct_features(features, truth, "terms").tolist() == [True, True, True, True, False]
+    assert find_correct_features([*features, truth.expression], truth, "exact").tolist() == [False] * 5 + [
+        True
+    ]
+    assert find_correct_features([Call(growth, (Column("x3"),))], truth, "active").tolist() == [False]
 
 
 def test_a_truth_may_be_put_together_by_hand():
-    truth = Truth(parse("2*x + y"), ("x", "y"), (parse("x"), parse("y")), (2.0, 1.0))
+    truth = Truth(
+        parse_expression("2*x + y"), ("x", "y"), (parse_expression("x"), parse_expression("y")), (2.0, 1.0)
+    )
     assert marks(["x", "y", "x + y", "x + y/2", "x - y"], truth, "terms") == ["x", "y", "x + y", "x + y/2"]
 
 
 @pytest.mark.parametrize("moved", ["x", "y"])
 def test_unmoved_is_what_does_not_hold_an_input(moved):
     formulas = [
-        parse(text)
+        parse_expression(text)
         for text in ("x", "y", "x*y", "x + y", "sin(x)", "y**2", "x*y/x", "2", "log(x*y) - log(y)")
     ]
     expected = {"x": [0, 1, 0, 0, 0, 1, 1, 1, 0], "y": [1, 0, 0, 0, 1, 0, 0, 1, 1]}[moved]
-    assert unmoved_by(formulas, [moved.__eq__]).tolist() == [list(map(bool, expected))]
+    assert find_independent_expressions(formulas, [moved.__eq__]).tolist() == [list(map(bool, expected))]

@@ -7,17 +7,17 @@ from sklearn.metrics import average_precision_score
 
 import symscreen
 from symscreen.errors import FormulaError, OptionError
-from symscreen.evaluation import bounded, evaluate, expected_average_precision
-from symscreen.expression import columns_of
-from symscreen.report.files import write_ranking
-from symscreen.report.stored import StoredRanking
+from symscreen.evaluation import compute_expected_average_precision, evaluate, evaluate_bounds
+from symscreen.expressions.tree import collect_columns
+from symscreen.results.ranking_files import write_ranking
+from symscreen.results.ranking_reader import StoredRanking
 
 SMALL = {"operators": "ablation", "layers": "bu", "pool": "strict"}
 
 
 @pytest.fixture(scope="module")
 def data():
-    return symscreen.datasets.additive(n=100, noise_variance=0.01, seed=0)
+    return symscreen.datasets.make_additive(n=100, noise_variance=0.01, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_every_screener_is_measured_over_all_features(data, whole):
     assert found.table.features.tolist() == [24] * 3
     assert found.table.correct.tolist() == [12] * 3
     # by hand: T0 as it is shown, sign positive, and the inputs of each formula
-    good = [columns_of(each) <= {"x1", "x3"} for each in whole.expressions]
+    good = [collect_columns(each) <= {"x1", "x3"} for each in whole.expressions]
     assert found.correct.tolist() == good
     for name, score in (("t0", -whole.table.t0), ("xi", whole.table.xi)):
         row = found.table.set_index("screener").loc[name]
@@ -63,7 +63,7 @@ def test_a_random_ranking_scores_the_share_of_correct_features(data, whole, rng)
         table = whole.table.assign(t0=rng.uniform(size=len(whole)))
         found.append(evaluate(StoredRanking(table, whole.record), data.truth).table.average_precision[0])
     error = np.std(found, ddof=1) / np.sqrt(len(found))
-    expected = expected_average_precision(24, 12)
+    expected = compute_expected_average_precision(24, 12)
     assert abs(np.mean(found) - expected) < 4 * error
     assert 0.5 < expected < 0.5 + 3 / 24  # the share, and what the first places add in a small space
 
@@ -94,7 +94,7 @@ def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
         evaluate(top, data.truth)
     shown = evaluate_shown(top)
     figures = evaluate(whole, data.truth).table.iloc[0]
-    found = bounded(top, data.truth, outside=12 - shown).table.iloc[0]
+    found = evaluate_bounds(top, data.truth, outside=12 - shown).table.iloc[0]
     assert (found.features, found.correct) == (24, 12)
     for name in ("average_precision", "pr_auc", "roc_auc", "recall_20", "recall_100", "first_correct"):
         assert found[f"{name}_low"] - 1e-12 <= figures[name] <= found[f"{name}_high"] + 1e-12
@@ -102,18 +102,18 @@ def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
 
 
 def evaluate_shown(result) -> int:
-    return sum(columns_of(each) <= {"x1", "x3"} for each in result.expressions)
+    return sum(collect_columns(each) <= {"x1", "x3"} for each in result.expressions)
 
 
 def test_what_bounds_cannot_tell_is_refused(data, whole):
     top = symscreen.screen(data.frame, **SMALL, top=4)
     with pytest.raises(OptionError, match=r"100 correct features .*--outside.*, but 20 are not shown"):
-        bounded(top, data.truth, outside=100)
+        evaluate_bounds(top, data.truth, outside=100)
     joint = symscreen.screen(data.frame, **SMALL, screener="lasso", top=4)
     with pytest.raises(OptionError, match="lasso sees few features"):
-        bounded(joint, data.truth, outside=3)
+        evaluate_bounds(joint, data.truth, outside=3)
     rounds = symscreen.screen(data.frame, **SMALL, rounds=2, top="all")
-    for ask in (evaluate, lambda *given: bounded(*given, outside=1)):
+    for ask in (evaluate, lambda *given: evaluate_bounds(*given, outside=1)):
         with pytest.raises(OptionError, match="several rounds"):
             ask(rounds, data.truth)
     with pytest.raises(OptionError, match="did you mean 'terms'"):

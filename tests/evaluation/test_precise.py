@@ -5,22 +5,27 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from helpers.strategies import UNARY
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import UNARY
 
-from symscreen.evaluation.graph import graph_of, values_at
-from symscreen.evaluation.precise import DIGITS, noise_of, precise_value
-from symscreen.evaluation.rows import draw_rows
-from symscreen.expression import Apply, Column, apply, parse
+from symscreen.evaluation.mp_evaluation import (
+    DIGITS,
+    bound_numerical_error,
+    build_graph,
+    compute_node_values,
+    compute_precise_value,
+    draw_rows,
+)
+from symscreen.expressions.tree import Call, Column, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import define_family, define_operator
+from symscreen.grammar.custom_operators import define_family, define_operator
 
 
 def value_of(expression, row=0, x=None):
-    graph = graph_of([expression])
+    graph = build_graph([expression])
     draw = draw_rows if x is None else lambda _: np.array([x])
-    return precise_value(graph, int(graph.roots[0]), row, {}, draw)
+    return compute_precise_value(graph, int(graph.roots[0]), row, {}, draw)
 
 
 @settings(max_examples=80, deadline=None)
@@ -31,10 +36,14 @@ def value_of(expression, row=0, x=None):
 )
 def test_double_precision_agrees_where_it_has_a_value(outer, inner, row):
     x, y = Column("x"), Column("y")
-    expression = apply(outer, apply(inner, x)) if outer.arity == 1 else apply(outer, apply(inner, x), y)
-    graph = graph_of([expression])
-    double = values_at(graph, draw_rows)[graph.roots[0], row]
-    pair = precise_value(graph, int(graph.roots[0]), row, {})
+    expression = (
+        apply_operator(outer, apply_operator(inner, x))
+        if outer.arity == 1
+        else apply_operator(outer, apply_operator(inner, x), y)
+    )
+    graph = build_graph([expression])
+    double = compute_node_values(graph, draw_rows)[graph.roots[0], row]
+    pair = compute_precise_value(graph, int(graph.roots[0]), row, {})
     if np.isfinite(double):
         assert pair is not None
         # an argument of size 30 in the last place moves sin, exp and pow by so much
@@ -46,16 +55,16 @@ def test_double_precision_agrees_where_it_has_a_value(outer, inner, row):
     ["log(x)", "sqrt(x)", "x**0.5", "asin(x)", "1/(x + 2)", "log(0*x)", "sqrt(log(x))*0", "floor(sqrt(x))"],
 )
 def test_what_is_not_a_real_number_has_no_value(text):
-    assert value_of(parse(text), x=-2.0) is None
+    assert value_of(parse_expression(text), x=-2.0) is None
 
 
 @pytest.mark.parametrize("text", ["(-2)**x", "x**(1 + 1)", "cbrt(x)", "x**-3", "abs(x)**0.3", "2**x"])
 def test_powers_are_real_where_double_precision_has_them(text):
     with np.errstate(all="ignore"):
-        expected = value_of(parse(text), x=-3.0)
+        expected = value_of(parse_expression(text), x=-3.0)
     assert expected is not None
-    graph = graph_of([parse(text)])
-    values = values_at(graph, lambda _: np.full(96, -3.0))[graph.roots[0]]
+    graph = build_graph([parse_expression(text)])
+    values = compute_node_values(graph, lambda _: np.full(96, -3.0))[graph.roots[0]]
     assert float(expected[0]) == pytest.approx(values[0], rel=1e-15)
 
 
@@ -72,23 +81,23 @@ def test_powers_are_real_where_double_precision_has_them(text):
     ],
 )
 def test_what_cancels_is_noise_beside_its_peak(text, x):
-    value, peak = value_of(parse(text), x=x)
-    assert abs(value) <= noise_of(peak)
-    assert noise_of(peak) < 1e-50
+    value, peak = value_of(parse_expression(text), x=x)
+    assert abs(value) <= bound_numerical_error(peak)
+    assert bound_numerical_error(peak) < 1e-50
 
 
 @pytest.mark.parametrize("text", ["exp(-200)*x", "1e-300*x", "(1 + 1e-40*sin(x)) - 1", "exp(-x**2)"])
 def test_what_is_small_is_no_noise(text):
-    value, peak = value_of(parse(text), x=12.0)
-    assert abs(value) > noise_of(peak)
+    value, peak = value_of(parse_expression(text), x=12.0)
+    assert abs(value) > bound_numerical_error(peak)
 
 
 def test_the_precision_of_other_users_of_mpmath_is_left_alone():
     before = mpmath.mp.dps
-    value_of(parse("exp(x)"), x=1.0)
+    value_of(parse_expression("exp(x)"), x=1.0)
     assert mpmath.mp.dps == before
     with mpmath.workdps(DIGITS):
-        e = mpmath.mpf(value_of(parse("exp(x)"), x=1.0)[0]._mpf_)
+        e = mpmath.mpf(value_of(parse_expression("exp(x)"), x=1.0)[0]._mpf_)
         assert abs(e - mpmath.e) < mpmath.mpf(10) ** (2 - DIGITS)
 
 
@@ -105,14 +114,14 @@ def test_the_precision_of_other_users_of_mpmath_is_left_alone():
 )
 def test_an_operator_of_the_users_is_what_it_stands_for(formula, meaning):
     own = define_operator("own", formula, OPERATORS)
-    value, peak = value_of(Apply(own, (Column("x"),)), x=250.25)
-    expected, _ = value_of(parse(meaning), x=250.25)
-    assert abs(value - expected) <= noise_of(peak)
+    value, peak = value_of(Call(own, (Column("x"),)), x=250.25)
+    expected, _ = value_of(parse_expression(meaning), x=250.25)
+    assert abs(value - expected) <= bound_numerical_error(peak)
 
 
 def test_an_operator_with_parameters_has_the_values_of_its_own():
     _, second = define_family("wave", "sin(a*x)", {"a": [0.1, 0.7]}, OPERATORS)
-    value, peak = value_of(Apply(second, (Column("x"),)), x=3.0)
-    expected, _ = value_of(parse("sin(0.7*x)"), x=3.0)
-    assert abs(value - expected) <= noise_of(peak)
+    value, peak = value_of(Call(second, (Column("x"),)), x=3.0)
+    expected, _ = value_of(parse_expression("sin(0.7*x)"), x=3.0)
+    assert abs(value - expected) <= bound_numerical_error(peak)
     assert float(value) == pytest.approx(math.sin(2.1))

@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc, precision_recall_curve, roc_curve
 
 import symscreen
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 from symscreen.evaluation.precision_recall import (
     average_precision,
-    curve_of,
-    expected_average_precision,
-    first_correct,
+    compute_expected_average_precision,
+    compute_first_correct_rank,
+    compute_grouped_recall,
+    compute_precision_at,
+    compute_precision_recall_curve,
+    compute_recall_at,
+    group_ties,
     pr_auc,
-    precision_at,
-    recall_at,
-    recall_of_groups,
     roc_auc,
 )
-from symscreen.evaluation.ties import tie_groups
 
 # few levels, so that there are ties; NaN and infinity were never found
 levels = st.sampled_from([-np.inf, -1.0, 0.0, -0.0, 0.5, 1e-300, np.nan, np.inf])
@@ -93,7 +93,7 @@ def test_every_figure_is_its_definition(ranking):
         float(average_precision_by_definition(loss, correct))
     )
     assert pr_auc(loss, correct) == pytest.approx(float(trapezoid_by_definition(loss, correct)))
-    assert first_correct(loss, correct) == float(
+    assert compute_first_correct_rank(loss, correct) == float(
         min(r for r, c in zip(middle_ranks(loss), correct, strict=True) if c)
     )
     if not correct.all():
@@ -106,7 +106,7 @@ def test_recall_at_is_the_mean_over_all_orders_of_the_tied(ranking, k):
     loss, correct = apart(ranking)
     found = [sum(correct[i] for i in order[:k]) for order in orders(loss)]
     if correct.any():
-        assert recall_at(loss, correct, k) == pytest.approx(np.mean(found) / correct.sum())
+        assert compute_recall_at(loss, correct, k) == pytest.approx(np.mean(found) / correct.sum())
 
 
 @settings(max_examples=60)
@@ -115,7 +115,7 @@ def test_the_curve_is_that_of_scikit_learn_without_its_extra_point(ranking):
     loss, correct = apart(ranking)
     if not correct.any():
         return
-    curve = curve_of(loss, correct)
+    curve = compute_precision_recall_curve(loss, correct)
     finite = np.clip(np.nan_to_num(loss, nan=9.0), -9.0, 9.0)
     precision, recall, thresholds = precision_recall_curve(correct, -finite)
     assert curve.precision.tolist() == precision[::-1][1:].tolist()
@@ -128,13 +128,13 @@ def test_the_curve_is_that_of_scikit_learn_without_its_extra_point(ranking):
 
 
 def all_figures(loss, correct):
-    curve = curve_of(loss, correct)
+    curve = compute_precision_recall_curve(loss, correct)
     return [
         average_precision(loss, correct),
         pr_auc(loss, correct),
         roc_auc(loss, correct),
-        recall_at(loss, correct, 2),
-        first_correct(loss, correct),
+        compute_recall_at(loss, correct, 2),
+        compute_first_correct_rank(loss, correct),
         *curve.recall,
         *curve.precision,
         *curve.thresholds,
@@ -162,9 +162,15 @@ def test_only_the_order_of_the_losses_counts(ranking):
 @pytest.mark.parametrize("q", [0, 1, 4])
 def test_without_a_correct_feature_every_figure_is_undefined(q):
     loss, none = np.arange(q) * 1.0, np.zeros(q, dtype=bool)
-    figures = [average_precision, pr_auc, roc_auc, first_correct, lambda a, b: recall_at(a, b, 3)]
+    figures = [
+        average_precision,
+        pr_auc,
+        roc_auc,
+        compute_first_correct_rank,
+        lambda a, b: compute_recall_at(a, b, 3),
+    ]
     assert all(np.isnan(figure(loss, none)) for figure in figures)
-    curve = curve_of(loss, none)
+    curve = compute_precision_recall_curve(loss, none)
     assert np.isnan(curve.recall).all()
     assert curve.precision.tolist() == [0.0] * q == [0.0 * v for v in curve.thresholds]
 
@@ -173,22 +179,22 @@ def test_where_all_are_correct_only_the_roc_curve_is_undefined():
     loss, every = np.array([3.0, 1.0, 1.0, np.nan]), np.ones(4, dtype=bool)
     assert average_precision(loss, every) == pr_auc(loss, every) == 1.0
     assert np.isnan(roc_auc(loss, every))
-    assert recall_at(loss, every, 1) == 0.25
-    assert first_correct(loss, every) == 1.5
+    assert compute_recall_at(loss, every, 1) == 0.25
+    assert compute_first_correct_rank(loss, every) == 1.5
 
 
 def test_what_was_never_found_is_last_and_tied():
     loss, correct = np.array([np.nan, 1e300, np.inf]), np.array([True, False, False])
     assert average_precision(loss, correct) == pytest.approx(1 / 3)
     assert roc_auc(loss, correct) == 0.25
-    assert first_correct(loss, correct) == 2.5
-    assert recall_at(loss, correct, 2) == 0.5
+    assert compute_first_correct_rank(loss, correct) == 2.5
+    assert compute_recall_at(loss, correct, 2) == 0.5
 
 
 def test_losses_tie_only_where_they_are_equal():
     nearly = np.array([0.3, 0.1 + 0.2])
-    assert tie_groups(nearly, nearly > 0)[1].tolist() == [0, 1]
-    assert tie_groups(np.array([0.0, -0.0]), nearly > 0)[1].tolist() == [0, 0]
+    assert group_ties(nearly, nearly > 0)[1].tolist() == [0, 1]
+    assert group_ties(np.array([0.0, -0.0]), nearly > 0)[1].tolist() == [0, 0]
 
 
 def test_all_tied_has_exactly_the_share_as_its_average_precision():
@@ -197,7 +203,7 @@ def test_all_tied_has_exactly_the_share_as_its_average_precision():
         assert average_precision(np.zeros(q), correct) == c / q
         assert pr_auc(np.zeros(q), correct) == (1 + c / q) / 2
         assert roc_auc(np.zeros(q), correct) == 0.5
-        assert first_correct(np.zeros(q), correct) == (q + 1) / 2
+        assert compute_first_correct_rank(np.zeros(q), correct) == (q + 1) / 2
 
 
 @pytest.mark.parametrize(("q", "c"), [(1, 1), (2, 1), (5, 1), (5, 3), (6, 2), (4, 4)])
@@ -208,12 +214,12 @@ def test_what_chance_scores_is_the_mean_over_all_orders(q, c):
         np.mean((np.cumsum(correct[list(order)]) / places)[correct[list(order)]])
         for order in permutations(range(q))
     ]
-    assert expected_average_precision(q, c) == pytest.approx(np.mean(means))
+    assert compute_expected_average_precision(q, c) == pytest.approx(np.mean(means))
 
 
 def test_chance_scores_more_than_the_share_by_what_is_documented():
     for q, c, excess in [(24, 12, 0.06), (100_000, 50_000, 6e-5), (1_000_000, 1, 13e-6)]:
-        above = expected_average_precision(q, c) - c / q
+        above = compute_expected_average_precision(q, c) - c / q
         assert above == pytest.approx(excess, rel=0.1)
         harmonic = (1 / np.arange(1, q + 1)).sum()
         assert above == pytest.approx((harmonic - 1) / (q - 1) * (1 - c / q), rel=1e-6)
@@ -235,7 +241,7 @@ def test_a_random_order_of_few_features_scores_what_chance_does_and_not_the_shar
     correct = np.arange(24) < 12
     random = np.array([average_precision(rng.uniform(size=24), correct) for _ in range(800)])
     error = random.std(ddof=1) / np.sqrt(random.size)
-    assert abs(random.mean() - expected_average_precision(24, 12)) < 4 * error
+    assert abs(random.mean() - compute_expected_average_precision(24, 12)) < 4 * error
     assert random.mean() - 0.5 > 8 * error
 
 
@@ -254,39 +260,49 @@ def test_a_wrong_truth_scores_near_the_share_and_the_right_one_far_above(rng):
 
 def test_columns_that_do_not_match_are_refused():
     for loss, correct in [(np.zeros(3), np.zeros(2, bool)), (np.zeros((2, 2)), np.zeros((2, 2), bool))]:
-        with pytest.raises(TableError, match="one of each for every feature"):
-            curve_of(loss, correct)
+        with pytest.raises(DataError, match="one of each for every feature"):
+            compute_precision_recall_curve(loss, correct)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])
 def test_recall_at_no_whole_number_is_refused(k):
     with pytest.raises(OptionError, match="whole number of at least 1"):
-        recall_at(np.zeros(3), np.ones(3, bool), k)
+        compute_recall_at(np.zeros(3), np.ones(3, bool), k)
 
 
 def test_recall_looks_at_no_more_features_than_there_are():
-    assert recall_of_groups(np.array([2, 1]), np.array([1, 1]), 100) == 1.0
+    assert compute_grouped_recall(np.array([2, 1]), np.array([1, 1]), 100) == 1.0
 
 
 @pytest.mark.parametrize(("q", "c"), [(0, 0), (3, 4), (3, -1)])
 def test_more_correct_features_than_features_are_refused(q, c):
     with pytest.raises(OptionError, match="correct of"):
-        expected_average_precision(q, c)
+        compute_expected_average_precision(q, c)
 
 
 def test_the_precision_at_a_recall_is_that_of_the_first_group_that_reaches_it():
-    curve = curve_of(np.array([0.0, 1.0, 1.0, 2.0, 3.0]), np.array([False, True, True, False, True]))
-    assert precision_at(curve, np.array([1e-9, 1 / 3, 2 / 3, 0.67, 1.0])).tolist() == [2 / 3] * 3 + [0.6] * 2
-    assert np.isnan(precision_at(curve_of(np.zeros(2), np.zeros(2, bool)), np.ones(3))).tolist() == [True] * 3
+    curve = compute_precision_recall_curve(
+        np.array([0.0, 1.0, 1.0, 2.0, 3.0]), np.array([False, True, True, False, True])
+    )
+    assert (
+        compute_precision_at(curve, np.array([1e-9, 1 / 3, 2 / 3, 0.67, 1.0])).tolist()
+        == [2 / 3] * 3 + [0.6] * 2
+    )
+    assert (
+        np.isnan(
+            compute_precision_at(compute_precision_recall_curve(np.zeros(2), np.zeros(2, bool)), np.ones(3))
+        ).tolist()
+        == [True] * 3
+    )
     for outside in (0.0, 1.1, np.nan):
         with pytest.raises(OptionError, match="outside"):
-            precision_at(curve, np.array([outside]))
+            compute_precision_at(curve, np.array([outside]))
 
 
 def test_scikit_learn_is_imported_only_where_a_figure_is_computed():
     script = (
-        "import sys, symscreen.evaluation.precision_recall, symscreen.evaluation.bounds\n"
-        "import symscreen.evaluation.selection, symscreen.evaluation.repeats\n"
+        "import sys, symscreen.evaluation.precision_recall, symscreen.evaluation.truncated_rankings\n"
+        "import symscreen.evaluation.selection, symscreen.evaluation.selection\n"
         "assert not {'sklearn', 'matplotlib'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -8,14 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 from symscreen.evaluation.precision_recall import (
     average_precision,
-    expected_average_precision,
+    compute_expected_average_precision,
     pr_auc,
     roc_auc,
 )
-from symscreen.evaluation.selection import aip, choice_score, choose, paper_auc, paper_scores
+from symscreen.evaluation.selection import (
+    aip,
+    compute_paper_auc,
+    draw_paper_scores,
+    score_choice,
+    select_top_features,
+)
 
 losses = st.lists(st.sampled_from([0.0, 1.0, 2.0, np.inf, np.nan]), min_size=3, max_size=6)
 AREAS = {"roc": roc_auc, "pr": pr_auc, "ap": average_precision}
@@ -36,31 +42,37 @@ def choices(loss, size):
 def test_a_feature_is_chosen_as_often_as_over_all_orders_of_the_tied(loss, size):
     sets = choices(loss, size)
     often = [Fraction(sum(i in one for one in sets), len(sets)) for i in range(len(loss))]
-    assert choose(np.array(loss), size).tolist() == pytest.approx([float(v) for v in often])
+    assert select_top_features(np.array(loss), size).tolist() == pytest.approx([float(v) for v in often])
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.0, np.nan]), min_size=3, max_size=40), st.randoms())
 def test_exactly_three_are_chosen_whatever_the_order_of_the_features(loss, random):
-    chosen = choose(np.array(loss))
+    chosen = select_top_features(np.array(loss))
     assert abs(chosen.sum() - 3.0) < 1e-12
     order = list(range(len(loss)))
     random.shuffle(order)
-    assert choose(np.array(loss)[order]).tolist() == chosen[order].tolist()
+    assert select_top_features(np.array(loss)[order]).tolist() == chosen[order].tolist()
 
 
 def test_a_method_that_finds_one_fills_the_rest_from_what_it_did_not_find():
-    assert choose(np.array([np.nan, 0.2, np.inf, np.nan, np.nan])).tolist() == [0.5, 1.0, 0.5, 0.5, 0.5]
+    assert select_top_features(np.array([np.nan, 0.2, np.inf, np.nan, np.nan])).tolist() == [
+        0.5,
+        1.0,
+        0.5,
+        0.5,
+        0.5,
+    ]
 
 
 def test_losses_beyond_the_selected_decide_who_fills_up():
     # one is selected; of those left out one comes before the others, which tie
-    assert choose(np.array([7.0, 0.0, 3.0, 7.0])).tolist() == [0.5, 1.0, 1.0, 0.5]
+    assert select_top_features(np.array([7.0, 0.0, 3.0, 7.0])).tolist() == [0.5, 1.0, 1.0, 0.5]
 
 
 @pytest.mark.parametrize("size", [0, 4, 2.0, True])
 def test_more_features_than_there_are_cannot_be_chosen(size):
     with pytest.raises(OptionError, match="from 1 to 3"):
-        choose(np.zeros(3), size)
+        select_top_features(np.zeros(3), size)
 
 
 def test_aip_is_the_summed_frequency_of_the_correct_over_the_size(rng):
@@ -76,11 +88,11 @@ def test_aip_is_the_summed_frequency_of_the_correct_over_the_size(rng):
 
 def test_a_choice_at_random_has_the_share_as_its_aip(rng):
     correct = np.arange(42) < 20
-    chosen = np.array([choose(rng.uniform(size=42)) for _ in range(2000)])
+    chosen = np.array([select_top_features(rng.uniform(size=42)) for _ in range(2000)])
     shares = (chosen * correct).sum(axis=1) / 3
     error = shares.std(ddof=1) / np.sqrt(len(shares))
     assert abs(aip(chosen, correct) - 20 / 42) < 4 * error < 0.03
-    assert aip(choose(np.zeros(42)), correct) == pytest.approx(20 / 42)
+    assert aip(select_top_features(np.zeros(42)), correct) == pytest.approx(20 / 42)
 
 
 def paper_orders(loss, size):
@@ -105,41 +117,45 @@ def paper_orders(loss, size):
     ],
 )
 def test_the_expectation_is_the_mean_over_all_scores_and_truths(loss, correct, size, area):
-    chosen, good = choose(np.array(loss, dtype=float), size), np.array(correct, dtype=bool)
+    chosen, good = select_top_features(np.array(loss, dtype=float), size), np.array(correct, dtype=bool)
     places = np.empty(len(loss))
     every, one = [], []
     for order in paper_orders(loss, size):
         places[order] = np.arange(len(loss))
         every.append(AREAS[area](places, good))
         one += [AREAS[area](places, np.arange(len(loss)) == true) for true in np.flatnonzero(good)]
-    assert paper_auc(chosen, good, truth="all", area=area) == pytest.approx(np.mean(every), nan_ok=True)
-    assert paper_auc(chosen, good, truth="one", area=area) == pytest.approx(np.mean(one))
+    assert compute_paper_auc(chosen, good, truth="all", area=area) == pytest.approx(
+        np.mean(every), nan_ok=True
+    )
+    assert compute_paper_auc(chosen, good, truth="one", area=area) == pytest.approx(np.mean(one))
 
 
 @pytest.mark.parametrize("area", ["roc", "pr", "ap"])
 @pytest.mark.parametrize("truth", ["one", "all"])
 def test_the_draws_scatter_about_the_expectation(truth, area):
     chosen, good = (
-        choose(np.array([0, 1, 1, 1, 1, 2, 2, 3, 3, 3.0])),
+        select_top_features(np.array([0, 1, 1, 1, 1, 2, 2, 3, 3, 3.0])),
         np.array([1, 1, 1, 0, 0, 0, 1, 0, 0, 0]) > 0,
     )
-    singles = [paper_auc(chosen, good, truth=truth, area=area, draws=1, seed=seed) for seed in range(250)]
+    singles = [
+        compute_paper_auc(chosen, good, truth=truth, area=area, draws=1, seed=seed) for seed in range(250)
+    ]
     error = np.std(singles, ddof=1) / np.sqrt(len(singles))
-    assert abs(np.mean(singles) - paper_auc(chosen, good, truth=truth, area=area)) < 4 * error
+    assert abs(np.mean(singles) - compute_paper_auc(chosen, good, truth=truth, area=area)) < 4 * error
 
 
 def test_draws_are_those_of_their_seed():
-    chosen, good = choose(np.arange(12.0)), np.arange(12) % 2 == 0
-    areas = [paper_auc(chosen, good, draws=3, seed=seed) for seed in (1, 1, 2)]
+    chosen, good = select_top_features(np.arange(12.0)), np.arange(12) % 2 == 0
+    areas = [compute_paper_auc(chosen, good, draws=3, seed=seed) for seed in (1, 1, 2)]
     assert areas[0] == areas[1] != areas[2]
 
 
 def test_the_paper_s_scores_put_the_chosen_first_and_are_otherwise_random(rng):
-    chosen = choose(np.array([5.0, 0.0, 1.0, 1.0, 1.0, 5.0, 5.0]))
+    chosen = select_top_features(np.array([5.0, 0.0, 1.0, 1.0, 1.0, 5.0, 5.0]))
     first = np.zeros(7)
     orders = set()
     for _ in range(600):
-        scores = paper_scores(chosen, rng)
+        scores = draw_paper_scores(chosen, rng)
         order = np.argsort(-scores)
         assert 1 in order[:3]
         assert set(order[:3]) <= {1, 2, 3, 4}
@@ -156,11 +172,11 @@ def test_a_choice_at_random_scores_the_diagonal(q, c):
     random = np.full(q, 3 / q)
     harmonic = sum(1 / r for r in range(1, q + 1))
     for truth in ("one", "all"):
-        assert paper_auc(random, correct, truth=truth) == pytest.approx(0.5)
-    assert paper_auc(random, correct, truth="all", area="ap") == pytest.approx(
-        expected_average_precision(q, c)
+        assert compute_paper_auc(random, correct, truth=truth) == pytest.approx(0.5)
+    assert compute_paper_auc(random, correct, truth="all", area="ap") == pytest.approx(
+        compute_expected_average_precision(q, c)
     )
-    assert paper_auc(random, correct, truth="one", area="ap") == pytest.approx(harmonic / q)
+    assert compute_paper_auc(random, correct, truth="one", area="ap") == pytest.approx(harmonic / q)
 
 
 def test_the_documented_formula_and_what_the_best_choice_scores():
@@ -171,12 +187,12 @@ def test_the_documented_formula_and_what_the_best_choice_scores():
         chosen[[*range(m), *range(23, 20 + m, -1)]] = 1.0
         u = m / 12
         expected = u * (q - (s + 1) / 2) / (q - 1) + (1 - u) * (q - s - 1) / 2 / (q - 1)
-        assert paper_auc(chosen, correct) == pytest.approx(expected)
-    assert paper_auc(chosen, correct) == pytest.approx(0.565, abs=5e-4)
-    assert paper_auc(chosen, correct, truth="all") == 0.625
+        assert compute_paper_auc(chosen, correct) == pytest.approx(expected)
+    assert compute_paper_auc(chosen, correct) == pytest.approx(0.565, abs=5e-4)
+    assert compute_paper_auc(chosen, correct, truth="all") == 0.625
     # it depends on nothing but how many of the chosen are correct: it is AIP on another scale
     scores = [
-        paper_auc(np.isin(np.arange(6), pick) * 1.0, np.arange(6) < 3, truth="all")
+        compute_paper_auc(np.isin(np.arange(6), pick) * 1.0, np.arange(6) < 3, truth="all")
         for pick in combinations(range(6), 3)
     ]
     shares = [aip(np.isin(np.arange(6), pick) * 1.0, np.arange(6) < 3) for pick in combinations(range(6), 3)]
@@ -186,36 +202,36 @@ def test_the_documented_formula_and_what_the_best_choice_scores():
 
 def test_one_call_scores_a_choice_by_either_protocol():
     loss, correct = np.array([3.0, 0.0, 1.0, 1.0, 1.0]), np.array([True, True, False, True, False])
-    chosen = choose(loss, 2)
-    assert choice_score(loss, correct, size=2) == aip(chosen, correct)
-    assert choice_score(loss, correct, size=2, protocol="paper") == paper_auc(chosen, correct)
-    assert choice_score(loss, correct, size=2, protocol="paper", truth="all") == paper_auc(
+    chosen = select_top_features(loss, 2)
+    assert score_choice(loss, correct, size=2) == aip(chosen, correct)
+    assert score_choice(loss, correct, size=2, protocol="paper") == compute_paper_auc(chosen, correct)
+    assert score_choice(loss, correct, size=2, protocol="paper", truth="all") == compute_paper_auc(
         chosen, correct, truth="all"
     )
 
 
 def test_without_a_correct_feature_the_paper_s_area_is_undefined_and_aip_is_0():
-    chosen, none = choose(np.arange(5.0)), np.zeros(5, dtype=bool)
+    chosen, none = select_top_features(np.arange(5.0)), np.zeros(5, dtype=bool)
     assert aip(chosen, none) == 0.0
     for truth, draws in [("one", None), ("all", None), ("one", 2)]:
-        assert np.isnan(paper_auc(chosen, none, truth=truth, draws=draws))
-    assert np.isnan(paper_auc(chosen, ~none, truth="all"))
-    assert paper_auc(chosen, ~none, truth="one") == pytest.approx(0.5)
+        assert np.isnan(compute_paper_auc(chosen, none, truth=truth, draws=draws))
+    assert np.isnan(compute_paper_auc(chosen, ~none, truth="all"))
+    assert compute_paper_auc(chosen, ~none, truth="one") == pytest.approx(0.5)
 
 
 def test_what_cannot_be_scored_is_refused():
     correct = np.arange(4) < 2
-    with pytest.raises(TableError, match="for every feature"):
+    with pytest.raises(DataError, match="for every feature"):
         aip(np.ones(3), correct)
     with pytest.raises(OptionError, match="same whole number"):
         aip(np.array([[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]), correct)
     for wrong in ([0.5, 0.25, 0.25, 1.0], [1.5, 0.5, 0.0, 0.0], [1.0, np.nan, 1.0, 1.0]):
         with pytest.raises(OptionError, match="choice"):
-            paper_auc(np.array(wrong), correct)
+            compute_paper_auc(np.array(wrong), correct)
     for options in ({"truth": "al"}, {"area": "rok"}):
         with pytest.raises(OptionError, match="did you mean"):
-            paper_auc(np.ones(4), correct, **options)
+            compute_paper_auc(np.ones(4), correct, **options)
     with pytest.raises(OptionError, match="at least 1"):
-        paper_auc(np.ones(4), correct, draws=0)
+        compute_paper_auc(np.ones(4), correct, draws=0)
     with pytest.raises(OptionError, match="did you mean 'paper'"):
-        choice_score(np.zeros(4), correct, protocol="papers")
+        score_choice(np.zeros(4), correct, protocol="papers")

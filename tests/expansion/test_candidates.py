@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion.candidates import Segment, candidates_of
-from symscreen.expansion.nodes import structure_of
+from symscreen.expansion.candidates import OperatorRange, enumerate_candidates
+from symscreen.expansion.nodes import build_symbol_table
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 
 KINDS = ["one", "unordered", "ordered"]
@@ -25,7 +25,7 @@ def pairs_among(pairs, size):
 
 def segment(pairs, size, tried, start=0):
     left_out = len(pairs_among(pairs, tried))
-    return Segment(0, pairs, start, len(pairs_among(pairs, size)) - left_out, left_out)
+    return OperatorRange(0, pairs, start, len(pairs_among(pairs, size)) - left_out, left_out)
 
 
 def decoded(one, numbers):
@@ -85,27 +85,27 @@ def layers(draw):
 @given(layers())
 def test_a_layer_numbers_what_each_operator_has_not_tried(drawn):
     layer, size, tried = drawn
-    structure = structure_of(["x"], GRAMMAR, [layer])
-    candidates = candidates_of(layer, structure, size, tried)
+    structure = build_symbol_table(["x"], GRAMMAR, [layer])
+    candidates = enumerate_candidates(layer, structure, size, tried)
     codes, left, right = candidates.locate(np.arange(candidates.total))
     found = list(zip(codes.tolist(), left.tolist(), right.tolist(), strict=True))
     expected = set()
     for operator in layer.operators:
         pairs = "one" if operator.arity == 1 else "unordered" if operator.commutative else "ordered"
         fresh = pairs_among(pairs, size) - pairs_among(pairs, tried.get(operator, 0))
-        expected |= {(structure.code(operator), *pair) for pair in fresh}
+        expected |= {(structure.get_code(operator), *pair) for pair in fresh}
     assert len(found) == len(set(found)) == candidates.total
     assert set(found) == expected
     assert codes.tolist() == sorted(
-        codes.tolist(), key=[structure.code(one) for one in layer.operators].index
+        codes.tolist(), key=[structure.get_code(one) for one in layer.operators].index
     )
 
 
 @given(layers(), st.integers(0, 300), st.integers(0, 300))
 def test_parts_cover_a_range_once_operator_by_operator(drawn, start, stop):
     layer, size, tried = drawn
-    candidates = candidates_of(layer, structure_of(["x"], GRAMMAR, [layer]), size, tried)
-    parts = candidates.parts(start, stop)
+    candidates = enumerate_candidates(layer, build_symbol_table(["x"], GRAMMAR, [layer]), size, tried)
+    parts = candidates.split_range(start, stop)
     numbers = [number for _, first, last in parts for number in range(first, last)]
     assert numbers == list(range(min(start, candidates.total), min(stop, candidates.total)))
     for one, first, last in parts:
@@ -115,7 +115,7 @@ def test_parts_cover_a_range_once_operator_by_operator(drawn, start, stop):
 @given(layers(), st.randoms())
 def test_locate_takes_numbers_in_any_order(drawn, random):
     layer, size, tried = drawn
-    candidates = candidates_of(layer, structure_of(["x"], GRAMMAR, [layer]), size, tried)
+    candidates = enumerate_candidates(layer, build_symbol_table(["x"], GRAMMAR, [layer]), size, tried)
     numbers = list(range(candidates.total))
     random.shuffle(numbers)
     shuffled = np.array(numbers, dtype=np.int64)
@@ -128,13 +128,13 @@ def test_locate_takes_numbers_in_any_order(drawn, random):
 @given(layers(), st.data())
 def test_counted_from_a_candidate_the_others_keep_their_arguments(drawn, data):
     layer, size, tried = drawn
-    candidates = candidates_of(layer, structure_of(["x"], GRAMMAR, [layer]), size, tried)
+    candidates = enumerate_candidates(layer, build_symbol_table(["x"], GRAMMAR, [layer]), size, tried)
     first = data.draw(st.integers(0, candidates.total))
-    moved = candidates.counted_from(first)
+    moved = candidates.rebase(first)
     assert moved.total == candidates.total - first
     numbers = np.arange(moved.total)
     for one, other in zip(moved.locate(numbers), candidates.locate(numbers + first), strict=True):
         assert (one == other).all()
-    assert [(s.code, a + first, b + first) for s, a, b in moved.parts(0, moved.total)] == [
-        (s.code, a, b) for s, a, b in candidates.parts(first, candidates.total)
+    assert [(s.code, a + first, b + first) for s, a, b in moved.split_range(0, moved.total)] == [
+        (s.code, a, b) for s, a, b in candidates.split_range(first, candidates.total)
     ]

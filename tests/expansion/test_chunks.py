@@ -6,14 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from expansion.brute_force import problems
+from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import Fate, blocks_of, chunks, expand
-from symscreen.expansion.chunks import rows_per_block
+from symscreen.expansion import CandidateStatus, evaluate_range, expand
+from symscreen.expansion import feature_values as chunks
+from symscreen.expansion.feature_values import compute_block_size
 from symscreen.grammar import OPERATORS, load_grammar
-from symscreen.statistics.room import Room
+from symscreen.statistics.workspace import Workspace
 
 
 def collected(blocks, n):
@@ -21,20 +22,20 @@ def collected(blocks, n):
     blocks = list(blocks)
     numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)])
     values = np.concatenate([np.zeros((0, n)), *(block.values for block in blocks)])
-    return numbers, values, sum((Counter(block.lost) for block in blocks), Counter())
+    return numbers, values, sum((Counter(block.n_invalid) for block in blocks), Counter())
 
 
 def layer_of(space, start=0, stop=None):
     stop = space.candidates.total if stop is None else stop
     return collected(
-        blocks_of(space.candidates, space.pool, space.fates, start, stop), space.pool.values.shape[1]
+        evaluate_range(space.candidates, space.pool, space.statuses, start, stop), space.pool.values.shape[1]
     )
 
 
 def of_all_operators(columns, layers):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={})
     names = [f"x{place}" for place in range(len(columns))]
-    return expand(names, columns, grammar, grammar.parsed_layers(layers))
+    return expand(names, columns, grammar, grammar.resolve_layers(layers))
 
 
 UNARY = ",".join(name for name, operator in OPERATORS.items() if operator.arity == 1)
@@ -64,18 +65,20 @@ def test_values_do_not_depend_on_the_block(layers, n, spread, rng):
 
 def test_a_room_holds_one_block_after_the_other(rng):
     space = of_all_operators(np.exp(rng.normal(size=(12, 30))), f"b[{BINARY}]")
-    total, room = space.candidates.total, Room()
+    total, room = space.candidates.total, Workspace()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "_BLOCK_BYTES", 1)
-        alone = list(blocks_of(space.candidates, space.pool, space.fates, 0, total))
+        alone = list(evaluate_range(space.candidates, space.pool, space.statuses, 0, total))
         for block, one in zip(
-            blocks_of(space.candidates, space.pool, space.fates, 0, total, room=room), alone, strict=True
+            evaluate_range(space.candidates, space.pool, space.statuses, 0, total, workspace=room),
+            alone,
+            strict=True,
         ):
             assert block.numbers.tolist() == one.numbers.tolist()
             assert block.values.tobytes() == one.values.tobytes()
-            assert block.lost == one.lost
+            assert block.n_invalid == one.n_invalid
     assert len(alone) > 10
-    assert room.held
+    assert room.buffers
 
 
 @settings(max_examples=60)
@@ -98,8 +101,11 @@ def test_blocks_hold_what_is_kept_and_useful(problem):
     space = expand(*problem.arguments)
     numbers, values, lost = layer_of(space)
     assert (np.diff(numbers) > 0).all()
-    assert (space.fates[numbers] == Fate.KEPT).all()
-    assert len(numbers) + lost[Fate.UNDEFINED] + lost[Fate.CONSTANT] == (space.fates == Fate.KEPT).sum()
+    assert (space.statuses[numbers] == CandidateStatus.KEPT).all()
+    assert (
+        len(numbers) + lost[CandidateStatus.UNDEFINED] + lost[CandidateStatus.CONSTANT]
+        == (space.statuses == CandidateStatus.KEPT).sum()
+    )
     assert np.isfinite(values).all()
     assert (np.ptp(values, axis=1) > 0).all()
 
@@ -115,10 +121,10 @@ def test_blocks_hold_what_is_kept_and_useful(problem):
 def test_what_turns_out_undefined_is_counted(layers, found, undefined):
     space = of_all_operators(np.array([[-1.0, 2.0, 800.0], [1.5, 0.5, 2.5]]), layers)
     numbers, _, lost = layer_of(space)
-    assert [str(space.expression(space.at_hand + int(number))) for number in numbers] == found
-    assert lost == Counter({Fate.UNDEFINED: undefined})
+    assert [str(space.build_expression(space.n_materialized + int(number))) for number in numbers] == found
+    assert lost == Counter({CandidateStatus.UNDEFINED: undefined})
 
 
 @given(st.integers(1, 10**7))
 def test_blocks_are_of_two_megabytes_or_four_features(n):
-    assert rows_per_block(n) == max(4, 2**21 // (8 * n))
+    assert compute_block_size(n) == max(4, 2**21 // (8 * n))

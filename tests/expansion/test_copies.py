@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion.copies import simplest_of_equals, suspects
+from symscreen.expansion._kernels import find_collisions, pick_representatives
 
 few = st.integers(0, 3)
 NAME_BITS = 10
@@ -30,7 +30,7 @@ def test_suspects_are_all_that_share_their_bits_in_their_bucket(buckets, room):
     table, names = np.empty(64, dtype=np.uint64), np.empty(max(room, largest), dtype=np.int64)
     found, start = [], 0
     while start < len(buckets):
-        start, size = suspects(entries, bounds, start, len(buckets), NAME_BITS, table, names)
+        start, size = find_collisions(entries, bounds, start, len(buckets), NAME_BITS, table, names)
         found += names[:size].tolist()
     expected = []
     for first, bucket in zip(bounds.tolist(), buckets, strict=False):
@@ -46,7 +46,7 @@ def test_of_equal_keys_the_least_burdened_then_first_named_is_chosen(drawn, rand
     first, second, burdens = np.array(drawn, dtype=np.int64).reshape(-1, 3).T
     keys = np.ascontiguousarray(np.stack([first, second], axis=1).astype(np.uint64))
     chosen = np.empty(len(drawn), dtype=np.int64)
-    simplest_of_equals(keys, burdens.astype(np.int32), np.array(names, dtype=np.int64), chosen)
+    pick_representatives(keys, burdens.astype(np.int32), np.array(names, dtype=np.int64), chosen)
     best = {}
     for place, (a, b, cost) in enumerate(drawn):
         mine = cost, names[place], place

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from expansion.brute_force import is_useful, problems
+from helpers.expansion_oracles import is_useful, problems
+from helpers.strategies import expressions
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import expressions
 
 from symscreen.errors import FormulaError
-from symscreen.expansion import Fate, expand
-from symscreen.expansion.given import given_formulas
-from symscreen.expression import complexity, evaluate, key, parse, to_text
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.expansion.space import evaluate_user_formulas
+from symscreen.expressions.tree import (
+    compute_complexity,
+    compute_key,
+    evaluate_expression,
+    parse_expression,
+    to_text,
+)
 from symscreen.grammar import load_grammar
 
 NONE_KNOWN = np.zeros((0, 2), dtype=np.uint64)
@@ -19,14 +25,16 @@ COLUMNS = {"x1": np.array([-1.0, 0.0, 0.5, 2.0]), "x2": np.array([1.0, 3.0, 3.0,
 
 
 def space_of(layers, *also, pool_kind="cumulative", columns=COLUMNS):
-    formulas = [parse(text) for text in also]
+    formulas = [parse_expression(text) for text in also]
     values = np.array(list(columns.values()))
-    return expand(list(columns), values, GRAMMAR, GRAMMAR.parsed_layers(layers), pool_kind, also=formulas)
+    return expand(list(columns), values, GRAMMAR, GRAMMAR.resolve_layers(layers), pool_kind, also=formulas)
 
 
 def formulas_of(space):
     return [
-        to_text(space.expression(int(n))) for block in space.blocks(0, space.total) for n in block.numbers
+        to_text(space.build_expression(int(n)))
+        for block in space.evaluate_range(0, space.total)
+        for n in block.numbers
     ]
 
 
@@ -34,25 +42,25 @@ def formulas_of(space):
 def test_each_formula_is_kept_once_or_refused(drawn):
     first = {}
     for expression in drawn:
-        first.setdefault(key(expression), expression)
-    counted = given_formulas(drawn, None, NONE_KNOWN)
+        first.setdefault(compute_key(expression), expression)
+    counted = evaluate_user_formulas(drawn, None, NONE_KNOWN)
     assert counted.expressions == tuple(first.values())
     assert counted.values.shape == (len(first), 0)
     if any(not is_useful(one, COLUMNS) for one in first.values()):
         with pytest.raises(
             FormulaError, match=r"^--also .* is (undefined in \d of 4 rows|constant on these data)$"
         ):
-            given_formulas(drawn, COLUMNS, NONE_KNOWN)
+            evaluate_user_formulas(drawn, COLUMNS, NONE_KNOWN)
         return
-    found = given_formulas(drawn, COLUMNS, NONE_KNOWN)
+    found = evaluate_user_formulas(drawn, COLUMNS, NONE_KNOWN)
     assert found.expressions == tuple(first.values())
     for row, expression in zip(found.values, found.expressions, strict=True):
-        assert row.tobytes() == evaluate(expression, COLUMNS).tobytes()
+        assert row.tobytes() == evaluate_expression(expression, COLUMNS).tobytes()
         assert np.isfinite(row).all()
         assert np.ptp(row) > 0
-    assert found.features.keys.tolist() == [list(one) for one in first]
-    assert found.features.complexity.tolist() == [complexity(one) for one in first.values()]
-    assert found.features.layer.tolist() == [0] * len(first)
+    assert found.metadata.keys.tolist() == [list(one) for one in first]
+    assert found.metadata.complexity.tolist() == [compute_complexity(one) for one in first.values()]
+    assert found.metadata.layer.tolist() == [0] * len(first)
 
 
 @settings(max_examples=60)
@@ -60,17 +68,17 @@ def test_each_formula_is_kept_once_or_refused(drawn):
 def test_given_formulas_join_and_nothing_is_counted_twice(problem):
     without = expand(*problem.arguments)
     space = expand(*problem.arguments, also=problem.also)
-    base = {key(without.expression(place)) for place in range(len(without.base))}
-    joining = {key(formula) for formula in problem.also} - base
-    assert {key(formula) for formula in space.given.expressions} == joining
-    keys = [tuple(one) for one in space.features(_streamed(space)).keys.tolist()]
+    base = {compute_key(without.build_expression(place)) for place in range(len(without.pool_indices))}
+    joining = {compute_key(formula) for formula in problem.also} - base
+    assert {compute_key(formula) for formula in space.user_formulas.expressions} == joining
+    keys = [tuple(one) for one in space.get_metadata(_streamed(space)).keys.tolist()]
     assert len(set(keys)) == len(keys)
-    alone = {tuple(one) for one in without.features(_streamed(without)).keys.tolist()}
+    alone = {tuple(one) for one in without.get_metadata(_streamed(without)).keys.tolist()}
     assert alone | joining == set(keys)
 
 
 def _streamed(space):
-    blocks = [block.numbers for block in space.blocks(0, space.total)]
+    blocks = [block.numbers for block in space.evaluate_range(0, space.total)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
 
 
@@ -80,12 +88,12 @@ def test_a_formula_of_the_last_layer_is_scored_once_as_the_user_wrote_it():
     assert "x2 + x1" in found
     assert "x1 + x2" not in found
     assert space.size == space_of("b").size
-    assert space.counts[-1].pruned == {Fate.DUPLICATE: 1}
+    assert space.layer_counts[-1].n_excluded == {CandidateStatus.DUPLICATE: 1}
 
 
 def test_a_formula_of_the_pool_is_not_added():
     space = space_of("bu", "x2", "x1*x2", "x2*x1 + x1 - x1")
-    assert space.given.expressions == ()
+    assert space.user_formulas.expressions == ()
     assert formulas_of(space) == formulas_of(space_of("bu"))
 
 
@@ -98,9 +106,9 @@ def test_a_strict_space_has_nothing_of_the_pool():
 
 def test_a_formula_of_other_operators_joins():
     space = space_of("u", "sin(x1) - `a b`/7")
-    assert space.at_hand == 4
+    assert space.n_materialized == 4
     assert space.size == space_of("u").size + 1
-    assert space.counts[-1].features == space.size
+    assert space.layer_counts[-1].n_features == space.size
 
 
 def test_an_input_that_was_left_out_may_be_given():
@@ -126,7 +134,7 @@ def test_an_input_that_was_left_out_may_be_given():
 def test_formulas_of_no_use_are_refused(formula, why):
     with pytest.raises(FormulaError) as caught:
         space_of("u", "x1 + x2", formula)
-    assert str(caught.value) == f"--also {to_text(parse(formula))!r} {why}"
+    assert str(caught.value) == f"--also {to_text(parse_expression(formula))!r} {why}"
 
 
 def test_a_message_has_one_line_whatever_the_column_is_called():

@@ -7,15 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from expansion.brute_force import Problem, expand_by_hand, problems
+from helpers.expansion_oracles import Problem, expand_by_hand, problems
 from hypothesis import given, settings
 
-from symscreen.errors import OptionError, SpaceError, TableError
-from symscreen.expansion import Fate, expand, grow, layer, memory
-from symscreen.expression import Column, to_text
+from symscreen import _limits as memory
+from symscreen.data import read_dataset
+from symscreen.errors import DataError, MemoryLimitError, OptionError
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.expansion import generation as grow
+from symscreen.expansion import generation as layer
+from symscreen.expressions.tree import Column, to_text
 from symscreen.grammar import OPERATORS, Grammar, load_grammar
-from symscreen.grammar.define import define_operator
-from symscreen.table import read_table
+from symscreen.grammar.custom_operators import define_operator
 
 
 def expanded(problem, **options):
@@ -23,7 +26,7 @@ def expanded(problem, **options):
 
 
 def described(space, numbers):
-    features = space.features(numbers)
+    features = space.get_metadata(numbers)
     keys = map(tuple, features.keys.tolist())
     return dict(
         zip(keys, zip(features.complexity.tolist(), features.layer.tolist(), strict=True), strict=True)
@@ -32,13 +35,16 @@ def described(space, numbers):
 
 def numbers_kept(space):
     return np.concatenate(
-        (np.arange(space.at_hand), space.at_hand + np.flatnonzero(space.fates == Fate.KEPT))
+        (
+            np.arange(space.n_materialized),
+            space.n_materialized + np.flatnonzero(space.statuses == CandidateStatus.KEPT),
+        )
     )
 
 
 def streamed(space):
-    blocks = list(space.blocks(0, space.total))
-    lost = sum((Counter(block.lost) for block in blocks), Counter())
+    blocks = list(space.evaluate_range(0, space.total))
+    lost = sum((Counter(block.n_invalid) for block in blocks), Counter())
     return np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)]), lost
 
 
@@ -50,7 +56,7 @@ def test_a_run_has_the_features_and_counts_of_brute_force(problem):
     numbers, lost = streamed(space)
     assert described(space, numbers) == {item.key: (item.complexity, item.layer) for item in items}
     assert len(numbers) == len(items)
-    found = [(count.generated, count.pruned) for count in space.counts]
+    found = [(count.n_generated, count.n_excluded) for count in space.layer_counts]
     found[-1] = (found[-1][0], dict(Counter(found[-1][1]) + lost))
     assert found == counts
 
@@ -64,7 +70,7 @@ def test_a_count_without_values_is_that_of_brute_force(problem):
     numbers = numbers_kept(space)
     assert described(space, numbers) == {item.key: (item.complexity, item.layer) for item in items}
     assert len(numbers) == len(items) == space.size
-    assert [(count.generated, count.pruned) for count in space.counts] == counts
+    assert [(count.n_generated, count.n_excluded) for count in space.layer_counts] == counts
 
 
 @given(problems())
@@ -79,17 +85,17 @@ def test_reasons_add_up_to_what_was_generated(problem):
     for columns in (problem.columns, None):
         space = expanded(replace(problem, columns=columns))
         old = 0
-        for count in space.counts[:-1]:
-            left = count.generated - sum(count.pruned.values())
-            assert count.features == left + (old if problem.pool_kind == "cumulative" else 0)
-            assert all(number > 0 for number in count.pruned.values())
-            old = count.features
-        last = space.counts[-1]
-        left = last.generated - sum(last.pruned.values()) + len(space.given.expressions)
-        assert last.features == space.size == left + (old if problem.pool_kind == "cumulative" else 0)
-        assert last.generated == space.candidates.total
-        assert [count.layer for count in space.counts] == list(range(len(problem.layers) + 1))
-        assert "".join(count.kind for count in space.counts) == "inputs" + problem.layers
+        for count in space.layer_counts[:-1]:
+            left = count.n_generated - sum(count.n_excluded.values())
+            assert count.n_features == left + (old if problem.pool_kind == "cumulative" else 0)
+            assert all(number > 0 for number in count.n_excluded.values())
+            old = count.n_features
+        last = space.layer_counts[-1]
+        left = last.n_generated - sum(last.n_excluded.values()) + len(space.user_formulas.expressions)
+        assert last.n_features == space.size == left + (old if problem.pool_kind == "cumulative" else 0)
+        assert last.n_generated == space.candidates.total
+        assert [count.layer for count in space.layer_counts] == list(range(len(problem.layers) + 1))
+        assert "".join(count.kind for count in space.layer_counts) == "inputs" + problem.layers
 
 
 @pytest.mark.parametrize(
@@ -101,10 +107,10 @@ def test_counts_of_the_paper(layers, inputs, features, without_x2, with_values, 
     grammar = load_grammar("ablation")
     names = [f"x{place}" for place in range(1, inputs + 1)]
     columns = rng.uniform(0.5, 2.0, (inputs, 20)) if with_values else None
-    space = expand(names, columns, grammar, grammar.parsed_layers(layers), "strict")
+    space = expand(names, columns, grammar, grammar.resolve_layers(layers), "strict")
     assert space.size == space.total == features
     if without_x2 is not None:
-        found = [to_text(space.expression(number)) for number in range(space.total)]
+        found = [to_text(space.build_expression(number)) for number in range(space.total)]
         assert sum("x2" not in formula for formula in found) == without_x2
 
 
@@ -113,7 +119,9 @@ def test_algebra_does_not_see_the_order_of_the_inputs(problem):
     turned = replace(problem, columns=None, names=problem.names[::-1])
     one, other = expanded(replace(problem, columns=None)), expanded(turned)
     assert set(described(one, numbers_kept(one))) == set(described(other, numbers_kept(other)))
-    assert [count.generated for count in one.counts] == [count.generated for count in other.counts]
+    assert [count.n_generated for count in one.layer_counts] == [
+        count.n_generated for count in other.layer_counts
+    ]
 
 
 def test_a_table_with_its_columns_in_another_order_gives_the_same_bytes(rng):
@@ -121,21 +129,21 @@ def test_a_table_with_its_columns_in_another_order_gives_the_same_bytes(rng):
     grammar = load_grammar("basic")
     runs = []
     for names in (["x1", "x2", "x3", "y"], ["y", "x3", "x1", "x2"]):
-        table = read_table({name: columns[name] for name in names}, target="y")
-        space = expand(table.names, table.columns, grammar, grammar.parsed_layers("ub"))
-        runs.append([block.values.tobytes() for block in space.blocks(0, space.total)])
+        table = read_dataset({name: columns[name] for name in names}, target="y")
+        space = expand(table.names, table.columns, grammar, grammar.resolve_layers("ub"))
+        runs.append([block.values.tobytes() for block in space.evaluate_range(0, space.total)])
     assert runs[0] == runs[1]
 
 
 def grown(layers, columns=None, pool_kind="cumulative", operators=OPERATORS, names="xy"):
     names = list(names) if columns is None else list(names[: len(columns)])
     grammar = replace(load_grammar("basic"), operators=operators, forbid={}, forbid_within={})
-    return expand(names, columns, grammar, grammar.parsed_layers(layers), pool_kind)
+    return expand(names, columns, grammar, grammar.resolve_layers(layers), pool_kind)
 
 
 def formulas(space, numbers=None):
     numbers = numbers_kept(space) if numbers is None else numbers
-    return [to_text(space.expression(number)) for number in numbers]
+    return [to_text(space.build_expression(number)) for number in numbers]
 
 
 def test_of_formulas_with_one_key_the_simplest_is_kept():
@@ -158,13 +166,13 @@ def test_of_equally_simple_formulas_the_first_is_kept():
 def test_of_numeric_copies_in_one_layer_the_simplest_is_kept(rng):
     operators = OPERATORS | {"root": define_operator("root", "sqrt(x**2)", OPERATORS)}
     space = grown("u[root,abs] b[mul]", rng.normal(size=(1, 30)), operators=operators)
-    assert formulas(space, range(space.at_hand)) == ["x", "abs(x)"]
-    assert space.counts[1].pruned == {Fate.NUMERIC_DUPLICATE: 1}
+    assert formulas(space, range(space.n_materialized)) == ["x", "abs(x)"]
+    assert space.layer_counts[1].n_excluded == {CandidateStatus.NUMERIC_DUPLICATE: 1}
 
 
 def test_a_simpler_copy_by_value_takes_an_older_features_place(rng):
     space = grown("u[log] b[add,mul] u[log] b[add]", rng.uniform(0.5, 2.0, (2, 30)))
-    found = formulas(space, range(space.at_hand))
+    found = formulas(space, range(space.n_materialized))
     assert "log(x) + log(y)" not in found
     assert "log(x*y)" in found
 
@@ -173,15 +181,15 @@ def test_a_simpler_copy_by_value_takes_an_older_features_place(rng):
 def test_a_simpler_copy_by_algebra_takes_an_older_features_place(with_values, rng):
     columns = rng.uniform(0.5, 2.0, (2, 30)) if with_values else None
     space = grown("b[mul] u[square,inv] b[div]", columns)
-    found = formulas(space, range(space.at_hand))
+    found = formulas(space, range(space.n_materialized))
     assert "x**2" in found
     assert "x*x" not in found
-    assert space.counts[2].pruned[Fate.DUPLICATE] == 2  # x*x and y*y
+    assert space.layer_counts[2].n_excluded[CandidateStatus.DUPLICATE] == 2  # x*x and y*y
     last = grown("b[mul] u[square]", columns)
     found = formulas(last, numbers_kept(last))
     assert "x**2" in found
     assert "x*x" not in found
-    assert last.counts[2].features == len(found) == len(set(found))
+    assert last.layer_counts[2].n_features == len(found) == len(set(found))
 
 
 @pytest.mark.parametrize("with_values", [True, False])
@@ -193,8 +201,10 @@ def test_what_was_tried_is_known_after_an_older_feature_has_left(with_values, rn
     problem = Problem(grammar, "b[mul] u[inv] b[mul,div] b[mul]", "cumulative", ("x",), columns)
     space, (items, counts) = expanded(problem), expand_by_hand(problem)
     assert "x*x" not in formulas(space)
-    assert {formula.expression for formula in items} == {space.expression(n) for n in numbers_kept(space)}
-    assert [count.generated for count in space.counts] == [generated for generated, _ in counts]
+    assert {formula.expression for formula in items} == {
+        space.build_expression(n) for n in numbers_kept(space)
+    }
+    assert [count.n_generated for count in space.layer_counts] == [generated for generated, _ in counts]
 
 
 def test_a_simpler_copy_that_cannot_be_computed_takes_no_place():
@@ -206,7 +216,7 @@ def test_a_simpler_copy_that_cannot_be_computed_takes_no_place():
     found = formulas(space, numbers_kept(space))
     assert "x*x" in found
     assert "cheap(x)" not in found
-    assert space.counts[2].pruned == {Fate.UNDEFINED: 1}
+    assert space.layer_counts[2].n_excluded == {CandidateStatus.UNDEFINED: 1}
 
 
 def test_old_features_stay_where_a_new_one_links_them():
@@ -214,41 +224,47 @@ def test_old_features_stay_where_a_new_one_links_them():
     x = np.linspace(1.0, 2.0, 10)
     operators = OPERATORS | {"mean": define_operator("mean", "(x + y)/2", OPERATORS)}
     space = grown("b[mean] u[square]", np.array([x, x * (1 + 1.8e-13)]), operators=operators)
-    assert formulas(space, range(space.at_hand)) == ["x", "y"]
-    assert space.counts[1].pruned[Fate.NUMERIC_DUPLICATE] == 1
-    assert (space.values(np.arange(2)) == [x, x * (1 + 1.8e-13)]).all()
+    assert formulas(space, range(space.n_materialized)) == ["x", "y"]
+    assert space.layer_counts[1].n_excluded[CandidateStatus.NUMERIC_DUPLICATE] == 1
+    assert (space.compute_values(np.arange(2)) == [x, x * (1 + 1.8e-13)]).all()
 
 
 def test_inputs_that_are_constant_or_copies_are_left_out(rng):
     x = rng.normal(size=20)
     columns = np.array([x, np.full(20, 7.0), x * (1 + 2e-16), 7 + 1e-15 * x, x + 1])
     grammar = load_grammar("ablation")
-    space = expand(list("abcde"), columns, grammar, grammar.parsed_layers("u"))
-    assert space.counts[0].pruned == {Fate.CONSTANT: 2, Fate.NUMERIC_DUPLICATE: 1}
-    assert (space.counts[0].generated, space.counts[0].features) == (5, 2)
-    assert [space.expression(place) for place in range(space.at_hand)] == [Column("a"), Column("e")]
+    space = expand(list("abcde"), columns, grammar, grammar.resolve_layers("u"))
+    assert space.layer_counts[0].n_excluded == {
+        CandidateStatus.CONSTANT: 2,
+        CandidateStatus.NUMERIC_DUPLICATE: 1,
+    }
+    assert (space.layer_counts[0].n_generated, space.layer_counts[0].n_features) == (5, 2)
+    assert [space.build_expression(place) for place in range(space.n_materialized)] == [
+        Column("a"),
+        Column("e"),
+    ]
 
 
 def test_large_constants_that_are_near_are_both_kept():
     grammar = replace(load_grammar("ablation"), constants=(10**15 - 1, 10**15 - 2))
     columns = np.linspace(1.0, 2.0, 8)[None]
-    space = expand(["x"], columns, grammar, grammar.parsed_layers("b"))
-    assert len(space.pool.constants) == 2
+    space = expand(["x"], columns, grammar, grammar.resolve_layers("b"))
+    assert len(space.pool.constant_indices) == 2
 
 
 def test_a_strict_pool_may_run_empty():
     space = grown("u[log] b[add]", -np.linspace(1.0, 2.0, 8)[None], "strict")
     assert (space.total, space.size) == (0, 0)
-    assert list(space.blocks(0, 0)) == space.chunks(10) == []
+    assert list(space.evaluate_range(0, 0)) == space.split_chunks(10) == []
 
 
 class TestErrors:
     grammar = load_grammar("ablation")
-    layers = grammar.parsed_layers("bb")
+    layers = grammar.resolve_layers("bb")
 
     def test_every_input_constant(self):
         with pytest.raises(
-            TableError,
+            DataError,
             match=r"^every input is constant: there is nothing to grow features from; choose others with",
         ):
             expand(["a", "b"], np.ones((2, 9)), self.grammar, self.layers)
@@ -259,12 +275,12 @@ class TestErrors:
 
     @pytest.fixture(autouse=True)
     def holding_nothing(self, monkeypatch):
-        monkeypatch.setattr(memory, "resident", lambda: 0)
+        monkeypatch.setattr(memory, "read_resident_bytes", lambda: 0)
 
     def refused(self, *arguments, max_bytes):
         tracemalloc.start()
         try:
-            with pytest.raises(SpaceError) as caught:
+            with pytest.raises(MemoryLimitError) as caught:
                 expand(*arguments, max_bytes=max_bytes)
             return str(caught.value), tracemalloc.get_traced_memory()[1]
         finally:
@@ -293,7 +309,7 @@ class TestErrors:
 
     def test_large_amounts_are_told_in_gigabytes(self):
         names, grammar = [f"x{place}" for place in range(20_000)], load_grammar("basic")
-        message, _ = self.refused(names, None, grammar, grammar.parsed_layers("b"), max_bytes=1_000_000_000)
+        message, _ = self.refused(names, None, grammar, grammar.resolve_layers("b"), max_bytes=1_000_000_000)
         assert re.match(
             r"a layer of 1,200,020,000 candidates would take this process to 1\.\d GB, .* 1\.0 GB are",
             message,
@@ -310,7 +326,7 @@ def test_growing_takes_no_more_memory_than_predicted(with_values, rng, monkeypat
     columns = rng.normal(size=(12, 100)) if with_values else None
     tracemalloc.start()
     try:
-        expand(names, columns, grammar, grammar.parsed_layers("bbu"))
+        expand(names, columns, grammar, grammar.resolve_layers("bbu"))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -322,7 +338,7 @@ def test_of_equally_simple_twins_the_one_that_rules_leave_free_is_kept(binary, r
     grammar = replace(
         load_grammar("basic"), forbid={"sin": frozenset({"add"})}, forbid_within={}, constants=(2,)
     )
-    layers = grammar.parsed_layers(f"b[{binary}] u[sin]")
+    layers = grammar.resolve_layers(f"b[{binary}] u[sin]")
     space = expand(["x"], rng.uniform(0.0, 5.0, (1, 30)), grammar, layers)
     found = formulas(space, numbers_kept(space))
     assert {"sin(2*x)", "sin(x*2)"} & set(found)  # x + x is as simple, but sin may not have a sum inside
@@ -331,7 +347,7 @@ def test_of_equally_simple_twins_the_one_that_rules_leave_free_is_kept(binary, r
 def test_copies_that_column_rules_open_to_different_operators_are_both_kept(rng):
     grammar = replace(load_grammar("basic"), forbid={}, forbid_within={}, columns={"sin": frozenset({"b"})})
     x = rng.uniform(0.0, 5.0, 30)
-    space = expand(["a", "b"], np.array([x, x]), grammar, grammar.parsed_layers("u[sin]"))
+    space = expand(["a", "b"], np.array([x, x]), grammar, grammar.resolve_layers("u[sin]"))
     assert formulas(space, numbers_kept(space)) == ["a", "b", "sin(b)"]
 
 
@@ -350,7 +366,7 @@ def test_a_candidate_without_values_stands_for_no_twin(layers, rng):
     x[3] = 0.0
     space = grown(layers, np.array([x, y]), operators=operators)
     assert "x*y" in formulas(space, streamed(space)[0])
-    assert space.counts[1].pruned[Fate.UNDEFINED] >= 1
+    assert space.layer_counts[1].n_excluded[CandidateStatus.UNDEFINED] >= 1
 
 
 @settings(max_examples=60)
@@ -358,11 +374,11 @@ def test_a_candidate_without_values_stands_for_no_twin(layers, rng):
 def test_every_candidate_is_accounted_for(problem):
     space = expanded(problem)
     _, lost = streamed(space)
-    counts = list(space.counts)
+    counts = list(space.layer_counts)
     before = 0
     for count in counts:
-        pruned = sum(count.pruned.values())
-        extra = len(space.given.expressions) if count is counts[-1] else 0
-        assert count.features == before + extra + count.generated - pruned
-        before = count.features if problem.pool_kind == "cumulative" else 0
+        pruned = sum(count.n_excluded.values())
+        extra = len(space.user_formulas.expressions) if count is counts[-1] else 0
+        assert count.n_features == before + extra + count.n_generated - pruned
+        before = count.n_features if problem.pool_kind == "cumulative" else 0
     assert space.size - sum(lost.values()) == len(streamed(space)[0])

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from expansion.brute_force import INSIDE
+from helpers.expansion_oracles import INSIDE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion import learnt
-from symscreen.expansion.learnt import learnt_of
-from symscreen.expansion.prune import projection
+from symscreen.expansion import validity as learnt
+from symscreen.expansion.validity import compute_feature_stats, compute_projection
 from symscreen.grammar import Domain
 
 values = st.lists(
@@ -19,21 +18,24 @@ values = st.lists(
 @given(values, st.sampled_from([1, 8, 1 << 17]))
 def test_what_is_learnt_tells_of_all_values(rows, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learnt, "_AT_A_TIME", at_a_time)
-        known = learnt_of(rows)
+        patch.setattr(learnt, "_STATS_BATCH_VALUES", at_a_time)
+        known = compute_feature_stats(rows)
     assert known.low.tolist() == rows.min(axis=1).tolist()
     assert known.high.tolist() == rows.max(axis=1).tolist()
-    assert known.least.tolist() == np.abs(rows).min(axis=1).tolist()
-    assert known.scale.tolist() == np.abs(rows).max(axis=1).tolist()
-    assert known.line.tolist() == projection(rows).tolist()
+    assert known.min_abs.tolist() == np.abs(rows).min(axis=1).tolist()
+    assert known.max_abs.tolist() == np.abs(rows).max(axis=1).tolist()
+    assert known.projection.tolist() == compute_projection(rows).tolist()
     for domain in Domain:
-        assert known.within(domain).tolist() == [bool(INSIDE[domain](row).all()) for row in rows]
+        assert known.is_in_domain(domain).tolist() == [bool(INSIDE[domain](row).all()) for row in rows]
 
 
 @given(values, values)
 def test_parts_are_learnt_apart(rows, more):
-    both, known = np.concatenate((rows, more)), learnt_of(rows).joined(learnt_of(more))
+    both, known = (
+        np.concatenate((rows, more)),
+        compute_feature_stats(rows).concatenate(compute_feature_stats(more)),
+    )
     turned = known.take(np.arange(len(both))[::-1])
     for name in ("low", "high", "least", "line"):
-        assert getattr(known, name).tobytes() == getattr(learnt_of(both), name).tobytes()
-        assert getattr(turned, name).tobytes() == getattr(learnt_of(both[::-1]), name).tobytes()
+        assert getattr(known, name).tobytes() == getattr(compute_feature_stats(both), name).tobytes()
+        assert getattr(turned, name).tobytes() == getattr(compute_feature_stats(both[::-1]), name).tobytes()

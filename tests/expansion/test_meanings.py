@@ -8,18 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from expansion.brute_force import LAYERS
 from expansion.test_fates import bounded
+from helpers.expansion_oracles import LAYERS
+from helpers.strategies import put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import put_in
 
 from symscreen.backends import Threads
-from symscreen.expansion import Fate, expand, meanings
-from symscreen.expression import Apply, Column, Constant, apply, key, parse
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.expansion import operator_tasks as meanings
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator, compute_key, parse_expression
 from symscreen.grammar import OPERATORS, load_grammar
-from symscreen.grammar.define import define_family, define_operator
-from symscreen.units import Units, column_unit
+from symscreen.grammar.custom_operators import define_family, define_operator
+from symscreen.units import Units, parse_unit
 
 pint = pytest.importorskip("pint", reason="units need pint")
 REGISTRY = pint.UnitRegistry(non_int_type=Fraction)
@@ -61,9 +62,11 @@ def unit_by_hand(expression, given):
             return REGISTRY.parse_units(given[name]).dimensionality
         case Constant():
             return REGISTRY.dimensionless.dimensionality
-        case Apply(operator, arguments) if operator.name in FORMULAS:
+        case Call(operator, arguments) if operator.name in FORMULAS:
             parts = dict(zip("xy", arguments, strict=False))
-            return unit_by_hand(put_in(parse(FORMULAS[operator.name], OPERATORS | OWN), parts), given)
+            return unit_by_hand(
+                put_in(parse_expression(FORMULAS[operator.name], OPERATORS | OWN), parts), given
+            )
     units = [unit_by_hand(argument, given) for argument in expression.arguments]
     return None if None in units else _combined(expression, *units)
 
@@ -97,7 +100,7 @@ class Problem:
     def grammar(self):
         shipped = load_grammar("ablation")
         own = replace(shipped, operators=OPERATORS | OWN, constants=self.constants)
-        return own.altered(unary=self.unary, binary=self.binary)
+        return own.override(unary=self.unary, binary=self.binary)
 
     @property
     def names(self):
@@ -108,10 +111,10 @@ class Problem:
         return None if self.target is None else REGISTRY.parse_units(self.target).dimensionality
 
     def expanded(self, columns=None, **options):
-        columns_given = {name: column_unit(text) for name, text in self.given.items() if text != "1"}
-        units = Units(columns_given, None if self.target is None else column_unit(self.target))
+        columns_given = {name: parse_unit(text) for name, text in self.given.items() if text != "1"}
+        units = Units(columns_given, None if self.target is None else parse_unit(self.target))
         grammar = self.grammar
-        layers = grammar.parsed_layers(self.layers)
+        layers = grammar.resolve_layers(self.layers)
         return expand(self.names, columns, grammar, layers, self.pool_kind, units=units, **options)
 
 
@@ -141,27 +144,27 @@ def test_what_is_dropped_has_no_unit_and_what_stays_has_one(problem, with_values
     columns = np.random.default_rng(1).uniform(0.5, 2.0, (len(given), 7)) if with_values else None
     space = problem.expanded(columns)
     by_hand = Counter()
-    for place, fate in enumerate(space.fates):
-        found = unit_by_hand(space.expression(space.at_hand + place), given)
-        assert (found is None) == (fate == Fate.NO_UNIT)
+    for place, fate in enumerate(space.statuses):
+        found = unit_by_hand(space.expression(space.n_materialized + place), given)
+        assert (found is None) == (fate == CandidateStatus.NO_UNIT)
         if found is not None:
-            assert (wanted not in {None, found}) == (fate == Fate.OTHER_UNITS)
-        by_hand[Fate(fate)] += 1
+            assert (wanted not in {None, found}) == (fate == CandidateStatus.OTHER_UNITS)
+        by_hand[CandidateStatus(fate)] += 1
     last = space.counts[-1]
-    assert last.pruned.get(Fate.NO_UNIT, 0) == by_hand[Fate.NO_UNIT]
+    assert last.pruned.get(CandidateStatus.NO_UNIT, 0) == by_hand[CandidateStatus.NO_UNIT]
     for number in range(len(space.base)):
         found = unit_by_hand(space.expression(number), given)
         assert found is not None
         assert wanted in {None, found}
     before = space.counts[-2].features if problem.pool_kind == "cumulative" else 0
-    assert before + last.generated - sum(last.pruned.values()) == last.features == space.size
+    assert before + last.n_generated - sum(last.pruned.values()) == last.features == space.size
 
 
 def _trees(problem):
     """List all formulas, the meaningless and those equal by algebra, too; None where there are too many."""
     numbers = [Constant(value) for value in problem.constants]
     pool = numbers + [Column(name) for name in problem.names]
-    for layer in problem.grammar.parsed_layers(problem.layers):
+    for layer in problem.grammar.resolve_layers(problem.layers):
         made = []
         for operator in layer.operators:
             pairs = [(one,) for one in pool]
@@ -171,10 +174,10 @@ def _trees(problem):
                     [] if operator.commutative else [(other, one) for one, other in pairs if one != other]
                 )
                 pairs = [(other, one) for one, other in pairs]
-            made += [apply(operator, *arguments) for arguments in pairs]
+            made += [apply_operator(operator, *arguments) for arguments in pairs]
         if len(made) > 1500:
             return None
-        made = [tree for tree in made if key(tree)[0] != key(tree)[1]]
+        made = [tree for tree in made if compute_key(tree)[0] != compute_key(tree)[1]]
         pool = (pool if problem.pool_kind == "cumulative" else numbers) + made
     return [tree for tree in pool if not isinstance(tree, Constant)]
 
@@ -186,9 +189,11 @@ def test_the_space_is_the_full_space_less_what_has_no_unit(problem):
     if trees is None:
         return
     found = [(tree, unit_by_hand(tree, problem.given)) for tree in trees]
-    expected = {key(tree) for tree, unit in found if unit is not None and problem.wanted in {None, unit}}
+    expected = {
+        compute_key(tree) for tree, unit in found if unit is not None and problem.wanted in {None, unit}
+    }
     space = problem.expanded()
-    assert {key(space.expression(number)) for number in space.numbers} == expected
+    assert {compute_key(space.expression(number)) for number in space.numbers} == expected
 
 
 @settings(max_examples=40)
@@ -196,33 +201,36 @@ def test_the_space_is_the_full_space_less_what_has_no_unit(problem):
 def test_portions_and_threads_change_nothing(problem, at_once, bucket, jobs):
     whole = problem.expanded()
     with bounded(at_once, bucket, 5), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meanings, "_TOGETHER", 3)
+        patch.setattr(meanings, "_BATCH_PAIRS", 3)
         found = problem.expanded(spread=Threads(jobs).map)
-    assert (found.fates == whole.fates).all()
+    assert (found.statuses == whole.statuses).all()
     assert found.counts == whole.counts
 
 
 def test_fates_have_one_number_each():
-    assert (meanings.NO_UNIT, meanings.OTHER_UNITS) == (Fate.NO_UNIT, Fate.OTHER_UNITS)
+    assert (meanings.NO_UNIT, meanings.OTHER_UNITS) == (CandidateStatus.NO_UNIT, CandidateStatus.OTHER_UNITS)
 
 
 def test_equal_columns_of_different_units_stay_two_inputs(rng):
     values = rng.uniform(1, 2, 9)
-    grammar = load_grammar("ablation").altered(unary=["square"], binary=["add"])
-    layers = grammar.parsed_layers("ub")
+    grammar = load_grammar("ablation").override(unary=["square"], binary=["add"])
+    layers = grammar.resolve_layers("ub")
     columns = np.array([values, values])
-    units = Units({"a": column_unit("m"), "b": column_unit("s")})
-    assert expand(["a", "b"], columns, grammar, layers).counts[0].features == 1
+    units = Units({"a": parse_unit("m"), "b": parse_unit("s")})
+    assert expand(["a", "b"], columns, grammar, layers).layer_counts[0].n_features == 1
     space = expand(["a", "b"], columns, grammar, layers, units=units)
-    assert space.counts[0].features == 2
-    assert {str(space.expression(number)) for number in space.numbers} == {
+    assert space.layer_counts[0].n_features == 2
+    assert {str(space.build_expression(number)) for number in space.numbers} == {
         "a", "b", "a**2", "b**2", "a + a", "b + b", "a**2 + a**2", "b**2 + b**2",
     }  # fmt: skip
 
 
 def test_what_is_asked_of_the_last_layer_is_not_asked_of_those_before():
-    grammar = load_grammar("ablation").altered(unary=["square"], binary=["mul"])
-    units = Units({"m": column_unit("g"), "v": column_unit("km/h")}, column_unit("J"))
-    space = expand(["m", "v"], None, grammar, grammar.parsed_layers("ub"), units=units)
-    assert [str(space.expression(number)) for number in space.numbers] == ["m*v**2"]
-    assert space.counts[-1].pruned[Fate.OTHER_UNITS] == space.counts[-2].features + 10 - 1
+    grammar = load_grammar("ablation").override(unary=["square"], binary=["mul"])
+    units = Units({"m": parse_unit("g"), "v": parse_unit("km/h")}, parse_unit("J"))
+    space = expand(["m", "v"], None, grammar, grammar.resolve_layers("ub"), units=units)
+    assert [str(space.build_expression(number)) for number in space.numbers] == ["m*v**2"]
+    assert (
+        space.layer_counts[-1].n_excluded[CandidateStatus.OTHER_UNITS]
+        == space.layer_counts[-2].n_features + 10 - 1
+    )

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import Fate, expand, prune
-from symscreen.expansion.prune import constant, equal_to_rounding, numeric_copies
-from symscreen.expression import to_text
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.expansion import validity as prune
+from symscreen.expansion.validity import find_numeric_duplicates, is_constant, is_equal_to_rounding
+from symscreen.expressions.tree import to_text
 from symscreen.grammar import OPERATORS, Grammar, parse_layers
 
 EPS = np.finfo(float).eps
@@ -21,9 +22,12 @@ def last_layer(layers, columns, names="xyz"):
     space = expand(
         list(names[: len(columns)]), np.array(columns), grammar, parse_layers(layers, (), (), OPERATORS)
     )
-    blocks = list(space.blocks(space.at_hand, space.total))
-    found = {to_text(space.expression(int(number))) for block in blocks for number in block.numbers}
-    lost = {fate: sum(block.lost[fate] for block in blocks) for fate in (Fate.CONSTANT, Fate.UNDEFINED)}
+    blocks = list(space.evaluate_range(space.n_materialized, space.total))
+    found = {to_text(space.build_expression(int(number))) for block in blocks for number in block.numbers}
+    lost = {
+        fate: sum(block.n_invalid[fate] for block in blocks)
+        for fate in (CandidateStatus.CONSTANT, CandidateStatus.UNDEFINED)
+    }
     return found, lost, space
 
 
@@ -32,22 +36,22 @@ class TestConstant:
     def test_a_few_units_of_rounding_are_constant(self, value, units, sign):
         values = sign * value * (1 + EPS * np.arange(units + 1))
         low, high = values.min(keepdims=True), values.max(keepdims=True)
-        assert constant(low, high, np.abs(values).max(keepdims=True))[0]
+        assert is_constant(low, high, np.abs(values).max(keepdims=True))[0]
 
     @given(st.floats(-1e300, 1e300), st.floats(1e-12, 1.0))
     def test_more_is_not(self, value, change):
         other = value + change * max(abs(value), 1e-300)
         low, high = np.array([min(value, other)]), np.array([max(value, other)])
-        assert not constant(low, high, np.maximum(np.abs(low), np.abs(high)))[0]
+        assert not is_constant(low, high, np.maximum(np.abs(low), np.abs(high)))[0]
 
     def test_zeros_are_constant(self):
-        assert constant(np.zeros(1), np.zeros(1), np.zeros(1))[0]
+        assert is_constant(np.zeros(1), np.zeros(1), np.zeros(1))[0]
 
     def test_sines_and_cosines_add_up_to_one(self, rng):
         layers = "u[sin,cos] u[square] b[add]"
         found, lost, _ = last_layer(layers, [rng.uniform(0, 9, 50)])
         assert "sin(x)**2 + cos(x)**2" not in found
-        assert lost == {Fate.CONSTANT: 1, Fate.UNDEFINED: 0}
+        assert lost == {CandidateStatus.CONSTANT: 1, CandidateStatus.UNDEFINED: 0}
 
     def test_what_a_difference_leaves_of_equals_is_noise(self, rng):
         x, y = rng.uniform(0.5, 2.0, (2, 50))
@@ -56,7 +60,7 @@ class TestConstant:
         found, lost, _ = last_layer("b[div] u[log] b[add]", [x, y])
         assert "log(x/y) + log(y/x)" not in found
         assert "log(x/y) + x" in found or "x + log(x/y)" in found
-        assert lost[Fate.CONSTANT] >= 1
+        assert lost[CandidateStatus.CONSTANT] >= 1
 
     @pytest.mark.parametrize("operator", ["sub", "absdiff"])
     def test_a_difference_of_numeric_copies_is_noise(self, operator, rng):
@@ -66,7 +70,7 @@ class TestConstant:
         assert np.ptp(z - x * y) > 0
         found, lost, space = last_layer(f"b[{operator}]", [x, y, z])
         assert len(space.base) == 3
-        assert lost[Fate.CONSTANT] == 0
+        assert lost[CandidateStatus.CONSTANT] == 0
         assert len(found) == space.size - 3
 
 
@@ -75,39 +79,39 @@ class TestUndefined:
         for bad in (0.0, -1.0):
             found, _, space = last_layer("u[log,sqrt]", [[bad, 1.0, 2.0], [1.0, 2.0, 3.0]])
             assert found == ({"log(y)", "sqrt(y)"} if bad < 0 else {"log(y)", "sqrt(x)", "sqrt(y)"})
-            assert space.counts[-1].pruned == {Fate.UNDEFINED: 2 if bad < 0 else 1}
+            assert space.counts[-1].pruned == {CandidateStatus.UNDEFINED: 2 if bad < 0 else 1}
 
     def test_division_by_zero(self):
         found, _, space = last_layer("b[div]", [[0.0, 1.0, 2.0], [1.0, 2.0, 4.0]])
         assert found == {"x/y"}
-        assert space.counts[-1].pruned == {Fate.CONSTANT: 2, Fate.UNDEFINED: 1}
+        assert space.counts[-1].pruned == {CandidateStatus.CONSTANT: 2, CandidateStatus.UNDEFINED: 1}
 
     def test_no_operator_makes_a_number_of_infinity(self):
         # 1/exp(800) would be 0 and 1/(1/0) would be 0 again
         found, lost, space = last_layer("u[exp] u[inv]", [[800.0, 1.0, 2.0]])
         assert found == {"1/x"}
-        assert space.counts[1].pruned == {Fate.UNDEFINED: 1}
+        assert space.counts[1].pruned == {CandidateStatus.UNDEFINED: 1}
         found, _, _ = last_layer("u[inv] u[inv]", [[0.0, 1.0, 2.0]])
         assert found == set()
-        assert lost[Fate.UNDEFINED] == 0
+        assert lost[CandidateStatus.UNDEFINED] == 0
 
     def test_overflow(self):
         found, lost, _ = last_layer("b[mul,add]", [[1e200, 1.0, 2.0], [1e110, 1.0, 3.0]])
         assert found == {"y*y", "x + x", "x + y", "y + y"}
-        assert lost == {Fate.UNDEFINED: 2, Fate.CONSTANT: 0}
+        assert lost == {CandidateStatus.UNDEFINED: 2, CandidateStatus.CONSTANT: 0}
 
 
 class TestEqualToRounding:
     def test_a_wide_range_keeps_its_small_values_apart(self):
         a = np.array([[1e12, 1.0, 2.0]])
-        assert not equal_to_rounding(a, np.array([[1e12, 1.0 + 1e-6, 2.0]]))[0]
-        assert not equal_to_rounding(a, np.array([[1e12 * (1 + 1e-12), 1.0, 2.0]]))[0]
-        assert equal_to_rounding(a, np.array([[1e12 * (1 + 1e-14), 1.0 + 1e-10, 2.0]]))[0]
+        assert not is_equal_to_rounding(a, np.array([[1e12, 1.0 + 1e-6, 2.0]]))[0]
+        assert not is_equal_to_rounding(a, np.array([[1e12 * (1 + 1e-12), 1.0, 2.0]]))[0]
+        assert is_equal_to_rounding(a, np.array([[1e12 * (1 + 1e-14), 1.0 + 1e-10, 2.0]]))[0]
 
     def test_the_largest_numbers_do_not_overflow(self):
         a = np.array([[1.7e308, -1.7e308]])
-        assert equal_to_rounding(a, a)[0]
-        assert not equal_to_rounding(a, -a)[0]
+        assert is_equal_to_rounding(a, a)[0]
+        assert not is_equal_to_rounding(a, -a)[0]
 
 
 @st.composite
@@ -136,7 +140,7 @@ def copies_by_hand(values, preference):
     group = list(range(q))
     for a in range(q):
         for b in range(a):
-            if equal_to_rounding(values[a][None], values[b][None])[0]:
+            if is_equal_to_rounding(values[a][None], values[b][None])[0]:
                 old, new = group[a], group[b]
                 group = [new if one == old else one for one in group]
     return [
@@ -150,33 +154,33 @@ def copies_by_hand(values, preference):
 def test_numeric_copies_are_those_of_all_pairs(drawn, at_a_time):
     values, preference = drawn
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prune, "_AT_A_TIME", at_a_time)
-        assert numeric_copies(values, preference).tolist() == copies_by_hand(values, preference)
+        patch.setattr(prune, "_BATCH_VALUES", at_a_time)
+        assert find_numeric_duplicates(values, preference).tolist() == copies_by_hand(values, preference)
 
 
 @pytest.mark.parametrize("preference", list(permutations(range(4))))
 def test_a_chain_of_copies_is_one_whoever_is_preferred(preference):
     # each is a copy of the next, none of the one after
     values = np.array([[1.0], [1 + 7e-14], [1 + 14e-14], [1 + 21e-14]])
-    assert not equal_to_rounding(values[:2], values[2:]).any()
-    assert numeric_copies(values, np.array(preference)).tolist() == [preference.index(0)] * 4
+    assert not is_equal_to_rounding(values[:2], values[2:]).any()
+    assert find_numeric_duplicates(values, np.array(preference)).tolist() == [preference.index(0)] * 4
 
 
 def test_copies_are_found_beside_features_of_other_sizes():
     # values that cancel in any sum, with a small feature between them in every such order
     big = np.array([1e8, -1e8, 1e8, -1e8, 3.0])
     values = np.array([big, big * 1e-16, big * (1 + 2e-14), big * 2e-16, -big])
-    assert numeric_copies(values, np.arange(5)).tolist() == [0, 1, 0, 3, 4]
+    assert find_numeric_duplicates(values, np.arange(5)).tolist() == [0, 1, 0, 3, 4]
 
 
 def test_extreme_values_neither_overflow_nor_vanish():
     values = np.array([[1.79e308] * 8, [-1.79e308] * 8, [5e-324] * 8, [0.0] * 8, [1.79e308] * 8, [0.0] * 8])
-    assert numeric_copies(values, np.arange(6)[::-1]).tolist() == [4, 1, 2, 5, 4, 5]
+    assert find_numeric_duplicates(values, np.arange(6)[::-1]).tolist() == [4, 1, 2, 5, 4, 5]
 
 
 def test_many_copies_are_one(rng):
     values = np.repeat(rng.normal(size=(3, 6)), 200, axis=0)[rng.permutation(600)]
-    places = numeric_copies(values, np.arange(600))
+    places = find_numeric_duplicates(values, np.arange(600))
     assert len(set(places.tolist())) == 3
     assert (values[places] == values).all()
 
@@ -184,7 +188,7 @@ def test_many_copies_are_one(rng):
 def test_logarithms_of_products_are_sums_of_logarithms(rng):
     x, y = rng.uniform(1.5, 4.0, (2, 50))
     _, _, space = last_layer("u[log] b[add,mul] u[log] b[sub]", [x, y])
-    found = {to_text(space.expression(place)) for place in range(space.at_hand)}
+    found = {to_text(space.build_expression(place)) for place in range(space.n_materialized)}
     assert {"log(x*y)", "x*y", "log(log(x))"} <= found
     assert "log(x) + log(y)" not in found
-    assert space.counts[3].pruned[Fate.NUMERIC_DUPLICATE] >= 1
+    assert space.layer_counts[3].n_excluded[CandidateStatus.NUMERIC_DUPLICATE] >= 1

@@ -2,12 +2,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from expansion.brute_force import problems
+from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import Fate, chunks, expand
-from symscreen.expression import complexity, evaluate, key, parse, to_text
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.expansion import feature_values as chunks
+from symscreen.expressions.tree import (
+    compute_complexity,
+    compute_key,
+    evaluate_expression,
+    parse_expression,
+    to_text,
+)
 from symscreen.grammar import load_grammar
 
 FEWER = settings(max_examples=60)
@@ -18,7 +25,7 @@ def spaces():
 
 
 def streamed(space, start=0, stop=None):
-    blocks = list(space.blocks(start, space.total if stop is None else stop))
+    blocks = list(space.evaluate_range(start, space.total if stop is None else stop))
     numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)])
     return numbers, np.concatenate(
         [np.zeros((0, space.pool.values.shape[1])), *(block.values for block in blocks)]
@@ -30,7 +37,7 @@ def streamed(space, start=0, stop=None):
 def test_expressions_have_the_values_that_are_streamed(drawn):
     problem, space = drawn
     for number, row in zip(*streamed(space), strict=True):
-        assert (evaluate(space.expression(int(number)), problem.by_name) == row).all()
+        assert (evaluate_expression(space.build_expression(int(number)), problem.by_name) == row).all()
 
 
 @FEWER
@@ -39,15 +46,15 @@ def test_features_are_described_as_their_expressions_are(drawn, random):
     _, space = drawn
     numbers = list(range(space.total))
     random.shuffle(numbers)
-    features = space.features(np.array(numbers, dtype=np.int64))
-    expressions = [space.expression(number) for number in numbers]
-    assert features.complexity.tolist() == [complexity(one) for one in expressions]
-    assert features.keys.tolist() == [list(key(one)) for one in expressions]
-    last = len(space.counts) - 1
+    features = space.get_metadata(np.array(numbers, dtype=np.int64))
+    expressions = [space.build_expression(number) for number in numbers]
+    assert features.complexity.tolist() == [compute_complexity(one) for one in expressions]
+    assert features.keys.tolist() == [list(compute_key(one)) for one in expressions]
+    last = len(space.layer_counts) - 1
     for layer, number in zip(features.layer.tolist(), numbers, strict=True):
-        if number < len(space.base):
+        if number < len(space.pool_indices):
             assert layer < last
-        elif number < space.at_hand:
+        elif number < space.n_materialized:
             assert layer == 0
         else:
             assert layer <= last
@@ -60,14 +67,14 @@ def test_values_are_computed_again_to_the_bit(drawn, random):
     numbers, values = streamed(space)
     chosen = random.sample(range(len(numbers)), min(20, len(numbers)))
     places = np.array(chosen, dtype=np.int64)
-    assert space.values(numbers[places]).tobytes() == values[places].tobytes()
+    assert space.compute_values(numbers[places]).tobytes() == values[places].tobytes()
 
 
 @FEWER
 @given(spaces(), st.integers(1, 300), st.sampled_from([1, 10**3, 10**6]))
 def test_chunks_cover_all_numbers_once_and_stream_the_same_bytes(drawn, size, block_bytes):
     _, space = drawn
-    ranges = space.chunks(size)
+    ranges = space.split_chunks(size)
     assert [number for start, stop in ranges for number in range(start, stop)] == list(range(space.total))
     assert all(stop - start == size for start, stop in ranges[:-1])
     numbers, values = streamed(space)
@@ -82,35 +89,41 @@ def test_chunks_cover_all_numbers_once_and_stream_the_same_bytes(drawn, size, bl
 @given(spaces())
 def test_a_space_is_what_is_at_hand_and_the_candidates(drawn):
     problem, space = drawn
-    assert space.at_hand == len(space.base) + len(space.given.expressions)
-    assert space.total == space.at_hand + space.candidates.total == space.at_hand + len(space.fates)
-    assert space.size == space.at_hand + (space.fates == Fate.KEPT).sum()
+    assert space.n_materialized == len(space.pool_indices) + len(space.user_formulas.expressions)
+    assert (
+        space.total
+        == space.n_materialized + space.candidates.total
+        == space.n_materialized + len(space.statuses)
+    )
+    assert space.size == space.n_materialized + (space.statuses == CandidateStatus.KEPT).sum()
     if problem.pool_kind == "strict":
-        assert not len(space.base)
+        assert not len(space.pool_indices)
     numbers, _ = streamed(space)
-    assert numbers[: space.at_hand].tolist() == list(range(space.at_hand))
+    assert numbers[: space.n_materialized].tolist() == list(range(space.n_materialized))
     assert (np.diff(numbers) > 0).all()
 
 
 def test_names_come_back_as_they_went_in(rng):
     names = ["a b", "lambda", "λ", "x`y", "N", "sin"]
     grammar = load_grammar("basic")
-    space = expand(names, rng.uniform(0.5, 2, (6, 9)), grammar, grammar.parsed_layers("b"))
+    space = expand(names, rng.uniform(0.5, 2, (6, 9)), grammar, grammar.resolve_layers("b"))
     by_name = dict(zip(names, space.pool.values, strict=True))
     for number, row in zip(*streamed(space), strict=True):
-        expression = space.expression(int(number))
-        assert (evaluate(parse(to_text(expression), names=names), by_name) == row).all()
+        expression = space.build_expression(int(number))
+        assert (
+            evaluate_expression(parse_expression(to_text(expression), column_names=names), by_name) == row
+        ).all()
 
 
 def test_an_identity_is_of_the_layer_of_what_it_repeats():
     grammar = load_grammar("ablation")
     columns = np.arange(1.0, 9.0).reshape(1, 8)
-    space = expand(["x"], columns, grammar, grammar.parsed_layers("uu"), "strict")
+    space = expand(["x"], columns, grammar, grammar.resolve_layers("uu"), "strict")
     numbers, _ = streamed(space)
     found = dict(
         zip(
-            [to_text(space.expression(int(n))) for n in numbers],
-            space.features(numbers).layer.tolist(),
+            [to_text(space.build_expression(int(n))) for n in numbers],
+            space.get_metadata(numbers).layer.tolist(),
             strict=True,
         )
     )

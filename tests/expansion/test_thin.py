@@ -7,48 +7,50 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from expansion.brute_force import problems
+from helpers.expansion_oracles import problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symscreen.expansion import Cut, Fate, chunks, expand, recomputed
-from symscreen.expression import parse
+from symscreen.expansion import CandidateStatus, PoolPruning, expand
+from symscreen.expansion import feature_values as chunks
+from symscreen.expansion import feature_values as recomputed
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 
 SHIPPED = ["basic", "strogatz", "physics", "ablation"]
 
 
 def both(*arguments, **options):
-    return [expand(*arguments, **options, thin=thin) for thin in (False, True)]
+    return [expand(*arguments, **options, recompute_pool=thin) for thin in (False, True)]
 
 
 def streamed(space, start=0, stop=None):
-    blocks = list(space.blocks(start, space.total if stop is None else stop))
+    blocks = list(space.evaluate_range(start, space.total if stop is None else stop))
     numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(block.numbers for block in blocks)])
-    values = np.concatenate([np.zeros((0, space.rows)), *(block.values for block in blocks)])
-    return numbers, values, sum((Counter(block.lost) for block in blocks), Counter())
+    values = np.concatenate([np.zeros((0, space.n_rows)), *(block.values for block in blocks)])
+    return numbers, values, sum((Counter(block.n_invalid) for block in blocks), Counter())
 
 
 def assert_same(held, thin):
     assert thin.pool.values is None
-    assert thin.pool.thin
-    assert not held.pool.thin
-    assert thin.rows == held.rows == held.pool.values.shape[1]
-    assert thin.counts == held.counts
-    assert thin.fates.tobytes() == held.fates.tobytes()
-    assert thin.base.tolist() == held.base.tolist()
+    assert thin.pool.recomputes_values
+    assert not held.pool.recomputes_values
+    assert thin.n_rows == held.n_rows == held.pool.values.shape[1]
+    assert thin.layer_counts == held.layer_counts
+    assert thin.statuses.tobytes() == held.statuses.tobytes()
+    assert thin.pool_indices.tolist() == held.pool_indices.tolist()
     assert thin.numbers.tolist() == held.numbers.tolist()
-    assert thin.pool.members.tolist() == held.pool.members.tolist()
+    assert thin.pool.member_nodes.tolist() == held.pool.member_nodes.tolist()
     assert thin.pool.nodes.keys.tobytes() == held.pool.nodes.keys.tobytes()
-    assert thin.pool.tried == held.pool.tried
-    assert thin.pool.scale.tobytes() == held.pool.scale.tobytes()
-    assert thin.pool.at(np.arange(thin.rows)).tobytes() == held.pool.values.tobytes()
+    assert thin.pool.applied_counts == held.pool.applied_counts
+    assert thin.pool.max_abs.tobytes() == held.pool.max_abs.tobytes()
+    assert thin.pool.compute_at_rows(np.arange(thin.n_rows)).tobytes() == held.pool.values.tobytes()
     (numbers, values, lost), (same_numbers, same_values, same_lost) = streamed(held), streamed(thin)
     assert same_numbers.tolist() == numbers.tolist()
     assert same_values.tobytes() == values.tobytes()
     assert same_lost == lost
-    assert [str(thin.expression(number)) for number in numbers.tolist()[::7]] == [
-        str(held.expression(number)) for number in numbers.tolist()[::7]
+    assert [str(thin.build_expression(number)) for number in numbers.tolist()[::7]] == [
+        str(held.build_expression(number)) for number in numbers.tolist()[::7]
     ]
 
 
@@ -67,11 +69,11 @@ def test_a_thin_space_is_that_of_held_values(name, layers, pool_kind, rng):
     columns, grammar = table(rng, 9), load_grammar(name)
     if len(layers) > 2:
         columns = columns[[1, 3, 4]]
-        grammar = grammar.altered(
+        grammar = grammar.override(
             unary=[one.name for one in grammar.unary[:3]], binary=[one.name for one in grammar.binary[:2]]
         )
     names = [f"x{place}" for place in range(1, len(columns) + 1)]
-    assert_same(*both(names, columns, grammar, grammar.parsed_layers(layers), pool_kind))
+    assert_same(*both(names, columns, grammar, grammar.resolve_layers(layers), pool_kind))
 
 
 @settings(max_examples=60)
@@ -85,11 +87,12 @@ def test_a_thin_space_is_that_of_held_values_whatever_the_grammar(problem):
 def test_members_at_some_rows_are_those_held(problem, rows):
     rows = np.array(sorted(rows))
     for space in both(*problem.arguments):
-        found = space.pool.at(rows)
+        found = space.pool.compute_at_rows(rows)
         assert found.flags.c_contiguous
         assert found.dtype == np.float64
         assert (
-            found.tobytes() == np.ascontiguousarray(space.pool.at(np.arange(space.rows))[:, rows]).tobytes()
+            found.tobytes()
+            == np.ascontiguousarray(space.pool.compute_at_rows(np.arange(space.n_rows))[:, rows]).tobytes()
         )
 
 
@@ -97,29 +100,29 @@ def test_members_at_some_rows_are_those_held(problem, rows):
 @pytest.mark.parametrize("n", [37, 400])
 def test_members_at_some_rows_do_not_depend_on_the_rows_or_the_tile(n, tile, rng, monkeypatch):
     columns = np.exp(6 * rng.normal(size=(3, n))) * rng.choice([-1.0, 1.0, 1.0], size=(3, 1))
-    grammar = load_grammar("basic").altered(unary=["id", "exp", "sin", "tan", "cbrt", "tanh", "log"])
-    held, thin = both(["a", "b", "c"], columns, grammar, grammar.parsed_layers("ubu"))
+    grammar = load_grammar("basic").override(unary=["id", "exp", "sin", "tan", "cbrt", "tanh", "log"])
+    held, thin = both(["a", "b", "c"], columns, grammar, grammar.resolve_layers("ubu"))
     monkeypatch.setattr(recomputed, "_TILE_BYTES", tile)
-    monkeypatch.setattr(recomputed, "_FEWEST_ROWS", 1)
-    monkeypatch.setattr(recomputed, "_AT_A_TIME", 40)
+    monkeypatch.setattr(recomputed, "_MIN_ROWS", 1)
+    monkeypatch.setattr(recomputed, "_BATCH_NODES", 40)
     for size in (1, 3, 8, 20, n):
         rows = np.sort(rng.choice(n, size, replace=False))
-        assert thin.pool.at(rows).tobytes() == held.pool.at(rows).tobytes()
+        assert thin.pool.compute_at_rows(rows).tobytes() == held.pool.compute_at_rows(rows).tobytes()
 
 
 @pytest.mark.parametrize("thin", [False, True])
 def test_values_of_scattered_features_are_those_streamed(thin, rng, monkeypatch):
     monkeypatch.setattr(chunks, "_BLOCK_BYTES", 8 * 30 * 5)
     grammar = load_grammar("basic")
-    space = expand(["a", "b"], rng.uniform(0.5, 2.0, (2, 30)), grammar, grammar.parsed_layers("ub"),
-                   also=[parse("3*a - b/7")], thin=thin)  # fmt: skip
+    space = expand(["a", "b"], rng.uniform(0.5, 2.0, (2, 30)), grammar, grammar.resolve_layers("ub"),
+                   also=[parse_expression("3*a - b/7")], recompute_pool=thin)  # fmt: skip
     numbers, values, _ = streamed(space)
     chosen = rng.choice(len(numbers), 200)  # in any order, some of them twice
-    chosen[:5] = [0, 0, space.at_hand - 1, len(numbers) - 1, space.at_hand]
-    assert space.values(numbers[chosen]).tobytes() == values[chosen].tobytes()
-    assert space.values(numbers[:0]).shape == (0, 30)
+    chosen[:5] = [0, 0, space.n_materialized - 1, len(numbers) - 1, space.n_materialized]
+    assert space.compute_values(numbers[chosen]).tobytes() == values[chosen].tobytes()
+    assert space.compute_values(numbers[:0]).shape == (0, 30)
     few = np.unique(chosen)
-    blocks = list(space.blocks_at(numbers[few]))
+    blocks = list(space.evaluate_features(numbers[few]))
     assert np.concatenate([block.numbers for block in blocks]).tolist() == numbers[few].tolist()
     assert np.concatenate([block.values for block in blocks]).tobytes() == values[few].tobytes()
     assert max(len(block.numbers) for block in blocks) <= 16
@@ -130,33 +133,33 @@ def test_values_of_scattered_features_are_those_streamed(thin, rng, monkeypatch)
 def test_cuts_between_layers_leave_the_same(pool_kind, rng):
     def cut(space):
         numbers, _, lost = streamed(space)
-        return Cut(numbers[::3], lost)
+        return PoolPruning(numbers[::3], lost)
 
     grammar, columns = load_grammar("basic"), table(rng, 12)[:3]
-    layers = grammar.parsed_layers("u[sin,square] b[add,mul] u[neg,cube] b[sub]")
+    layers = grammar.resolve_layers("u[sin,square] b[add,mul] u[neg,cube] b[sub]")
     held, thin = both(["a", "b", "c"], columns, grammar, layers, pool_kind, cut=cut)
-    assert held.counts[2].pruned[Fate.CUT] > 0
+    assert held.layer_counts[2].n_excluded[CandidateStatus.PRUNED] > 0
     assert_same(held, thin)
 
 
 def test_copies_by_value_are_found_without_held_values(rng):
     grammar = load_grammar("basic")
-    layers = grammar.parsed_layers("u[log] b[add,mul] u[log] b[sub]")
+    layers = grammar.resolve_layers("u[log] b[add,mul] u[log] b[sub]")
     held, thin = both(["x", "y"], rng.uniform(1.5, 4.0, (2, 50)), grammar, layers)
-    assert held.counts[3].pruned[Fate.NUMERIC_DUPLICATE] >= 1
+    assert held.layer_counts[3].n_excluded[CandidateStatus.NUMERIC_DUPLICATE] >= 1
     assert_same(held, thin)
 
 
 def test_a_thin_pool_is_grown_and_streamed_in_little_memory(rng):
     n = 20_000
     columns, grammar = rng.uniform(0.5, 2.0, (5, n)), load_grammar("basic")
-    layers = grammar.parsed_layers("u[sin,square,exp] b[add,sub,mul,div] u[sin]")
+    layers = grammar.resolve_layers("u[sin,square,exp] b[add,sub,mul,div] u[sin]")
     tracemalloc.start()
     try:
-        space = expand([f"x{place}" for place in range(5)], columns, grammar, layers, thin=True)
+        space = expand([f"x{place}" for place in range(5)], columns, grammar, layers, recompute_pool=True)
         grown = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        for block in space.blocks(space.total - 300, space.total):
+        for block in space.evaluate_range(space.total - 300, space.total):
             assert len(block.numbers)
         told = tracemalloc.get_traced_memory()[1]
     finally:

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion import Fate, walk
-from symscreen.expansion.candidates import Segment
+from symscreen.expansion import CandidateStatus
+from symscreen.expansion import _kernels as walk
+from symscreen.expansion.candidates import OperatorRange
 from symscreen.grammar import fingerprint as fp
 
 P = fp.PRIME
@@ -15,9 +16,9 @@ large = st.integers(0, 50) | st.integers(0, 10**6) | st.integers(0, 10**9)
 
 
 def test_fates_are_called_alike():
-    assert {name: getattr(walk, name) for name in Fate.__members__ if hasattr(walk, name)} == {
-        "KEPT": Fate.KEPT, "FORBIDDEN": Fate.FORBIDDEN, "COMPLEX": Fate.COMPLEX,
-        "CONSTANT": Fate.CONSTANT, "UNDEFINED": Fate.UNDEFINED,
+    assert {name: getattr(walk, name) for name in CandidateStatus.__members__ if hasattr(walk, name)} == {
+        "KEPT": CandidateStatus.KEPT, "FORBIDDEN": CandidateStatus.FORBIDDEN, "COMPLEX": CandidateStatus.TOO_COMPLEX,
+        "CONSTANT": CandidateStatus.CONSTANT, "UNDEFINED": CandidateStatus.UNDEFINED,
     }  # fmt: skip
 
 
@@ -25,16 +26,16 @@ def test_fates_are_called_alike():
 def test_a_run_goes_through_the_pairs_in_their_order(pairs, later, near, data):
     first = later * (later + 1) // 2 if pairs == "unordered" else later**2 if pairs == "ordered" else later
     t = max(0, first + near)
-    side, moving, staying, left = walk.run_of(PAIRS[pairs], t)
+    side, moving, staying, left = walk.locate_run(PAIRS[pairs], t)
     assert left >= 1
     steps = {0, left - 1, data.draw(st.integers(0, left - 1))}
     for step in sorted(steps):
-        decoded = Segment(0, pairs, 0, 0, 0).decode(np.array([t + step]))
+        decoded = OperatorRange(0, pairs, 0, 0, 0).decode(np.array([t + step]))
         pair = [staying, staying]
         pair[side] = moving + step
         assert [int(place[0]) for place in decoded] == pair
     if pairs != "one":  # what follows is another run
-        assert walk.run_of(PAIRS[pairs], t + left)[:1] + walk.run_of(PAIRS[pairs], t + left)[2:3] != (
+        assert walk.locate_run(PAIRS[pairs], t + left)[:1] + walk.locate_run(PAIRS[pairs], t + left)[2:3] != (
             side,
             staying,
         )
@@ -47,20 +48,20 @@ def test_keys_are_combined_as_fingerprints_are_and_gathered_by_their_bits(source
     words = rng.integers(0, P, (2, 2, q), dtype=np.uint64)
     words[:, :, :3] = [0, 1, P - 1]
     count = {"one": q, "unordered": q * (q + 1) // 2, "ordered": q * q}[pairs]
-    left, right = Segment(0, pairs, 0, count, 0).decode(np.arange(7, count))
+    left, right = OperatorRange(0, pairs, 0, count, 0).decode(np.arange(7, count))
     keys = exact(words[0, :, left], words[1, :, right])
     costs, flags = np.ones((2, q), dtype=np.int32), np.zeros((2, q), dtype=np.uint8)
     fates, counts = np.zeros(count - 7, dtype=np.uint8), np.zeros(8, dtype=np.int32)
     none, all_words = np.empty((0, 2), dtype=np.uint64), np.empty((2, 2, 0), dtype=np.uint64)
-    walk.sift(7, count, PAIRS[pairs], source, words, none, costs, 9, flags, fates, shift, counts)
+    walk.apply_rules(7, count, PAIRS[pairs], source, words, none, costs, 9, flags, fates, shift, counts)
     assert (fates == np.where(keys[:, 0] == keys[:, 1], walk.CONSTANT, walk.KEPT)).all()
     kept = np.flatnonzero(fates == walk.KEPT)
     leading = (keys[kept, 0] >> np.uint64(shift)).astype(np.int64)
     assert counts.tolist() == np.bincount(leading, minlength=8).tolist()
     ends = np.concatenate(([0], np.cumsum(counts[2:6])))
-    for given_keys, from_words in ((none, (source, words)), (keys, (walk.GIVEN, all_words))):
+    for given_keys, from_words in ((none, (source, words)), (keys, (walk.PRECOMPUTED, all_words))):
         entries, at = np.empty(ends[-1], dtype=np.uint64), ends[:-1].copy()
-        walk.gather(
+        walk.fill_buckets(
             7, count, PAIRS[pairs], *from_words, np.ascontiguousarray(given_keys), fates, 100, name_bits,
             shift, 2, at, entries,
         )  # fmt: skip

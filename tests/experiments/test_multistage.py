@@ -4,24 +4,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.experiments import Settings
-from symscreen.experiments.multistage import EXPERIMENT, READINGS
-from symscreen.experiments.multistage_articles import EXPERIMENT as ARTICLES
-from symscreen.experiments.multistage_figures import improvements, means, order_of
-from symscreen.experiments.multistage_methods import COMMON, OURS, Plan, judged, methods
-from symscreen.experiments.multistage_readings import (
-    BY_FEATURES,
-    WITH_FEATURES,
-    cases,
-    simulated,
-    told_by_features,
+from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.multistage_methods import (
+    FEATURES_ONLY_READINGS,
+    FEATURES_READING,
+    READINGS,
+    RECOMMENDER,
+    RECOMMENDER_COMMON_LEVEL,
+    ComparisonPlan,
+    average_runs,
+    build_comparison_data,
+    compute_improvements,
+    evaluate_method,
+    format_order,
+    make_methods,
+    simulate_reading,
+    use_features_only,
 )
-from symscreen.multistage.rivals import RIVALS
+from symscreen.experiments.multistage_studies import ARTICLES_EXPERIMENT as ARTICLES
+from symscreen.experiments.multistage_studies import SIMULATION_EXPERIMENT
+from symscreen.multistage.baselines import BASELINES
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return EXPERIMENT.run(Settings(quick=True, jobs=1, repeats=1))
+    return SIMULATION_EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1, repeats=1))
 
 
 def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
@@ -29,7 +36,7 @@ def test_ours_never_contradicts_itself_and_a_rival_does(outcome):
     ours = [name for name in table.index if name.startswith("ours")]
     assert len(ours) == 3
     assert (table.loc[ours, "inconsistent"] == 0).all()
-    assert table.loc[list(RIVALS), "inconsistent"].max() > 0
+    assert table.loc[list(BASELINES), "inconsistent"].max() > 0
     assert (outcome.tables["articles"].set_index("method").loc[ours, "inconsistent"] == 0).all()
     assert table["overall"].between(0, 0.5).all()
     assert table["overall"].is_monotonic_increasing
@@ -50,7 +57,7 @@ def test_the_quick_size_says_that_it_runs_one_reading(outcome):
         "Readings run, with the number of seeds: chained, deviation (1). Not run: "
     )
     assert all(name in outcome.remarks[0] for name in READINGS)
-    assert "every" not in EXPERIMENT.title
+    assert "every" not in SIMULATION_EXPERIMENT.title
 
 
 def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
@@ -62,30 +69,32 @@ def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
         figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
         return dict.fromkeys(figures, 0.1) | {"alike": False, "chosen": ""}
 
-    module = "symscreen.experiments.multistage"
+    module = "symscreen.experiments.multistage_studies"
     monkeypatch.setattr(f"{module}.judged", noted)
     monkeypatch.setattr(f"{module}._articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
     monkeypatch.setattr(f"{module}._SEEDS_FOR_SHARES", 1)
-    found = EXPERIMENT.run(Settings(jobs=1, repeats=1))
+    found = SIMULATION_EXPERIMENT.run(ExperimentSettings(jobs=1, repeats=1))
     assert list(found.tables["readings"]["reading"].unique()) == list(READINGS)
     assert "Not run" not in found.remarks[0]
-    grids = [9, 9, 9, *(len(one.grid) for one in RIVALS.values())]
+    grids = [9, 9, 9, *(len(one.grid) for one in BASELINES.values())]
     assert [size for size, _ in asked] == grids * len(READINGS)
     with_features = sum(users is not None for _, users in asked)
     of_levels = sum("user_levels" in told for told in READINGS.values())
-    assert with_features == len(grids) * of_levels - len(BY_FEATURES)  # where SVD takes two names alone
+    assert with_features == len(grids) * of_levels - len(
+        FEATURES_ONLY_READINGS
+    )  # where SVD takes two names alone
 
 
 def test_a_row_told_by_its_features_has_no_effects_of_its_own():
-    name = next(iter(BY_FEATURES))
-    made = simulated(name, Settings(quick=True), 0)
-    case, of_two_names = cases(name, made)
+    name = next(iter(FEATURES_ONLY_READINGS))
+    made = simulate_reading(name, ExperimentSettings(quick=True), 0)
+    case, of_two_names = build_comparison_data(name, made)
     assert of_two_names.features == {}
     first = made.user_features.set_index("user")["user_level1"]
     assert list(of_two_names.test["user"]) == [first[user] for user in case.test["user"]]
     assert len(of_two_names.test) == len(case.test)
-    for method, one in methods(made.stages, Plan(), 0).items():
-        used = told_by_features(one)
+    for method, one in make_methods(made.stages, ComparisonPlan(), 0).items():
+        used = use_features_only(one)
         taken = used.model.get_params()
         assert (taken["user_effects"], taken["item_effects"]) == (
             (True, True) if method == "SVD" else (False, False)
@@ -93,67 +102,70 @@ def test_a_row_told_by_its_features_has_no_effects_of_its_own():
 
 
 def test_where_users_and_items_share_levels_ours_is_before_a_model_for_each_pair_of_stages():
-    made = simulated(WITH_FEATURES, Settings(), 0)
-    case, _ = cases(WITH_FEATURES, made)
-    found = methods(made.stages, Plan(), 0)
-    settings = {OURS: {"lambda_levels": 0.005}, "SVM": {"learner__C": 1.0}}
+    made = simulate_reading(FEATURES_READING, ExperimentSettings(), 0)
+    case, _ = build_comparison_data(FEATURES_READING, made)
+    found = make_methods(made.stages, ComparisonPlan(), 0)
+    settings = {RECOMMENDER: {"lambda_levels": 0.005}, "SVM": {"learner__C": 1.0}}
     error = {
-        name: judged(found[name]._replace(settings=[one]), case)["overall"] for name, one in settings.items()
+        name: evaluate_method(found[name]._replace(settings=[one]), case)["overall"]
+        for name, one in settings.items()
     }
-    assert error[OURS] < 0.95 * error["SVM"]
+    assert error[RECOMMENDER] < 0.95 * error["SVM"]
 
 
 def test_two_names_are_all_that_other_readings_have():
-    made = simulated("chained, features of 20 and 10 levels", Settings(quick=True), 0)
-    case, of_two_names = cases("chained, features of 20 and 10 levels", made)
+    made = simulate_reading("chained, features of 20 and 10 levels", ExperimentSettings(quick=True), 0)
+    case, of_two_names = build_comparison_data("chained, features of 20 and 10 levels", made)
     assert case is of_two_names
 
 
 def test_improvements_stand_beside_the_published(outcome):
     table = outcome.tables["improvements"]
-    assert set(table["ours"]) == {OURS, COMMON}
-    published = table[table["ours"] == OURS].set_index("rival")["published"].dropna().to_dict()
+    assert set(table["ours"]) == {RECOMMENDER, RECOMMENDER_COMMON_LEVEL}
+    published = table[table["ours"] == RECOMMENDER].set_index("rival")["published"].dropna().to_dict()
     assert published == {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13}
     assert any("ask of ours" in remark for remark in outcome.remarks)
 
 
 def test_improvements_are_paired():
     runs = pd.DataFrame(
-        [{"run": run, "method": name, "overall": 0.2 + run / 10} for run in (0, 1) for name in RIVALS]
-        + [{"run": run, "method": OURS, "overall": 0.1 + run / 10} for run in (0, 1)]
+        [{"run": run, "method": name, "overall": 0.2 + run / 10} for run in (0, 1) for name in BASELINES]
+        + [{"run": run, "method": RECOMMENDER, "overall": 0.1 + run / 10} for run in (0, 1)]
     )
-    found = improvements(runs, [OURS]).set_index("rival").loc["SVM"]
+    found = compute_improvements(runs, [RECOMMENDER]).set_index("rival").loc["SVM"]
     assert found["gain"] == pytest.approx((0.5 + 1 / 3) / 2)
     assert found["difference"] == pytest.approx(0.1)
     assert found["se_difference"] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_plan_of_the_full_size_has_the_papers_grids():
-    found = methods(["a", "b"], Plan(features="free"), 0)
+    found = make_methods(["a", "b"], ComparisonPlan(features="free"), 0)
     sizes = {name: len(one.settings) for name, one in found.items()}
-    assert sizes[OURS] == 27
-    assert {name: sizes[name] for name in RIVALS} == {name: len(one.grid) for name, one in RIVALS.items()}
-    assert found[OURS].model.n_factors == 20
-    assert len(methods(["a", "b"], Plan(), 0)[OURS].settings) == 9
+    assert sizes[RECOMMENDER] == 27
+    assert {name: sizes[name] for name in BASELINES} == {
+        name: len(one.grid) for name, one in BASELINES.items()
+    }
+    assert found[RECOMMENDER].model.n_factors == 20
+    assert len(make_methods(["a", "b"], ComparisonPlan(), 0)[RECOMMENDER].settings) == 9
 
 
 def test_articles_are_read_from_files_where_given(tmp_path):
-    from symscreen.multistage.generated_articles import generate_article_sharing
+    from symscreen.multistage.article_sharing import generate_article_sharing
 
     made = generate_article_sharing(share=0.006, random_state=0)
     made.articles.to_csv(tmp_path / "shared_articles.csv", index=False)
     made.interactions.to_csv(tmp_path / "users_interactions.csv", index=False)
-    found = ARTICLES.run(Settings(quick=True, data=tmp_path))
+    found = ARTICLES.run(ExperimentSettings(quick=True, data=tmp_path))
     assert found.remarks[0].startswith("The article-sharing data: ")
     table = found.tables["articles"]
     assert table["balanced"].is_monotonic_increasing
     assert len(found.tables["folds"]) == 2 * len(table)
-    assert order_of(table, "balanced").startswith(table.loc[0, "method"])
+    assert format_order(table, "balanced").startswith(table.loc[0, "method"])
 
 
 def test_means_have_standard_errors():
     figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
     runs = pd.DataFrame([{"method": "m", "alike": False} | dict.fromkeys(figures, v) for v in (0.1, 0.3)])
-    found = means(runs).iloc[0]
+    found = average_runs(runs).iloc[0]
     assert found["overall"] == pytest.approx(0.2)
     assert found["se_b12"] == pytest.approx(np.std([0.1, 0.3], ddof=1) / np.sqrt(2))

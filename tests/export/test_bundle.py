@@ -12,17 +12,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.strategies import expressions, names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import expressions, names
 
 import symscreen
-from symscreen.errors import FormulaError, OutputError, TableError
-from symscreen.export import Formula, apply_bundle, bundle_as_json, load_bundle, save_bundle
-from symscreen.export.stored import bundle_from
-from symscreen.expression import Column, Constant, apply, columns_of, complexity, evaluate, parse
+from symscreen.errors import DataError, FormulaError, OutputError
+from symscreen.export import apply_bundle, format_bundle, load_bundle, save_bundle
+from symscreen.export.bundle import parse_bundle_formulas
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.tree import (
+    Column,
+    Constant,
+    apply_operator,
+    collect_columns,
+    compute_complexity,
+    evaluate_expression,
+    parse_expression,
+)
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import define_operator
+from symscreen.grammar.custom_operators import define_operator
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 models = st.builds(
@@ -31,8 +40,8 @@ models = st.builds(
     finite,
     st.lists(st.tuples(finite, expressions()), min_size=1, max_size=5),
 )
-MODEL = Formula("y", 1.5, (2.0, -0.1), (parse("x1**3"), parse("`a b`/x1")))
-FEATURES = (parse("x1**3"), parse("log(`a b`)"))
+MODEL = Formula("y", 1.5, (2.0, -0.1), (parse_expression("x1**3"), parse_expression("`a b`/x1")))
+FEATURES = (parse_expression("x1**3"), parse_expression("log(`a b`)"))
 ROWS = pd.DataFrame({"x1": [1.0, 2.0, 0.3], "a b": [0.1, 0.7, 3.0]}, index=[5, 6, 7])
 
 
@@ -45,11 +54,11 @@ def sinpi_and_its_user():
 @settings(max_examples=100, deadline=None)
 @given(model=models)
 def test_a_model_comes_back_as_it_was(model):
-    text = bundle_as_json(model)
-    back = bundle_from(text, "m")
+    text = format_bundle(model)
+    back = parse_bundle_formulas(text, "m")
     assert back == model
-    assert bundle_as_json(back) == text
-    needed = sorted(frozenset().union(*map(columns_of, model.terms)))
+    assert format_bundle(back) == text
+    needed = sorted(frozenset().union(*map(collect_columns, model.terms)))
     rows = {name: np.linspace(0.5, 2.0, 5) + place for place, name in enumerate(needed or ["a"])}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -59,7 +68,7 @@ def test_a_model_comes_back_as_it_was(model):
 @settings(max_examples=100, deadline=None)
 @given(features=st.lists(expressions(), min_size=1, max_size=5))
 def test_features_come_back_as_they_were(features):
-    assert bundle_from(bundle_as_json(features), "m") == tuple(features)
+    assert parse_bundle_formulas(format_bundle(features), "m") == tuple(features)
 
 
 def test_a_file_is_what_was_saved_and_is_not_overwritten(tmp_path):
@@ -101,14 +110,14 @@ def test_what_an_older_version_saved_is_still_read(tmp_path):
     old = {"format": 1, "symscreen": "0.1.0", "inputs": ["x1"], "define": {}, "costs": {}}
     features = {"kind": "features", "features": ["x1**3", "1/x1"]}
     path.write_text(json.dumps(old | features))
-    assert load_bundle(path) == (parse("x1**3"), parse("1/x1"))
+    assert load_bundle(path) == (parse_expression("x1**3"), parse_expression("1/x1"))
     terms = [{"coefficient": 2.0, "expression": "x1**3"}]
     path.write_text(json.dumps(old | {"kind": "model", "target": "y", "intercept": 1.5, "terms": terms}))
-    assert load_bundle(path) == Formula("y", 1.5, (2.0,), (parse("x1**3"),))
+    assert load_bundle(path) == Formula("y", 1.5, (2.0,), (parse_expression("x1**3"),))
 
 
 def test_each_formula_stands_on_a_line_of_its_own():
-    lines = bundle_as_json(FEATURES, record={"a": [1]}).splitlines()
+    lines = format_bundle(FEATURES, record={"a": [1]}).splitlines()
     assert [json.loads(line.rstrip(","))["expression"] for line in lines if '"tree"' in line] == [
         "x1**3",
         "log(`a b`)",
@@ -142,7 +151,7 @@ def test_features_stand_under_their_texts_even_twice():
     assert (
         table.iloc[:, 2].tolist()
         == table.iloc[:, 0].tolist()
-        == evaluate(FEATURES[0], {"x1": ROWS["x1"].to_numpy()}).tolist()
+        == evaluate_expression(FEATURES[0], {"x1": ROWS["x1"].to_numpy()}).tolist()
     )
     assert table.index.tolist() == [5, 6, 7]
 
@@ -157,19 +166,24 @@ def test_undefined_values_are_counted():
     with pytest.warns(UserWarning, match="undefined in 3 of the 3 rows") as caught:
         assert apply_bundle(MODEL, rows)["y"].isna().all()
     assert caught[0].filename == __file__
-    with pytest.raises(TableError, match="no column 'a b'"):
+    with pytest.raises(DataError, match="no column 'a b'"):
         apply_bundle(MODEL, ROWS[["x1"]])
 
 
 def test_definitions_travel_with_the_formulas():
     operators = sinpi_and_its_user()
-    model = Formula("y", 0.0, (2.0, 3.0), (parse("wave(x, z)", operators), parse("sinpi(z)", operators)))
-    text = bundle_as_json(model)
+    model = Formula(
+        "y",
+        0.0,
+        (2.0, 3.0),
+        (parse_expression("wave(x, z)", operators), parse_expression("sinpi(z)", operators)),
+    )
+    text = format_bundle(model)
     assert json.loads(text)["define"] == {
         "sinpi": {"formula": "sin(pi*x)", "cost": 1},
         "wave": {"formula": "sinpi(x)*y", "cost": 2},
     }
-    back = bundle_from(text, "m")
+    back = parse_bundle_formulas(text, "m")
     rows = {"x": np.linspace(-3, 3, 50), "z": np.linspace(0, 9, 50)}
     assert back.predict(rows).tobytes() == model.predict(rows).tobytes()
     assert back.text == model.text
@@ -178,25 +192,25 @@ def test_definitions_travel_with_the_formulas():
 
 def test_a_definition_that_only_another_one_calls_comes_from_the_grammar():
     operators = sinpi_and_its_user()
-    feature = parse("wave(x, z)", operators)
+    feature = parse_expression("wave(x, z)", operators)
     with pytest.raises(OutputError, match="'wave' calls 'sinpi', which is not known here"):
-        bundle_as_json([feature])
-    text = bundle_as_json([feature], operators=operators)
+        format_bundle([feature])
+    text = format_bundle([feature], operators=operators)
     assert list(json.loads(text)["define"]) == ["sinpi", "wave"]
-    (back,) = bundle_from(text, "m")
+    (back,) = parse_bundle_formulas(text, "m")
     rows = {"x": np.linspace(-3, 3, 9), "z": np.ones(9)}
-    assert evaluate(back, rows).tobytes() == evaluate(feature, rows).tobytes()
+    assert evaluate_expression(back, rows).tobytes() == evaluate_expression(feature, rows).tobytes()
     # a grammar's unused definitions stay at home
-    assert json.loads(bundle_as_json(FEATURES, operators=operators))["define"] == {}
+    assert json.loads(format_bundle(FEATURES, operators=operators))["define"] == {}
 
 
 def test_costs_of_shipped_operators_travel_too():
     dear = replace(OPERATORS["sin"], cost=7)
-    feature = apply(dear, apply(OPERATORS["log"], Column("x")))
-    text = bundle_as_json([feature])
+    feature = apply_operator(dear, apply_operator(OPERATORS["log"], Column("x")))
+    text = format_bundle([feature])
     assert json.loads(text)["costs"] == {"sin": 7}
-    assert bundle_from(text, "m") == (feature,)
-    assert complexity(bundle_from(text, "m")[0]) == complexity(feature) == 9
+    assert parse_bundle_formulas(text, "m") == (feature,)
+    assert compute_complexity(parse_bundle_formulas(text, "m")[0]) == compute_complexity(feature) == 9
 
 
 def test_the_grammar_files_operators_can_be_saved(tmp_path):
@@ -205,9 +219,9 @@ def test_the_grammar_files_operators_can_be_saved(tmp_path):
         '[define.bell]\nformula = "exp(-x**2/2)"\n[costs]\nmul = 3\nbell = 1\n'
     )
     grammar = symscreen.load_grammar(tmp_path / "g.toml")
-    feature = parse("bell(x)*y", grammar.operators)
-    (back,) = bundle_from(bundle_as_json([feature], operators=grammar.operators), "m")
-    assert complexity(back) == complexity(feature) == 6
+    feature = parse_expression("bell(x)*y", grammar.operators)
+    (back,) = parse_bundle_formulas(format_bundle([feature], operators=grammar.operators), "m")
+    assert compute_complexity(back) == compute_complexity(feature) == 6
 
 
 def test_operators_with_parameters_are_saved_with_their_values(tmp_path):
@@ -216,13 +230,14 @@ def test_operators_with_parameters_are_saved_with_their_values(tmp_path):
         '[define.fade]\nformula = "exp(-a*twice(x))"\nparameters = { a = [0.1, 2.5] }\n'
     )
     features = [
-        apply(operator, Column("x")) for operator in symscreen.load_grammar(tmp_path / "g.toml").unary
+        apply_operator(operator, Column("x"))
+        for operator in symscreen.load_grammar(tmp_path / "g.toml").unary
     ]
-    text = bundle_as_json(features)
+    text = format_bundle(features)
     assert json.loads(text)["define"]["fade_2"]["formula"] == "exp(-2.5*twice(x))"
     rows = {"x": np.linspace(0, 3, 9)}
-    for back, feature in zip(bundle_from(text, "m"), features, strict=True):
-        assert evaluate(back, rows).tobytes() == evaluate(feature, rows).tobytes()
+    for back, feature in zip(parse_bundle_formulas(text, "m"), features, strict=True):
+        assert evaluate_expression(back, rows).tobytes() == evaluate_expression(feature, rows).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -240,28 +255,28 @@ def test_operators_with_parameters_are_saved_with_their_values(tmp_path):
 )
 def test_operators_that_no_file_can_hold_are_refused(operator, message):
     with pytest.raises(OutputError, match=message):
-        bundle_as_json([apply(operator, Column("x"))])
+        format_bundle([apply_operator(operator, Column("x"))])
 
 
 def test_two_operators_of_one_name_are_refused_unless_they_are_the_same():
     one, same = (define_operator("f", "sin(x)*x", OPERATORS) for _ in range(2))
     other = define_operator("f", "cos(x)*x", OPERATORS)
-    features = [apply(one, Column("x")), apply(same, Column("z"))]
-    assert len(bundle_from(bundle_as_json(features), "m")) == 2
+    features = [apply_operator(one, Column("x")), apply_operator(same, Column("z"))]
+    assert len(parse_bundle_formulas(format_bundle(features), "m")) == 2
     with pytest.raises(OutputError, match="two operators are called 'f'"):
-        bundle_as_json([*features, apply(other, Column("x"))])
+        format_bundle([*features, apply_operator(other, Column("x"))])
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_numbers_that_are_not_finite_are_refused(bad):
     with pytest.raises(OutputError, match="only finite ones can be written"):
-        bundle_as_json([apply(OPERATORS["add"], Column("x"), Constant(bad))])
+        format_bundle([apply_operator(OPERATORS["add"], Column("x"), Constant(bad))])
 
 
 def test_what_could_not_be_read_back_is_refused(tmp_path):
     deep = Column("x")
     for _ in range(200):
-        deep = apply(OPERATORS["sin"], deep)
+        deep = apply_operator(OPERATORS["sin"], deep)
     for thing in ([deep], [Column("x" * 10_001)]):
         with pytest.raises(OutputError, match=r"cannot be saved: the bundle, features\[0\]\.expression: "):
             save_bundle(thing, tmp_path / "f.json")
@@ -284,7 +299,7 @@ def _term(text, tree):
 
 
 def _altered(change):
-    content = json.loads(bundle_as_json(MODEL))
+    content = json.loads(format_bundle(MODEL))
     change(content)
     return json.dumps(content)
 
@@ -407,7 +422,7 @@ def test_files_that_cannot_be_read_are_told(tmp_path, monkeypatch):
     with pytest.raises(FormulaError, match="larger than"):
         load_bundle(save)
     with pytest.raises(OutputError, match="too many for one file"):
-        bundle_as_json(FEATURES)
+        format_bundle(FEATURES)
 
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), finite, st.text(max_size=5))
@@ -422,7 +437,9 @@ anything = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(data=st.data(), value=anything)
 def test_no_value_anywhere_gets_past_unnoticed_or_breaks_the_reader(data, value):
-    content = json.loads(bundle_as_json(Formula("y", 1.5, (2.0,), (parse("x1**3"),)), record={"a": [1]}))
+    content = json.loads(
+        format_bundle(Formula("y", 1.5, (2.0,), (parse_expression("x1**3"),)), record={"a": [1]})
+    )
     changed = copy.deepcopy(content)
     place = changed
     while True:
@@ -432,9 +449,9 @@ def test_no_value_anywhere_gets_past_unnoticed_or_breaks_the_reader(data, value)
             break
         place = place[step]
     try:
-        back = bundle_from(json.dumps(changed), "m")
+        back = parse_bundle_formulas(json.dumps(changed), "m")
     except FormulaError:
         return
-    again = json.loads(bundle_as_json(back))
+    again = json.loads(format_bundle(back))
     for key in ("kind", "target", "intercept", "inputs"):
         assert again[key] == changed[key]

@@ -12,22 +12,14 @@ from numbers import Real
 
 import numpy as np
 import pytest
-from export_cases import FORMULAS, NAMES, ROWS, drawn_formulas, drawn_rows, worst_difference
+from helpers.export_cases import FORMULAS, NAMES, ROWS, drawn_formulas, drawn_rows, worst_difference
+from helpers.strategies import expressions
 from hypothesis import given, settings
-from strategies import expressions
 
 from symscreen.errors import OutputError
-from symscreen.export import (
-    Formula,
-    to_c,
-    to_duckdb,
-    to_excel,
-    to_matlab,
-    to_numpy,
-    to_sql,
-    to_sqlite,
-)
-from symscreen.expression import evaluate, parse
+from symscreen.export import to_c, to_duckdb, to_excel, to_matlab, to_numpy, to_sql, to_sqlite
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.tree import evaluate_expression, parse_expression
 
 OCTAVE = os.environ.get("OCTAVE") or shutil.which("octave-cli") or shutil.which("octave")
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -181,7 +173,7 @@ def test_fifty_formulas_over_all_operators_agree_to_twelve_digits(run, without, 
     formulas = drawn_formulas(rng, rows, without)
     theirs = run(formulas, rows, tmp_path)
     assert theirs.shape == (FORMULAS, ROWS)
-    ours = np.array([evaluate(formula, rows) for formula in formulas])
+    ours = np.array([evaluate_expression(formula, rows) for formula in formulas])
     worst = [worst_difference(*each) for each in zip(ours, theirs, strict=True)]
     assert max(worst) <= 1e-12, str(formulas[int(np.argmax(worst))])
 
@@ -189,11 +181,11 @@ def test_fifty_formulas_over_all_operators_agree_to_twelve_digits(run, without, 
 @pytest.mark.parametrize("name", [name for name in RUNS if name != "excel"])
 def test_what_is_undefined_inside_stays_undefined(name, tmp_path):
     run, without = RUNS[name]
-    formulas = [parse(text) for text in FORGETFUL if not any(f"{one}(" in text for one in without)]
+    formulas = [parse_expression(text) for text in FORGETFUL if not any(f"{one}(" in text for one in without)]
     rows = {"x": EDGES}
     theirs = run(formulas, rows, tmp_path)
     for formula, values in zip(formulas, theirs, strict=True):
-        ours = evaluate(formula, rows)
+        ours = evaluate_expression(formula, rows)
         assert np.isnan(values).tolist() == np.isnan(ours).tolist(), str(formula)
         assert worst_difference(ours, values) <= 1e-12, str(formula)
 
@@ -201,11 +193,11 @@ def test_what_is_undefined_inside_stays_undefined(name, tmp_path):
 def test_excel_gives_errors_where_a_formula_is_undefined_or_a_cell_is_empty():
     library = pytest.importorskip("formulas", reason="formulas is not installed")
     for text in ("1/x", "log(x)", "(-8*x)**(1/3)", "0**x", "asin(x + 2)"):
-        ours = np.isnan(evaluate(parse(text), {"x": EDGES[:4]}))
-        function = library.Parser().ast(to_excel(parse(text)))[1].compile()
+        ours = np.isnan(evaluate_expression(parse_expression(text), {"x": EDGES[:4]}))
+        function = library.Parser().ast(to_excel(parse_expression(text)))[1].compile()
         theirs = [np.asarray(function(value)).ravel()[0] for value in EDGES[:4]]
         assert [not isinstance(value, Real) for value in theirs] == ours.tolist(), text
-    assert to_excel(parse("x*y")).startswith("=IF(COUNT(A2,B2)<2,NA(),")
+    assert to_excel(parse_expression("x*y")).startswith("=IF(COUNT(A2,B2)<2,NA(),")
 
 
 @settings(max_examples=60, deadline=None)
@@ -233,8 +225,8 @@ HOSTILE = [
 
 def test_hostile_names_are_names_and_nothing_else(tmp_path):
     rows = {name: np.linspace(0.5, 2.0, 4) * (place + 1) for place, name in enumerate(HOSTILE)}
-    formula = parse(" + ".join(f"exp(-`{name.replace('`', '``')}`)" for name in HOSTILE))
-    ours = evaluate(formula, rows)
+    formula = parse_expression(" + ".join(f"exp(-`{name.replace('`', '``')}`)" for name in HOSTILE))
+    ours = evaluate_expression(formula, rows)
     runs = [run_numpy, run_sqlite(to_sqlite)] + ([run_c] if COMPILER else [])
     for run in runs + ([run_octave] if OCTAVE else []):
         # twice, for some runs need several features
@@ -244,7 +236,7 @@ def test_hostile_names_are_names_and_nothing_else(tmp_path):
 
 
 def test_hostile_targets_are_told_in_a_comment_only(tmp_path):
-    model = Formula("*/ system(); /*\n%}\nimport os", 1.0, (2.0,), (parse("x1"),))
+    model = Formula("*/ system(); /*\n%}\nimport os", 1.0, (2.0,), (parse_expression("x1"),))
     assert to_c(model).count("*/") == to_c(model).count("/*") == 2
     for write in (to_numpy, to_matlab):
         assert not re.search(r"^\s*(import os|%\})", write(model), re.MULTILINE)
@@ -270,11 +262,11 @@ def test_hostile_targets_are_told_in_a_comment_only(tmp_path):
 )
 def test_what_a_language_cannot_say_is_refused_with_the_reason(write, text, message):
     with pytest.raises(OutputError, match=message):
-        write(_long(text) if text.startswith("x*x*") else parse(text))
+        write(_long(text) if text.startswith("x*x*") else parse_expression(text))
 
 
 def _long(text):
-    terms = tuple(parse("x**3*y**0.3") for _ in range(text.count("*") // 10))
+    terms = tuple(parse_expression("x**3*y**0.3") for _ in range(text.count("*") // 10))
     return Formula("y", 0.0, tuple(1.0 + place for place in range(len(terms))), terms)
 
 
@@ -283,12 +275,15 @@ def _long(text):
 )
 def test_only_cells_stand_for_inputs_in_excel(cell):
     with pytest.raises(OutputError, match="is no cell for 'x'; write it as B2"):
-        to_excel(parse("x"), names={"x": cell})
-    assert to_excel(parse("x"), names={"x": "$XFD$1048576"}) == "=IF(COUNT($XFD$1048576)<1,NA(),$XFD$1048576)"
+        to_excel(parse_expression("x"), names={"x": cell})
+    assert (
+        to_excel(parse_expression("x"), names={"x": "$XFD$1048576"})
+        == "=IF(COUNT($XFD$1048576)<1,NA(),$XFD$1048576)"
+    )
 
 
 def test_a_model_is_the_sum_that_it_predicts():
-    model = Formula("y", 1.5, (2.0, -0.25), (parse("x1**3"), parse("`flow rate`/x1")))
+    model = Formula("y", 1.5, (2.0, -0.25), (parse_expression("x1**3"), parse_expression("`flow rate`/x1")))
     rows = {"x1": np.array([1.0, 2.0, 0.0]), "flow rate": np.array([3.0, 5.0, 1.0])}
     with sqlite3.connect(":memory:") as database:
         database.execute("CREATE TABLE t (x1 INTEGER, `flow rate` INTEGER)")
@@ -302,7 +297,7 @@ def test_a_model_is_the_sum_that_it_predicts():
 
 
 def test_a_model_of_many_terms_needs_no_deep_stack():
-    terms = tuple(parse(f"x{place}*y") for place in range(400))
+    terms = tuple(parse_expression(f"x{place}*y") for place in range(400))
     model = Formula("y", 1.0, tuple(float(place + 2) for place in range(400)), terms)
     for write in (to_numpy, to_sqlite):
         assert "x399" in write(model)

@@ -14,25 +14,25 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import verbs
+from symscreen.cli import main as verbs
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
-    Gate,
-    exported,
-    for_pysr,
-    gates_of_record,
+    LevelIndicator,
+    build_indicators_from_record,
+    export_formulas,
     load_bundle,
     to_c,
     to_duckdb,
     to_excel,
     to_matlab,
     to_numpy,
+    to_pysr,
     to_sql,
     to_sqlite,
 )
-from symscreen.export.computed import computed
-from symscreen.export.gates import needed_columns
-from symscreen.expression import parse
+from symscreen.export.source import find_required_columns
+from symscreen.expressions.linear_formula import evaluate_formulas
+from symscreen.expressions.tree import parse_expression
 
 OCTAVE = os.environ.get("OCTAVE") or shutil.which("octave-cli") or shutil.which("octave")
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -58,7 +58,7 @@ def rows(rng) -> pd.DataFrame:
 
 def gate(column, level, passes=None):
     title = f"{column} = {level if isinstance(level, str) else f'{level:g}'}"
-    return (title if passes is None else f"{passes}·1[{title}]"), Gate(column, level, passes)
+    return (title if passes is None else f"{passes}·1[{title}]"), LevelIndicator(column, level, passes)
 
 
 GATES = dict(
@@ -77,7 +77,7 @@ def formulas():
     """One formula a derived column, and some of several."""
     plain = [f"2*{quoted(name)} - 1" for name in GATES]
     both = [f"{quoted(f'x·1[c = {level}]')}*`flow rate` + `a = b = 2.5`/3" for level in LEVELS[:4]]
-    return [parse(text) for text in [*plain, *both, "x - `flow rate`"]]
+    return [parse_expression(text) for text in [*plain, *both, "x - `flow rate`"]]
 
 
 def by_numpy(write, given, rows, tmp_path):
@@ -157,9 +157,9 @@ def by_excel(write, given, rows, tmp_path):
 
 
 def needed(formula):
-    from symscreen.expression import columns_of
+    from symscreen.expressions.tree import collect_columns
 
-    return needed_columns(sorted(columns_of(formula)), GATES)
+    return find_required_columns(sorted(collect_columns(formula)), GATES)
 
 
 def by_octave(write, given, rows, tmp_path):
@@ -195,7 +195,7 @@ RUNS = {
 @pytest.mark.parametrize(("run", "write"), RUNS.values(), ids=RUNS)
 def test_levels_of_any_name_are_told_apart(run, write, rows, tmp_path):
     given = formulas()
-    ours = computed(given, rows)
+    ours = evaluate_formulas(given, rows)
     assert np.isnan(ours[0]).sum() > 3
     theirs = np.array(run(write, given, rows, tmp_path), dtype=np.float64)
     np.testing.assert_allclose(theirs, ours, rtol=1e-12, atol=1e-15)
@@ -235,7 +235,7 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
         capsys.readouterr()
         assert verbs._run(["export", name, "--to", "sqlite"]) == 0
         texts.append(capsys.readouterr().out)
-    assert texts == [exported(result, "sqlite") + "\n"] * 2
+    assert texts == [export_formulas(result, "sqlite") + "\n"] * 2
     with sqlite3.connect(":memory:") as database:
         screened.to_sql("t", database, index=False)
         found = pd.read_sql(f"SELECT {texts[0]} FROM t", database)  # noqa: S608
@@ -243,16 +243,28 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
     applied = symscreen.apply_bundle("b.json", screened)
     np.testing.assert_array_equal(applied.to_numpy().T, ours)
     back = load_bundle("b.json")
-    assert exported(back, "c", gates=gates_of_record(result.record)) == exported(result, "c")
-    guesses = for_pysr(result)
-    assert guesses.frame(screened).notna().all(axis=None)
+    assert export_formulas(
+        back, "c", indicators=build_indicators_from_record(result.record)
+    ) == export_formulas(result, "c")
+    guesses = to_pysr(result)
+    assert guesses.make_frame(screened).notna().all(axis=None)
 
 
 def test_without_gates_a_column_is_taken_by_its_name():
-    assert '"x·1[c = p]"' in to_sql(parse("`x·1[c = p]`"))
+    assert '"x·1[c = p]"' in to_sql(parse_expression("`x·1[c = p]`"))
     with pytest.raises(OptionError, match="no formula needs a column 'x·1"):
-        exported(parse("`c = p`"), "sql", gates={"c = p": Gate("c", "p")}, names={"x·1[c = p]": "z"})
-    named = exported(parse("`c = p`"), "sql", gates={"c = p": Gate("c", "p")}, names={"c": "kind"})
+        export_formulas(
+            parse_expression("`c = p`"),
+            "sql",
+            indicators={"c = p": LevelIndicator("c", "p")},
+            names={"x·1[c = p]": "z"},
+        )
+    named = export_formulas(
+        parse_expression("`c = p`"),
+        "sql",
+        indicators={"c = p": LevelIndicator("c", "p")},
+        names={"c": "kind"},
+    )
     assert "\"kind\" = 'p'" in named
 
 
@@ -262,13 +274,13 @@ def test_a_level_that_no_text_can_be_is_refused(write):
         if write is to_matlab and "\0" in level:
             continue  # MATLAB's texts hold any code
         with pytest.raises(OutputError, match=r"the level .* cannot be written in"):
-            write(parse("`c = p`"), gates={"c = p": Gate("c", level)})
+            write(parse_expression("`c = p`"), gates={"c = p": LevelIndicator("c", level)})
 
 
 def test_a_column_is_of_words_or_of_numbers():
-    gates = {"c = p": Gate("c", "p"), "c = 1": Gate("c", 1.0)}
+    gates = {"c = p": LevelIndicator("c", "p"), "c = 1": LevelIndicator("c", 1.0)}
     with pytest.raises(OutputError, match="'c' is asked for as a number and as a category of words"):
-        to_c(parse("`c = p` + `c = 1`"), gates=gates)
+        to_c(parse_expression("`c = p` + `c = 1`"), indicators=gates)
 
 
 @pytest.mark.parametrize(
@@ -286,4 +298,4 @@ def test_a_record_that_was_changed_is_refused(change):
     if change.get("levels") == {"q·1[c": ["p"], "c": ["p"]}:
         record["data"]["inputs"] = ["x·1[q·1[c = p]"]
     with pytest.raises(FormulaError, match="levels of categories cannot be read"):
-        gates_of_record(record)
+        build_indicators_from_record(record)

@@ -19,24 +19,34 @@ import numpy as np
 import pandas as pd
 from fuzzing.seeds import IDENTITY
 
-from symscreen.cli.export import _read_names
-from symscreen.cli.options import read_counts, read_level, read_ratios, read_top, split_names
+from symscreen.cli.export import _parse_column_names
+from symscreen.cli.options import parse_counts, parse_interval_level, parse_ratios, parse_top, split_names
+from symscreen.config.parsing import parse_memory_limit, parse_names
+from symscreen.config.space_options import parse_pool_sizes
+from symscreen.data import SourceFrame, read_dataset, read_frame
+from symscreen.data import files as steady
 from symscreen.errors import InputError
-from symscreen.evaluation.truth import read_truth
-from symscreen.export import operators_of_record
-from symscreen.export.stored import whole_bundle_from
-from symscreen.export.targets import TARGETS
-from symscreen.expression import columns_of, complexity, evaluate, key, parse, to_text
+from symscreen.evaluation.truth import parse_truth
+from symscreen.export import build_operators_from_record
+from symscreen.export.bundle import parse_bundle
+from symscreen.export.formats import EXPORT_FORMATS
+from symscreen.expressions.tree import (
+    collect_columns,
+    compute_complexity,
+    compute_key,
+    evaluate_expression,
+    parse_expression,
+    to_text,
+)
 from symscreen.grammar import load_grammar
 from symscreen.multistage import read_chains
-from symscreen.options import list_of_names, read_cutters, read_keep, read_memory
-from symscreen.pipeline.checkpoint import Folder, opened
-from symscreen.pipeline.options_running import read_seconds
-from symscreen.report.stored import read_ranking
-from symscreen.screeners import screeners_asked
-from symscreen.table import Frame, read_frame, read_table, steady
-from symscreen.units import checked_formulas, given_units
-from symscreen.units.column_unit import column_unit, unit_in_header
+from symscreen.results.ranking_reader import read_ranking
+from symscreen.screeners import parse_screeners
+from symscreen.screening.checkpoint import CheckpointStore, open_checkpoint
+from symscreen.screening.run_control import parse_seconds
+from symscreen.screening.scoring_options import parse_pool_screeners
+from symscreen.units import check_formula_units, read_units
+from symscreen.units.unit_parsing import extract_header_unit, parse_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["HARNESSES", "ending"]
 
 _LONGEST_MESSAGE = 4000
-steady._QUIET = 0.0  # who wrote the files is known
+steady._QUIET_PERIOD_S = 0.0  # who wrote the files is known
 _MAGIC = b"\x93NUMPY"
 _ARRAYS = (
     *("0_number", "0_loss", "0_signature", "0_pearson", "0_complexity", "0_direction", "0_keys"),
@@ -69,18 +79,18 @@ def _text(data: bytes) -> str:
 
 
 def read_csv(data: bytes) -> None:
-    read_table(_file("t.csv", data))
+    read_dataset(_file("t.csv", data))
 
 
 def read_parquet(data: bytes) -> None:
-    read_table(_file("t.parquet", data))
+    read_dataset(_file("t.parquet", data))
 
 
 def read_feather(data: bytes) -> None:
-    read_table(_file("t.feather", data))
+    read_dataset(_file("t.feather", data))
 
 
-def _framed(data: bytes, *beside: str) -> tuple[Frame, list[str]]:
+def _framed(data: bytes, *beside: str) -> tuple[SourceFrame, list[str]]:
     """Read a CSV file; the columns that are none of some others stand for the response."""
     frame = read_frame(_file("r.csv", data))
     return frame, [name for name in frame.columns if name not in beside]
@@ -88,20 +98,20 @@ def _framed(data: bytes, *beside: str) -> tuple[Frame, list[str]]:
 
 def read_label_rankings(data: bytes) -> None:
     frame, names = _framed(data, "x")
-    read_table(frame, ranking=names)
+    read_dataset(frame, ranking=names)
 
 
 def read_stages(data: bytes) -> None:
     frame, names = _framed(data, "x")
-    read_table(frame, stages=names)
+    read_dataset(frame, stages=names)
 
 
 def read_other_responses(data: bytes) -> None:
     frame, names = _framed(data, "x", "event")
     if "event" in frame.columns:
-        read_table(frame, target=names[0] if names else None, event="event")
+        read_dataset(frame, target=names[0] if names else None, event="event")
     else:
-        read_table(frame, target=",".join(names), kind="several" if len(names) > 1 else "classes")
+        read_dataset(frame, target=",".join(names), target_type="several" if len(names) > 1 else "classes")
 
 
 def read_long_stages(data: bytes) -> None:
@@ -122,33 +132,33 @@ def read_grammar(data: bytes) -> None:
 
 
 def read_formula(data: bytes) -> None:
-    tree = parse(_text(data))
-    assert key(parse(to_text(tree))) == key(tree)
+    tree = parse_expression(_text(data))
+    assert compute_key(parse_expression(to_text(tree))) == compute_key(tree)
 
 
 def read_also(data: bytes) -> None:
     """Read a formula as ``--also`` does, check its units and compute it."""
     table, units = _table_with_units()
-    tree = parse(_text(data), _grammar().operators, table.names)
-    assert complexity(tree) > 0
-    evaluate(tree, dict(zip(table.names, table.columns, strict=True)))
-    checked_formulas([tree], units)
+    tree = parse_expression(_text(data), _grammar().operators, table.names)
+    assert compute_complexity(tree) > 0
+    evaluate_expression(tree, dict(zip(table.names, table.columns, strict=True)))
+    check_formula_units([tree], units)
 
 
 def read_known_formula(data: bytes) -> None:
-    read_truth(_text(data))
+    parse_truth(_text(data))
 
 
 def write_elsewhere(data: bytes) -> None:
     """Read a formula, and write it in each language that takes it."""
-    tree = parse(_text(data))
+    tree = parse_expression(_text(data))
     refused = []
-    for target in TARGETS.values():
+    for target in EXPORT_FORMATS.values():
         try:
             assert target.write((tree,))
         except InputError as error:
             refused.append(error)
-    if len(refused) == len(TARGETS):
+    if len(refused) == len(EXPORT_FORMATS):
         raise refused[0]
 
 
@@ -156,45 +166,45 @@ def write_elsewhere(data: bytes) -> None:
 def _table_with_units() -> tuple[Any, Any]:
     draw = np.random.default_rng(0)
     columns = {name: draw.uniform(1, 2, 8) for name in ("x (mm)", "t (s)", "n", "a", "y")}
-    return given_units(read_table(columns), "strict", None)
+    return read_units(read_dataset(columns), "strict", None)
 
 
 @cache
 def _plain_table() -> Any:
     draw = np.random.default_rng(0)
-    return read_table({name: draw.uniform(1, 2, 8) for name in ("length", "time", "n", "y")})
+    return read_dataset({name: draw.uniform(1, 2, 8) for name in ("length", "time", "n", "y")})
 
 
 def read_unit(data: bytes) -> None:
     text = _text(data)
-    if (inner := unit_in_header(text)) is not None and inner != text:
+    if (inner := extract_header_unit(text)) is not None and inner != text:
         try:
-            column_unit(inner)
+            parse_unit(inner)
         except InputError:
-            column_unit(text)
+            parse_unit(text)
             return
     else:
-        column_unit(text)
+        parse_unit(text)
 
 
 def read_units_toml(data: bytes) -> None:
-    given_units(_plain_table(), _file("u.toml", data), None)
+    read_units(_plain_table(), _file("u.toml", data), None)
 
 
 def read_units_json(data: bytes) -> None:
-    given_units(_plain_table(), _file("u.json", data), None)
+    read_units(_plain_table(), _file("u.json", data), None)
 
 
 def read_bundle(data: bytes) -> None:
-    whole_bundle_from(_text(data), "b.json")
+    parse_bundle(_text(data), "b.json")
 
 
 def _read_ranking(path: Path) -> None:
     """Read a ranking and its formulas, as `export` does."""
     stored = read_ranking(path)
-    operators = operators_of_record(stored.record)
+    operators = build_operators_from_record(stored.record)
     for text in stored.table["expression"]:
-        columns_of(parse(text, operators, stored.record["data"]["inputs"]))
+        collect_columns(parse_expression(text, operators, stored.record["data"]["inputs"]))
 
 
 def read_json_ranking(data: bytes) -> None:
@@ -223,7 +233,7 @@ def read_state(data: bytes) -> None:
         body = content.getvalue()
     head = f"symscreen-checkpoint 1 run {hashlib.sha256(body).hexdigest()}\n"
     _file("s.state", head.encode() + body)
-    Folder(_folder(), "run").found("s", lambda _: None, 1 << 20)
+    CheckpointStore(_folder(), "run").load("s", lambda _: None, 1 << 20)
 
 
 def read_run(data: bytes) -> None:
@@ -231,7 +241,7 @@ def read_run(data: bytes) -> None:
     path = _folder() / "kept"
     path.mkdir(exist_ok=True)
     (path / "run.json").write_bytes(data)
-    with opened(path, IDENTITY):
+    with open_checkpoint(path, IDENTITY):
         pass
 
 
@@ -243,20 +253,20 @@ def _option(name: str) -> Any:
 
 
 _OPTIONS: dict[str, Callable[[str], object]] = {
-    "layers": lambda text: _grammar().parsed_layers(text),
-    "unary": lambda text: _grammar().altered(unary=list_of_names(text), binary=None, max_complexity=None),
+    "layers": lambda text: _grammar().resolve_layers(text),
+    "unary": lambda text: _grammar().override(unary=parse_names(text), binary=None, max_complexity=None),
     "operators": load_grammar,
-    "screener": screeners_asked,
-    "cut": lambda text: read_cutters(text, 9, {"rule": None}),
-    "keep": read_keep,
-    "max-ram": read_memory,
-    "time-limit": read_seconds,
+    "screener": parse_screeners,
+    "cut": lambda text: parse_pool_screeners(text, 9, {"rule": None}),
+    "keep": parse_pool_sizes,
+    "max-ram": parse_memory_limit,
+    "time-limit": parse_seconds,
     "inputs": lambda text: split_names(_option("c"), _option("inputs"), text),
-    "top": lambda text: read_top(_option("c"), _option("top"), text),
-    "recall": lambda text: read_counts(_option("c"), _option("recall"), text),
-    "noise-ratio": lambda text: read_ratios(_option("c"), _option("noise_ratio"), text),
-    "intervals": lambda text: read_level(_option("c"), _option("intervals"), text),
-    "name": lambda text: _read_names(_option("c"), _option("name"), tuple(text.splitlines())),
+    "top": lambda text: parse_top(_option("c"), _option("top"), text),
+    "recall": lambda text: parse_counts(_option("c"), _option("recall"), text),
+    "noise-ratio": lambda text: parse_ratios(_option("c"), _option("noise_ratio"), text),
+    "intervals": lambda text: parse_interval_level(_option("c"), _option("intervals"), text),
+    "name": lambda text: _parse_column_names(_option("c"), _option("name"), tuple(text.splitlines())),
 }
 
 

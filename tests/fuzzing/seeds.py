@@ -10,15 +10,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from symscreen.export.bundle import bundle_as_json
-from symscreen.export.formula import Formula
-from symscreen.expression import parse
+from symscreen.export.bundle import format_bundle
+from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
-from symscreen.pipeline.checkpoint import state_bytes
-from symscreen.result import Seen, Streamed, none_kept
-from symscreen.result.record import RECORD_FORMAT
+from symscreen.results.record import RECORD_FORMAT
 from symscreen.screeners import SCREENERS
-from symscreen.statistics.tally import tally_of
+from symscreen.screening.checkpoint import dump_state
+from symscreen.screening.inference.error_control import InferenceState
+from symscreen.screening.scoring.streaming import StreamResult
+from symscreen.screening.scoring.top_features import make_empty_features
+from symscreen.statistics.inference.p_value_counts import count_p_values
 
 __all__ = ["IDENTITY", "SEEDS", "WORDS", "words_of"]
 
@@ -63,9 +65,11 @@ def _feather(table: pa.Table, compression: str | None) -> bytes:
 
 def _states() -> list[bytes]:
     """Return a checkpoint's arrays as one file, and one after the other."""
-    tally = tally_of(np.array([0.5, 0.25, 0.25]))
-    state = Streamed((none_kept(1),), 3, {}, Seen(tally, None), done=3, total=9, chunks=1)
-    body = state_bytes(state, "run").partition(b"\n")[2]
+    tally = count_p_values(np.array([0.5, 0.25, 0.25]))
+    state = StreamResult(
+        (make_empty_features(1),), 3, {}, InferenceState(tally, None), n_done=3, n_total=9, n_chunks=1
+    )
+    body = dump_state(state, "run").partition(b"\n")[2]
     with np.load(io.BytesIO(body)) as arrays:
         parts = []
         for name in arrays.files:
@@ -137,8 +141,8 @@ def _seeds() -> dict[str, list[bytes]]:
             b"name:x1=B2\nx2=C2",
         ],
         "bundle": [
-            bundle_as_json([parse("x**2"), parse("sin(`a b`)/3")]).encode(),
-            bundle_as_json(Formula("y", 1.0, (0.1,), (parse("x*z"),)), record={"seed": 3}).encode(),
+            format_bundle([parse_expression("x**2"), parse_expression("sin(`a b`)/3")]).encode(),
+            format_bundle(Formula("y", 1.0, (0.1,), (parse_expression("x*z"),)), record={"seed": 3}).encode(),
             (
                 b'{"format": 1, "symscreen": "0", "kind": "features", "inputs": ["x"], '
                 b'"define": {"f": {"formula": "x*x", "cost": 1}}, "costs": {"sin": 2}, "features": ["f(x)"]}'

@@ -11,7 +11,7 @@ from fuzzing.mutation import mutated
 from fuzzing.seeds import SEEDS
 
 from symscreen.errors import InputError
-from symscreen.report.stored import read_ranking
+from symscreen.results.ranking_reader import read_ranking
 
 _SLOW = {"truth": 20, "export": 60, "checkpoint-run": 60}
 
@@ -63,7 +63,7 @@ def test_found_a_ranking_of_a_kind_that_arrow_cannot_read(tmp_path, monkeypatch)
     def broken(*_):
         raise pa.ArrowException("Unknown error: Wrapping (-a) failed")
 
-    monkeypatch.setattr("symscreen.report.stored.parquet_table", broken)
+    monkeypatch.setattr("symscreen.results.ranking_reader.parquet_table", broken)
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     assert "Wrapping (-a) failed" in refused(tmp_path / "r.parquet")
 

@@ -3,26 +3,36 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import sympy
+from helpers.strategies import BINARY, expressions, put_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import BINARY, expressions, put_in
 
 from symscreen.errors import FormulaError, GrammarError
-from symscreen.expression import Column, Constant, apply, columns_of, evaluate, key, parse, to_sympy, to_text
+from symscreen.expressions.tree import (
+    Column,
+    Constant,
+    apply_operator,
+    collect_columns,
+    compute_key,
+    evaluate_expression,
+    parse_expression,
+    to_sympy,
+    to_text,
+)
 from symscreen.grammar import OPERATORS
-from symscreen.grammar.define import (
-    checked,
+from symscreen.grammar.custom_operators import (
+    compose_form,
     define_family,
     define_operator,
-    finite_or_nan,
-    look_up,
-    plain_number,
-    written_out,
+    get_operator,
+    make_finite_numeric,
+    replace_infinities,
+    to_plain_number,
 )
-from symscreen.grammar.operator import meant_by
+from symscreen.grammar.operator import find_operators_by_name
 
 X, Y = Column("x"), Column("y")
-of_x = expressions(st.just("x")).map(lambda tree: apply(OPERATORS["add"], X, tree))
+of_x = expressions(st.just("x")).map(lambda tree: apply_operator(OPERATORS["add"], X, tree))
 ROWS = {"x": np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0]), "y": np.array([1.0, 0.0, 0.0, -0.75, 2.0, 0.5])}
 
 
@@ -36,21 +46,25 @@ def numeric(operator, *arguments):
 
 
 @settings(max_examples=100, deadline=None)
-@given(tree=st.builds(apply, st.sampled_from(BINARY), expressions(st.sampled_from(["x", "y"])), st.just(X)))
+@given(
+    tree=st.builds(
+        apply_operator, st.sampled_from(BINARY), expressions(st.sampled_from(["x", "y"])), st.just(X)
+    )
+)
 def test_an_operator_is_the_formula_that_defines_it(tree):
     operator = define(to_text(tree))
-    assert operator.arity == len(columns_of(tree))
-    applied = apply(operator, *(X, Y)[: operator.arity])
-    np.testing.assert_array_equal(evaluate(applied, ROWS), evaluate(tree, ROWS))
-    assert key(applied) == key(tree)
+    assert operator.arity == len(collect_columns(tree))
+    applied = apply_operator(operator, *(X, Y)[: operator.arity])
+    np.testing.assert_array_equal(evaluate_expression(applied, ROWS), evaluate_expression(tree, ROWS))
+    assert compute_key(applied) == compute_key(tree)
 
 
 @settings(max_examples=100, deadline=None)
 @given(outer=st.sampled_from(BINARY), left=of_x, right=of_x, alike=st.booleans())
 def test_what_is_called_commutative_is(outer, left, right, alike):
-    tree = apply(outer, left, put_in(left if alike else right, {"x": Y}))
+    tree = apply_operator(outer, left, put_in(left if alike else right, {"x": Y}))
     turned = put_in(tree, {"x": Y, "y": X})
-    assert define(to_text(tree)).commutative == (key(turned) == key(tree))
+    assert define(to_text(tree)).commutative == (compute_key(turned) == compute_key(tree))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +108,7 @@ def test_commutativity_is_found(formula, commutative):
     [("x", 0, 0), ("id(x)", 0, 1), ("exp(-x**2)", 3, 3), ("x*y/(x + y)", 3, 3), ("2*x + 1", 2, 2)],
 )
 def test_the_cost_is_the_sum_of_those_inside_unless_given(formula, cost, steps):
-    assert (define(formula).cost, define(formula).steps) == (cost, steps)
+    assert (define(formula).cost, define(formula).n_primitives) == (cost, steps)
     assert define(formula, cost=7).cost == 7
 
 
@@ -102,7 +116,7 @@ def test_definitions_may_call_one_another():
     first = define("x*y", "first", cost=5)
     second = define_operator("second", "first(x, first(x, 2))", {**OPERATORS, "first": first})
     assert numeric(second, [3.0]).tolist() == [18.0]
-    assert (second.arity, second.cost, second.steps) == (1, 10, 2)
+    assert (second.arity, second.cost, second.n_primitives) == (1, 10, 2)
 
 
 def test_sympy_sees_through_a_definition():
@@ -110,7 +124,7 @@ def test_sympy_sees_through_a_definition():
     assert define("sin(pi*x)/2").symbolic(x) == sympy.sin(sympy.pi * x) / 2
     assert define("x*y/(x + y)").symbolic(y, x) == x * y / (x + y)
     harmonic = define("x*y/(x + y)", "harmonic")
-    tree = parse("harmonic(`a b`, 2)", {"harmonic": harmonic})
+    tree = parse_expression("harmonic(`a b`, 2)", {"harmonic": harmonic})
     assert to_sympy(tree) == 2 * sympy.Symbol("a b") / (sympy.Symbol("a b") + 2)
 
 
@@ -119,7 +133,7 @@ def test_numbers_inside_are_broadcast_over_blocks():
     block = numeric(operator, [[0.0, 2.0], [3.0, -4.0]], [[2.0, 2.0], [4.0, 4.0]])
     assert block.tolist() == [[2.0, 3.0], [5.0, 3.0]]
     keys = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.uint64)
-    assert operator.key(keys, keys).shape == (3, 2)
+    assert operator.compute_fingerprint(keys, keys).shape == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -169,17 +183,17 @@ def test_the_largest_definition_is_computed():
         formula = f"sin({formula})"
     deep = define(formula, "deep")
     deeper = define_operator("deeper", "deep(" + "cos(" * 51 + "x" + ")" * 52, {**OPERATORS, "deep": deep})
-    assert deeper.steps == 200
+    assert deeper.n_primitives == 200
     assert np.isfinite(numeric(deeper, [1.0])).all()
     assert deeper.symbolic(sympy.Symbol("x")).free_symbols == {sympy.Symbol("x")}
 
 
 def test_looking_up_gives_the_operator_itself():
-    assert look_up("sin", 1, OPERATORS) is OPERATORS["sin"]
+    assert get_operator("sin", 1, OPERATORS) is OPERATORS["sin"]
 
 
 def test_only_infinities_become_nan():
-    values = finite_or_nan(np.array([1.0, np.inf, -np.inf, np.nan, -0.0, 1e308]))
+    values = replace_infinities(np.array([1.0, np.inf, -np.inf, np.nan, -0.0, 1e308]))
     np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, np.nan, -0.0, 1e308])
 
 
@@ -196,14 +210,16 @@ def family(formula, **parameters):
 @given(formula=st.sampled_from(FORMULAS), a=starts, b=starts)
 def test_an_operator_with_parameters_is_its_formula_with_their_values(formula, a, b):
     (operator,) = family(formula, a=[a], **({"b": [b]} if "b" in formula else {}))
-    applied = apply(operator, *(X, Y)[: operator.arity])
+    applied = apply_operator(operator, *(X, Y)[: operator.arity])
     filled = {**ROWS, "a": np.full(6, float(a)), "b": np.full(6, float(b))}
-    expected = evaluate(parse(formula), filled)
-    np.testing.assert_allclose(evaluate(applied, ROWS), expected, rtol=1e-14)
-    np.testing.assert_allclose(evaluate(parse(operator.summary), ROWS), expected, rtol=1e-14)
-    numbers = {"a": Constant(plain_number(a)), "b": Constant(plain_number(b))}
-    assert key(applied) == key(put_in(parse(formula), {"x": X, "y": Y, **numbers}))
-    assert key(applied) == key(parse(operator.summary))
+    expected = evaluate_expression(parse_expression(formula), filled)
+    np.testing.assert_allclose(evaluate_expression(applied, ROWS), expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        evaluate_expression(parse_expression(operator.summary), ROWS), expected, rtol=1e-14
+    )
+    numbers = {"a": Constant(to_plain_number(a)), "b": Constant(to_plain_number(b))}
+    assert compute_key(applied) == compute_key(put_in(parse_expression(formula), {"x": X, "y": Y, **numbers}))
+    assert compute_key(applied) == compute_key(parse_expression(operator.summary))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +244,7 @@ def test_a_family_has_one_operator_for_each_combination_of_starts(formula, param
     members = family(formula, **parameters)
     assert {operator.name: operator.summary for operator in members} == expected
     assert {operator.family.name for operator in members} == {"f"}
-    assert [operator.family.values for operator in members] == list(members[0].family.starts)
+    assert [operator.family.values for operator in members] == list(members[0].family.start_values)
     assert members[0].family.parameters == tuple(parameters)
     assert len(set(members)) == len(members)
 
@@ -247,13 +263,13 @@ def test_sympy_sees_the_values():
 
 def test_a_family_costs_what_its_formula_costs():
     first, second = family("exp(-a*x)", a=[1, 2])
-    assert (first.cost, first.steps) == (second.cost, second.steps) == (3, 3)
+    assert (first.cost, first.n_primitives) == (second.cost, second.n_primitives) == (3, 3)
     assert define_family("f", "exp(-a*x)", {"a": [1]}, OPERATORS, cost=9)[0].cost == 9
 
 
 def test_a_family_is_written_out_for_any_values():
     (operator,) = family("sin(x - a)/y + pi*b", b=[1], a=[2])
-    whole = written_out(operator.family, checked, np.float64)
+    whole = compose_form(operator.family, make_finite_numeric, np.float64)
     assert whole(1.0, 2.0, 3.0, 0.5) == np.sin(0.5) / 2 + np.pi * 3
     assert np.isnan(whole(np.nan, 2.0, 3.0, 0.5))
 
@@ -273,10 +289,10 @@ def test_a_definition_may_call_one_start_of_a_family():
 def test_a_name_means_an_operator_or_all_of_a_family():
     members = {operator.name: operator for operator in family("exp(-a*x)", a=[1, 2])}
     everything = {**OPERATORS, **members}
-    assert meant_by("f", everything) == tuple(members.values())
-    assert meant_by("f_2", everything) == (members["f_2"],)
-    assert meant_by("sin", everything) == (OPERATORS["sin"],)
-    assert meant_by("g", everything) == ()
+    assert find_operators_by_name("f", everything) == tuple(members.values())
+    assert find_operators_by_name("f_2", everything) == (members["f_2"],)
+    assert find_operators_by_name("sin", everything) == (OPERATORS["sin"],)
+    assert find_operators_by_name("g", everything) == ()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from symscreen.grammar import Grammar, load_grammar
 
 def test_an_altered_grammar_keeps_everything_else():
     basic = load_grammar("basic")
-    altered = basic.altered(unary=["tan", "sin"], max_complexity=5)
+    altered = basic.override(unary=["tan", "sin"], max_complexity=5)
     assert [operator.name for operator in altered.unary] == ["tan", "sin"]
     assert altered.max_complexity == 5
     for field in dataclasses.fields(Grammar):
@@ -20,13 +20,13 @@ def test_an_altered_grammar_keeps_everything_else():
 
 def test_altering_nothing_changes_nothing():
     physics = load_grammar("physics")
-    assert vars(physics.altered()) == vars(physics)
+    assert vars(physics.override()) == vars(physics)
 
 
 def test_operators_keep_the_costs_of_the_grammar(tmp_path):
     path = tmp_path / "costly.toml"
     path.write_text('unary = ["sin"]\nbinary = ["add"]\n[costs]\ntan = 4\n')
-    assert load_grammar(path).altered(unary=["tan"]).unary[0].cost == 4
+    assert load_grammar(path).override(unary=["tan"]).unary[0].cost == 4
 
 
 @pytest.mark.parametrize(
@@ -44,27 +44,27 @@ def test_operators_keep_the_costs_of_the_grammar(tmp_path):
 )
 def test_a_bad_change_is_refused(change, error, message):
     with pytest.raises(error) as caught:
-        load_grammar("basic").altered(**change)
+        load_grammar("basic").override(**change)
     assert str(caught.value).startswith(message)
 
 
 def test_layers_are_the_grammars_unless_given():
     strogatz = load_grammar("strogatz")
-    assert [layer.kind for layer in strogatz.parsed_layers()] == ["b", "u", "b"]
-    assert [str(layer) for layer in strogatz.parsed_layers("ub[add]")] == [
+    assert [layer.kind for layer in strogatz.resolve_layers()] == ["b", "u", "b"]
+    assert [str(layer) for layer in strogatz.resolve_layers("ub[add]")] == [
         "u[sin,cos,square,cube,inv]",
         "b[add]",
     ]
 
 
 def test_altered_lists_are_what_the_letters_stand_for():
-    altered = load_grammar("basic").altered(unary=["tanh"], binary=["max"])
-    assert list(map(str, altered.parsed_layers())) == ["u[tanh]", "b[max]"]
+    altered = load_grammar("basic").override(unary=["tanh"], binary=["max"])
+    assert list(map(str, altered.resolve_layers())) == ["u[tanh]", "b[max]"]
 
 
 def test_no_operators_leave_a_letter_nothing_to_stand_for():
     with pytest.raises(OptionError, match="no unary operators"):
-        load_grammar("basic").altered(unary=[]).parsed_layers()
+        load_grammar("basic").override(unary=[]).resolve_layers()
 
 
 def test_a_grammar_cannot_be_changed_in_place():

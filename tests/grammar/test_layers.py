@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from helpers.strategies import BINARY, UNARY
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import BINARY, UNARY
 
 from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar import OPERATORS, Layer, parse_layers
-from symscreen.grammar.layers import named_operators
+from symscreen.grammar.grammar import resolve_operators
 
 SIN, EXP, ADD, MUL = (OPERATORS[name] for name in ("sin", "exp", "add", "mul"))
 U, B = Layer("u", (SIN, EXP)), Layer("b", (ADD, MUL))
@@ -119,5 +119,5 @@ def test_a_letter_without_operators_is_refused():
 
 
 def test_names_are_looked_up_in_the_order_given():
-    assert named_operators(["exp", " sin "], 1, OPERATORS, "--unary") == (EXP, SIN)
-    assert named_operators([], 2, OPERATORS, "--binary") == ()
+    assert resolve_operators(["exp", " sin "], 1, OPERATORS, "--unary") == (EXP, SIN)
+    assert resolve_operators([], 2, OPERATORS, "--binary") == ()

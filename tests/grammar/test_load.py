@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from symscreen.errors import GrammarError
-from symscreen.grammar import OPERATORS, grammar_names, load_grammar
+from symscreen.grammar import OPERATORS, list_grammar_names, load_grammar
 
 SHIPPED = Path(__file__).resolve().parents[2] / "operators"
-every_grammar = pytest.mark.parametrize("name", grammar_names())
+every_grammar = pytest.mark.parametrize("name", list_grammar_names())
 SIN = 'unary = ["sin"]\n'
 A = '[define.f]\nformula = "a*x"\n'
 
@@ -49,8 +49,8 @@ def names(operators):
 
 
 def test_the_grammars_that_ship():
-    assert set(grammar_names()) == {path.stem for path in SHIPPED.iterdir() if path.suffix == ".toml"}
-    assert {"basic", "ablation", "strogatz", "physics"} <= set(grammar_names())
+    assert set(list_grammar_names()) == {path.stem for path in SHIPPED.iterdir() if path.suffix == ".toml"}
+    assert {"basic", "ablation", "strogatz", "physics"} <= set(list_grammar_names())
 
 
 @every_grammar
@@ -64,7 +64,7 @@ def test_a_shipped_grammar_is_what_its_file_says(name):
     assert names(grammar.binary) == content["binary"]
     assert grammar.constants == tuple(content.get("constants", ()))
     assert grammar.max_complexity == content.get("max_complexity")
-    assert "".join(layer.kind for layer in grammar.parsed_layers()) == content["layers"]
+    assert "".join(layer.kind for layer in grammar.resolve_layers()) == content["layers"]
     assert grammar.forbid == {outer: frozenset(inner) for outer, inner in content.get("forbid", {}).items()}
     assert grammar.operators == OPERATORS
 
@@ -119,7 +119,7 @@ def test_a_grammar_with_every_key(load):
     assert names(grammar.binary) == ["add", "harmonic"]
     assert grammar.description == "All of it."
     assert grammar.constants == (-1, 2)
-    assert list(map(str, grammar.parsed_layers())) == ["u[gauss]", "b[add,harmonic]"]
+    assert list(map(str, grammar.resolve_layers())) == ["u[gauss]", "b[add,harmonic]"]
     assert grammar.max_complexity == 9
     assert grammar.forbid == {"sin": {"gauss"}}
     assert grammar.forbid_within == {"gauss": {"sin", "gauss"}}
@@ -342,7 +342,11 @@ def test_operators_with_parameters(load):
     assert [operator.commutative for operator in grammar.binary] == [True, False, True]
     bend = grammar.operators["bend_2"]
     assert bend.numeric(np.array([2.0])).tolist() == [np.exp(-1.0) ** 3.5]
-    assert (bend.family.name, bend.family.values, bend.family.starts) == ("bend", (3.5,), ((2,), (3.5,)))
+    assert (bend.family.name, bend.family.values, bend.family.start_values) == (
+        "bend",
+        (3.5,),
+        ((2,), (3.5,)),
+    )
     assert grammar.forbid == {
         "sin": {"bend_1", "bend_2", "exp"},
         "bend_1": {"bend_1", "bend_2"},
@@ -359,16 +363,16 @@ def test_a_family_and_one_of_its_operators_are_listed_twice(refused):
 
 def test_a_familys_name_means_all_its_operators_wherever_operators_are_listed(load):
     grammar = load(FAMILIES + 'layers = "u[bend, sin] b u[decay]"\n' + DEFINED)
-    assert list(map(str, grammar.parsed_layers())) == [
+    assert list(map(str, grammar.resolve_layers())) == [
         "u[bend_1,bend_2,sin]",
         "b[tilt_1,tilt_2,add]",
         "u[decay]",
     ]
-    assert names(grammar.altered(unary=["sin", "bend"]).unary) == ["sin", "bend_1", "bend_2"]
+    assert names(grammar.override(unary=["sin", "bend"]).unary) == ["sin", "bend_1", "bend_2"]
     with pytest.raises(GrammarError, match=r"^--unary: 'bend_2' is listed twice$"):
-        grammar.altered(unary=["bend_2", "bend"])
+        grammar.override(unary=["bend_2", "bend"])
     with pytest.raises(GrammarError, match=r"^--binary: 'bend' is a unary operator; list it under unary$"):
-        grammar.altered(binary=["bend"])
+        grammar.override(binary=["bend"])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")

@@ -10,8 +10,8 @@ import sympy
 
 from symscreen.grammar import OPERATORS, Domain, Operator, UnitRule, load_grammar
 from symscreen.grammar import fingerprint as fp
-from symscreen.grammar.define import define_family, define_operator, written_out
-from symscreen.grammar.load import grammar_names
+from symscreen.grammar.custom_operators import compose_form, define_family, define_operator
+from symscreen.grammar.grammar_files import list_grammar_names
 
 GAUSS = define_operator("gauss", "exp(-x**2)", OPERATORS)
 NESTED = define_operator("nested", "gauss(x) + 2*y", {**OPERATORS, "gauss": GAUSS}, cost=7)
@@ -35,11 +35,15 @@ def test_a_defined_operator_is_made_again(operator, rng):
     again = _again(operator)
     assert again == operator
     assert hash(again) == hash(operator)
-    assert (again.cost, again.steps, again.summary) == (operator.cost, operator.steps, operator.summary)
+    assert (again.cost, again.n_primitives, again.summary) == (
+        operator.cost,
+        operator.n_primitives,
+        operator.summary,
+    )
     arguments = rng.normal(size=(operator.arity, 9))
     assert np.array_equal(again.numeric(*arguments), operator.numeric(*arguments))
-    keys = [fp.of_column(name) for name in ("x", "y")[: operator.arity]]
-    assert np.array_equal(again.key(*keys), operator.key(*keys))
+    keys = [fp.encode_column(name) for name in ("x", "y")[: operator.arity]]
+    assert np.array_equal(again.compute_fingerprint(*keys), operator.compute_fingerprint(*keys))
     symbols = sympy.symbols("x y")[: operator.arity]
     assert again.symbolic(*symbols) == operator.symbolic(*symbols)
 
@@ -48,7 +52,7 @@ def test_a_family_can_be_given_other_values_again(rng):
     family = _again(DECAY[1]).family
     assert family == DECAY[1].family
     values = rng.normal(size=5)
-    compute = written_out(family, lambda operator: operator.numeric, np.float64)
+    compute = compose_form(family, lambda operator: operator.numeric, np.float64)
     assert np.allclose(compute(values, 3.0, 4.0), np.exp(-3.0 * values) + 4.0)
 
 
@@ -69,12 +73,12 @@ def test_one_that_a_program_made_travels_by_its_functions():
         pickle.dumps(hidden)
 
 
-@pytest.mark.parametrize("name", grammar_names())
+@pytest.mark.parametrize("name", list_grammar_names())
 def test_a_grammar_travels_whole(name):
     grammar = load_grammar(name)
     again = _again(grammar)
     assert vars(again) == vars(grammar)
-    assert again.parsed_layers() == grammar.parsed_layers()
+    assert again.resolve_layers() == grammar.resolve_layers()
 
 
 def test_reprs_are_one_short_line():

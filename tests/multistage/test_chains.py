@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.errors import OptionError, TableError
-from symscreen.multistage import chains_of_columns, read_chains
+from symscreen.errors import DataError, OptionError
+from symscreen.multistage import read_chains, read_stage_columns
 
 STAGES = ["viewed", "liked", "followed"]
 
@@ -41,7 +41,7 @@ def test_what_is_missing_stays_missing():
 
 @pytest.mark.parametrize("values", [[True, False, True], [1, -1, 1], [1.0, 0.0, 1.0]])
 def test_reached_is_written_in_several_ways(values):
-    assert chains_of_columns(pd.DataFrame({"viewed": [1, 1, 1], "liked": values})).tolist() == [
+    assert read_stage_columns(pd.DataFrame({"viewed": [1, 1, 1], "liked": values})).tolist() == [
         [1, 1],
         [1, -1],
         [1, 1],
@@ -62,36 +62,36 @@ def test_reached_is_written_in_several_ways(values):
     ],
 )
 def test_the_first_row_at_fault_is_named(columns, words):
-    with pytest.raises(TableError, match=words) as caught:
+    with pytest.raises(DataError, match=words) as caught:
         read_chains(_table(**columns), stages=STAGES)
     assert "\n" not in str(caught.value)
 
 
 def test_a_break_is_found_across_what_is_missing():
-    with pytest.raises(TableError, match=r"row 1 .*'followed' is reached but 'viewed' is not"):
+    with pytest.raises(DataError, match=r"row 1 .*'followed' is reached but 'viewed' is not"):
         read_chains(_table(viewed=[0, 1, 1], liked=[None, 0, 1], followed=[1, 0, 1]), stages=STAGES)
 
 
 def test_unknown_stages_are_refused():
     last = pd.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "last": ["viewed", "likd"]})
-    with pytest.raises(TableError, match="row 2: 'last' is 'likd', which is no stage; did you mean 'liked'"):
+    with pytest.raises(DataError, match="row 2: 'last' is 'likd', which is no stage; did you mean 'liked'"):
         read_chains(last, stages=STAGES, reached="last")
-    with pytest.raises(TableError, match="row 1: 'last' is 3, which is no stage"):
+    with pytest.raises(DataError, match="row 1: 'last' is 3, which is no stage"):
         read_chains(last.assign(last=[3, 0]), stages=STAGES, reached="last")
-    with pytest.raises(TableError, match="no column 'folowed'; did you mean 'followed'"):
+    with pytest.raises(DataError, match="no column 'folowed'; did you mean 'followed'"):
         read_chains(_table(), stages=["viewed", "liked", "folowed"])
     with pytest.raises(OptionError, match="two at least"):
         read_chains(_table(), stages=["viewed"])
     with pytest.raises(OptionError, match="'liked' is given twice"):
         read_chains(_table(), stages=["liked", "liked"])
-    with pytest.raises(TableError, match="no rows"):
+    with pytest.raises(DataError, match="no rows"):
         read_chains(_table().iloc[:0], stages=STAGES)
 
 
 def test_columns_that_occur_twice_and_lists_in_cells_are_refused():
     table = _table()
     for name in ("user", "liked"):
-        with pytest.raises(TableError, match=f"the table has the column '{name}' 2 times: keep one"):
+        with pytest.raises(DataError, match=f"the table has the column '{name}' 2 times: keep one"):
             read_chains(pd.concat([table, table[[name]]], axis=1), stages=STAGES)
-        with pytest.raises(TableError, match=rf"row 2: '{name}' is \[1\]; give"):
+        with pytest.raises(DataError, match=rf"row 2: '{name}' is \[1\]; give"):
             read_chains(_table(**{name: ["a", [1], 1]}), stages=STAGES)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.multistage import MonotoneChainRecommender, misclassification, read_chains, stage_pairs
+from symscreen.multistage import MonotoneChainRecommender, compute_error_rates, read_chains
+from symscreen.targets.stages import list_stage_pairs
 
 STAGES = ["s0", "s1", "s2", "s3"]
 LAMBDAS = {"lambda_features": 0.003, "lambda_levels": 0.002, "lambda_stages": 0.01}
@@ -53,7 +54,7 @@ def scores(model, table, users, items):
                     a[i][k] * b[j][k] * (1 - sum(model.factors_.q[r][k] for r in range(start, end)))
                     for k in range(model.n_factors)
                 )
-                for start, end in stage_pairs(3)
+                for start, end in list_stage_pairs(3)
             ]
             for i, j in zip(table.user, table.item, strict=True)
         ]
@@ -62,7 +63,7 @@ def scores(model, table, users, items):
 
 def objective(model, f, table, users, items, weights):
     total, told = 0.0, np.zeros(len(table), dtype=bool)
-    for p, (present, later) in enumerate(stage_pairs(3)):
+    for p, (present, later) in enumerate(list_stage_pairs(3)):
         rows = (table[STAGES[present]] == 1) & table[STAGES[later]].notna()
         y = np.where(table[STAGES[later]][rows] == 1, 1, -1)
         u = y * f[rows, p]
@@ -109,6 +110,6 @@ def test_the_score_is_balanced_where_the_fit_was(rng, weight):
     table, _, _ = tables(rng, 0.1)
     model = MonotoneChainRecommender(STAGES, n_factors=3, random_state=0, max_iter=3, class_weight=weight)
     model.fit(table)
-    errors = misclassification(model.predict(table), read_chains(table, stages=STAGES).outcomes)
+    errors = compute_error_rates(model.predict(table), read_chains(table, stages=STAGES).outcomes)
     assert errors.balanced != pytest.approx(errors.overall, abs=1e-3)
     assert model.score(table) == 1 - (errors.balanced if weight else errors.overall)

@@ -8,18 +8,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 from symscreen.multistage import (
     MonotoneChainRecommender,
-    inconsistency,
-    misclassification,
+    compute_error_rates,
+    count_inconsistencies,
     simulate_chains,
-    stage_pairs,
     tune,
 )
-from symscreen.multistage.fitting import Penalties, loss_now, problem_of
-from symscreen.multistage.losses import LOSSES
-from symscreen.multistage.rivals import RIVALS
+from symscreen.multistage._kernels import LOSS_CODES
+from symscreen.multistage.baselines import BASELINES
+from symscreen.multistage.block_fitting import Penalties, build_problem, compute_objective
+from symscreen.targets.stages import list_stage_pairs
 
 
 @pytest.fixture
@@ -60,12 +60,12 @@ def test_the_loss_never_rises_and_is_the_one_of_the_paper(simulated, rng, loss, 
     assert names == ["A", "a1", "a2", "a3", "B", "b1", "b2", "q1", "q2", "q3"]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LOSS_CODES)
 def test_the_loss_told_is_the_loss_by_definition(simulated, loss):
     model = _model(simulated, loss=loss, lambda_levels=0.003, lambda_stages=0.02).fit(simulated.table)
     f, y = model.decision_function(simulated.table), simulated.outcomes
     total = 0.0
-    for p, (present, later) in enumerate(stage_pairs(3)):
+    for p, (present, later) in enumerate(list_stage_pairs(3)):
         rows = y[:, present] == 1
         u = y[rows, later] * f[rows, p]
         v = {"hinge": np.maximum(0, 1 - u), "psi": np.clip(1 - u, 0, 1), "logistic": np.log1p(np.exp(-u))}[
@@ -86,29 +86,33 @@ def test_blocks_are_solved_to_what_is_asked(simulated):
         simulated.table
     )
     places = tuple(
-        side.places(simulated.table[side.kind].to_numpy(object)) for side in (model.users_, model.items_)
+        side.find_name_indices(simulated.table[side.kind].to_numpy(object))
+        for side in (model.users_, model.items_)
     )
-    coded = (model.users_.coded, model.items_.coded)
-    problem = problem_of(coded, places, simulated.outcomes, np.ones((6, 2)), float(len(simulated.table)))
+    coded = (model.users_.encoded, model.items_.encoded)
+    problem = build_problem(coded, places, simulated.outcomes, np.ones((6, 2)), float(len(simulated.table)))
     penalties = Penalties(0.001, 0.01, 0.01)
-    best = loss_now(problem, model.factors_, penalties, LOSSES["logistic"])
+    best = compute_objective(problem, model.factors_, penalties, LOSS_CODES["logistic"])
     for block in (model.factors_.q, model.factors_.users.tables[0], model.factors_.items.tables[0]):
         for place in np.ndindex(block.shape):
             kept = block[place]
             for step in (-1e-4, 1e-4):
                 block[place] = max(kept + step, 0.0)
-                assert loss_now(problem, model.factors_, penalties, LOSSES["logistic"]) >= best - 1e-7
+                assert (
+                    compute_objective(problem, model.factors_, penalties, LOSS_CODES["logistic"])
+                    >= best - 1e-7
+                )
             block[place] = kept
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", LOSS_CODES)
 def test_no_prediction_contradicts_another(simulated, rng, loss):
     given = _features(simulated, rng)
     model = _model(simulated, loss=loss, max_iter=3, extra_features="ignore")
-    model.fit(simulated.taken("test"), **given)
+    model.fit(simulated.select_part("test"), **given)
     f = model.decision_function(simulated.table, **given)
-    assert inconsistency(np.where(f > 0, 1, -1)) == (0.0, 0, 0, 0)
-    place = {pair: p for p, pair in enumerate(stage_pairs(3))}
+    assert count_inconsistencies(np.where(f > 0, 1, -1)) == (0.0, 0, 0, 0)
+    place = {pair: p for p, pair in enumerate(list_stage_pairs(3))}
     for (present, later), p in place.items():  # the scores themselves are in order, to the last bit
         if (present, later + 1) in place:
             assert (f[:, p] >= f[:, place[present, later + 1]]).all()
@@ -148,12 +152,12 @@ def test_warm_start_keeps_levels_by_name(simulated):
     model = _model(simulated, warm_start=True).fit(simulated.table[simulated.table.user > 0])
     kept = model.factors_.users.tables[0].copy()
     model.set_params(max_iter=1, callback=None)
-    from symscreen.multistage.starting import continued, random_factors
+    from symscreen.multistage.block_fitting import draw_factors, transfer_factors
 
     fresh_model = _model(simulated).fit(simulated.table)
     sides = (fresh_model.users_, fresh_model.items_)
-    fresh = random_factors(sides, 6, 3, np.random.RandomState(0))
-    start = continued(fresh, sides, model.factors_, (model.users_, model.items_))
+    fresh = draw_factors(sides, 6, 3, np.random.RandomState(0))
+    start = transfer_factors(fresh, sides, model.factors_, (model.users_, model.items_))
     assert np.array_equal(start.users.tables[0][1:], kept)
     assert np.array_equal(start.users.tables[0][0], fresh.users.tables[0][0])
 
@@ -161,13 +165,13 @@ def test_warm_start_keeps_levels_by_name(simulated):
 def test_present_stages_that_were_not_reached_lead_nowhere(simulated):
     model = _model(simulated).fit(simulated.table)
     signs, f = model.predict(simulated.table), model.decision_function(simulated.table)
-    for p, (present, _) in enumerate(stage_pairs(3)):
+    for p, (present, _) in enumerate(list_stage_pairs(3)):
         reached = simulated.outcomes[:, present] == 1
         assert (signs[~reached, p] == -1).all()
         assert np.array_equal(signs[reached, p], np.where(f[reached, p] > 0, 1, -1))
     bare = model.predict(simulated.table[["user", "item"]], present="stage1", stage="stage3")
     assert np.array_equal(bare, np.where(f[:, model.pairs_.index(("stage1", "stage3"))] > 0, 1, -1))
-    assert model.score(simulated.table) == 1 - misclassification(signs, simulated.outcomes).overall
+    assert model.score(simulated.table) == 1 - compute_error_rates(signs, simulated.outcomes).overall
 
 
 def test_new_users_are_predicted_from_their_features(simulated, rng):
@@ -180,9 +184,9 @@ def test_new_users_are_predicted_from_their_features(simulated, rng):
     assert np.array_equal(f[0], f[1])  # without effects of names, equal features are equal users
     unknown = twin.assign(user_level1="never seen", age=1e6)
     assert np.isfinite(model.decision_function(table, user_features=unknown)).all()
-    with pytest.raises(TableError, match="user 'new' is not of the fit: give user_features"):
+    with pytest.raises(DataError, match="user 'new' is not of the fit: give user_features"):
         model.predict(table)
-    with pytest.raises(TableError, match="user 'new' has no row in user_features"):
+    with pytest.raises(DataError, match="user 'new' has no row in user_features"):
         model.predict(table, user_features=users)
     plain = _model(simulated).fit(simulated.table)  # without any features a new user is the typical one
     mean = plain.factors_.users.tables[0].mean(axis=0)
@@ -211,15 +215,15 @@ def test_features_that_do_not_fit_are_refused(simulated, rng):
     extra = pd.concat([users, users.iloc[:1].assign(user=99)])
     model = _model(simulated, max_iter=1)
     with pytest.raises(
-        TableError, match="row 31 of user_features: user 99 is not in the table; drop such rows"
+        DataError, match="row 31 of user_features: user 99 is not in the table; drop such rows"
     ):
         model.fit(table, user_features=extra)
     model.set_params(extra_features="ignore").fit(table, user_features=extra)
-    with pytest.raises(TableError, match="row 51: user 2 has no row in user_features"):
+    with pytest.raises(DataError, match="row 51: user 2 has no row in user_features"):
         model.fit(table, user_features=users[users.user != 2])
-    with pytest.raises(TableError, match="row 31 of user_features: user 4 has a row before it"):
+    with pytest.raises(DataError, match="row 31 of user_features: user 4 has a row before it"):
         model.fit(table, user_features=pd.concat([users, users[users.user == 4]]))
-    with pytest.raises(TableError, match="row 6 of user_features: 'age' of user 5 is nan"):
+    with pytest.raises(DataError, match="row 6 of user_features: 'age' of user 5 is nan"):
         model.fit(table, user_features=users.assign(age=users.age.where(users.user != 5)))
 
 
@@ -232,7 +236,7 @@ def test_features_that_do_not_fit_are_refused(simulated, rng):
     ],
 )
 def test_stages_without_observations_are_refused(simulated, change, words):
-    with pytest.raises(TableError, match=words):
+    with pytest.raises(DataError, match=words):
         _model(simulated).fit(simulated.table.assign(**change))
 
 
@@ -284,15 +288,15 @@ def test_a_planted_model_is_recovered(seed):
         model = _model(
             made, n_factors=8, max_iter=60, lambda_levels=1e-4, lambda_stages=1e-4, loss="logistic"
         )
-        model.fit(made.taken("training").iloc[:rows])
+        model.fit(made.select_part("training").iloc[:rows])
         predicted = np.where(model.decision_function(made.table) > 0, 1, -1)
-        errors.append(made.expected_error(predicted, "test"))
+        errors.append(made.compute_expected_error(predicted, "test"))
     assert errors[1] < errors[0]
-    assert errors[1] - made.bayes_error("test") < 0.02
+    assert errors[1] - made.compute_bayes_error("test") < 0.02
 
 
 def test_tuning_keeps_what_errs_least_on_the_rows_set_aside(simulated):
-    parts = simulated.taken("test"), simulated.taken("validation")
+    parts = simulated.select_part("test"), simulated.select_part("validation")
     found = tune(_model(simulated, max_iter=4), *parts, n_factors=[2, 4], lambdas=[0.001, 0.05], n_jobs=2)
     assert len(found.table) == 8
     assert 1 - found.model.score(parts[1]) == found.table.error.min()
@@ -334,7 +338,7 @@ def test_features_are_joined_by_the_columns_of_the_estimator(simulated, rng, nam
         model = (
             made(simulated, **columns)
             if made
-            else RIVALS[name].make(simulated.stages, random_state=0, **columns)
+            else BASELINES[name].make(simulated.stages, random_state=0, **columns)
         )
         return model.fit(table, **features)
 
@@ -356,7 +360,7 @@ def test_features_are_joined_by_the_columns_of_the_estimator(simulated, rng, nam
         side: one.set_index(c) for (side, one), c in zip(renamed.items(), called.values(), strict=True)
     }
     assert np.array_equal(fitted(table, by_index, **called).decision_function(table), f)
-    with pytest.raises(TableError, match="item_features has no column 'article'"):
+    with pytest.raises(DataError, match="item_features has no column 'article'"):
         fitted(table, {"item_features": given["item_features"].reset_index(drop=True)}, **called)
 
 
@@ -369,7 +373,7 @@ def test_new_items_are_recommended_whatever_their_column_is_called(simulated, rn
     found = model.recommend(3, "stage1", 100, seen=True, item_features=more)
     assert {"new", "newer"} < set(found.item)
     assert len(found) == table.article.nunique() + 2
-    with pytest.raises(TableError, match="item_features has no column 'article'"):
+    with pytest.raises(DataError, match="item_features has no column 'article'"):
         model.recommend(3, "stage1", item_features=more.rename(columns={"article": "item"}))
 
 
@@ -377,19 +381,19 @@ def test_what_the_table_tells_ends_the_chain_and_must_not_break_it(simulated):
     model = _model(simulated, max_iter=2).fit(simulated.table)
     row = pd.DataFrame({"user": [1], "item": [1], "stage0": [0], "stage1": [None]})
     assert (model.predict(row) == -1).all()
-    with pytest.raises(TableError, match="row 1: 'stage1' is reached but 'stage0' is not"):
+    with pytest.raises(DataError, match="row 1: 'stage1' is reached but 'stage0' is not"):
         model.predict(row.assign(stage1=1))
 
 
 def test_ranges_that_overflow_and_complex_numbers_are_refused(simulated):
     users, table = simulated.user_features, simulated.table
     model = _model(simulated, max_iter=1)
-    with pytest.raises(TableError, match="the range of 'huge' overflows"):
+    with pytest.raises(DataError, match="the range of 'huge' overflows"):
         model.fit(table, user_features=users.assign(huge=np.where(users.user > 3, 1.7e308, -1.7e308)))
-    with pytest.raises(TableError, match="'z' is complex; give real numbers"):
+    with pytest.raises(DataError, match="'z' is complex; give real numbers"):
         model.fit(table, user_features=users.assign(z=1j))
     twice = pd.concat([users, users[["user_level1"]]], axis=1)
-    with pytest.raises(TableError, match="has the column 'user_level1' twice"):
+    with pytest.raises(DataError, match="has the column 'user_level1' twice"):
         model.fit(table, user_features=twice)
 
 
@@ -402,9 +406,9 @@ def test_ranges_that_overflow_and_complex_numbers_are_refused(simulated):
     ],
 )
 def test_only_data_frames_are_tables(simulated, table, words):
-    with pytest.raises(TableError, match=words):
+    with pytest.raises(DataError, match=words):
         _model(simulated).fit(table)
-    with pytest.raises(TableError, match=words):
+    with pytest.raises(DataError, match=words):
         _model(simulated, max_iter=1).fit(simulated.table).predict(table)
 
 
@@ -422,7 +426,7 @@ def test_a_warm_start_needs_the_same_stages_and_numbers(simulated, rng):
 
 def test_nothing_is_tuned_on_rows_that_tell_nothing(simulated):
     parts = simulated.table, simulated.table.assign(**dict.fromkeys(simulated.stages))
-    with pytest.raises(TableError, match="the validation rows tell of no stage"):
+    with pytest.raises(DataError, match="the validation rows tell of no stage"):
         tune(_model(simulated), *parts)
     with pytest.raises(OptionError, match="n_jobs is 0"):
         tune(_model(simulated), simulated.table, simulated.table, n_jobs=0)

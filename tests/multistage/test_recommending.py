@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.errors import OptionError, TableError
+from symscreen.errors import DataError, OptionError
 from symscreen.multistage import MonotoneChainRecommender, tune
-from symscreen.multistage.rivals import RIVALS
+from symscreen.multistage.baselines import BASELINES
 
 STAGES = ["v", "l", "f"]
 
@@ -56,14 +56,14 @@ def features():
     return users, users[["flag", "income", "user", "region", "age"]]
 
 
-@pytest.mark.parametrize("name", ["ours", *RIVALS])
+@pytest.mark.parametrize("name", ["ours", *BASELINES])
 def test_the_order_of_columns_changes_no_byte(table, name):
     given, found = features(), []
     for users, columns in zip(given, (table.columns, table.columns[::-1]), strict=True):
         if name == "ours":
             model = MonotoneChainRecommender(STAGES, n_factors=3, random_state=0, max_iter=5)
         else:
-            model = RIVALS[name].make(STAGES, random_state=0)
+            model = BASELINES[name].make(STAGES, random_state=0)
         if name == "DeepNN":
             model.set_params(learner__max_iter=5)
         if name == "GradBoost":
@@ -74,7 +74,7 @@ def test_the_order_of_columns_changes_no_byte(table, name):
 
 def test_the_first_row_of_features_at_fault_is_named(table):
     users = pd.DataFrame({"user": list("cba"), "age": [1.0, np.nan, np.nan], "b": [1.0, 1.0, np.inf]})
-    with pytest.raises(TableError, match="row 2 of user_features: 'age' of user 'b' is nan"):
+    with pytest.raises(DataError, match="row 2 of user_features: 'age' of user 'b' is nan"):
         fitted(table, user_features=users)
 
 
@@ -90,7 +90,7 @@ def test_predict_copies_no_outcome_but_a_present_stage_that_was_not_reached(tabl
 def test_names_of_another_type_are_told_and_not_taken_for_new(table):
     numbered = table.assign(user=table.user.map({"a": 1, "b": 2, "c": 3}))
     model = fitted(numbered)
-    with pytest.raises(TableError, match="user '2' is of type str, and fit had 2 of type int"):
+    with pytest.raises(DataError, match="user '2' is of type str, and fit had 2 of type int"):
         model.predict(pd.DataFrame({"user": ["2"], "item": ["x"]}))
     assert model.predict(pd.DataFrame({"user": [2.0, 9], "item": ["x", "x"]})).shape == (2, 3)
 
@@ -113,9 +113,9 @@ def test_options_without_meaning_are_refused(table, options, words):
 
 def test_what_tells_nothing_or_names_nobody_is_refused(table):
     model = fitted(table)
-    with pytest.raises(TableError, match="the rows tell of no stage after one that was reached"):
+    with pytest.raises(DataError, match="the rows tell of no stage after one that was reached"):
         model.score(table.assign(**dict.fromkeys(STAGES)))
-    with pytest.raises(TableError, match="'user' holds complex numbers"):
+    with pytest.raises(DataError, match="'user' holds complex numbers"):
         model.fit(table.assign(user=1j))
     with pytest.raises(OptionError, match=r"lambdas is 0\.1: give a sequence"):
         tune(model, table, table, lambdas=0.1)

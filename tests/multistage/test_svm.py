@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from symscreen.errors import OptionError, TableError
-from symscreen.multistage import drifted_svm, svm_objective
+from symscreen.errors import DataError, OptionError
+from symscreen.multistage import compute_svm_objective, solve_offset_svm
 
 
 def _problem(rng, n, d, cost):
@@ -30,7 +30,7 @@ def _by_clarabel(x, y, cost, drift, loss):
 )
 def test_it_agrees_with_a_general_solver(rng, loss, n, d, cost):
     problem = _problem(rng, n, d, cost)
-    found = drifted_svm(*problem, loss=loss)
+    found = solve_offset_svm(*problem, loss=loss)
     assert found.converged
     best = _by_clarabel(*problem, loss)
     assert found.objective == pytest.approx(best, rel=1e-5)
@@ -41,32 +41,34 @@ def test_it_agrees_with_a_general_solver(rng, loss, n, d, cost):
 @pytest.mark.parametrize("loss", ["hinge", "psi", "logistic"])
 def test_the_objective_told_is_the_one_defined(rng, loss):
     problem = _problem(rng, 80, 6, 0.5)
-    found = drifted_svm(*problem, loss=loss)
-    assert found.objective == pytest.approx(svm_objective(found.coefficients, *problem, loss=loss), rel=1e-12)
-    assert found.objective <= svm_objective(np.zeros(6), *problem, loss=loss)
+    found = solve_offset_svm(*problem, loss=loss)
+    assert found.objective == pytest.approx(
+        compute_svm_objective(found.coefficients, *problem, loss=loss), rel=1e-12
+    )
+    assert found.objective <= compute_svm_objective(np.zeros(6), *problem, loss=loss)
 
 
 def test_no_small_step_improves_the_psi_loss(rng):
     problem = _problem(rng, 200, 3, 0.3)
-    found = drifted_svm(*problem, loss="psi", tolerance=1e-9, max_sweeps=50_000)
+    found = solve_offset_svm(*problem, loss="psi", tolerance=1e-9, max_sweeps=50_000)
     for _ in range(200):
         near = np.maximum(found.coefficients + rng.normal(scale=1e-4, size=3), 0.0)
-        assert svm_objective(near, *problem, loss="psi") >= found.objective * (1 - 1e-7)
+        assert compute_svm_objective(near, *problem, loss="psi") >= found.objective * (1 - 1e-7)
 
 
 def test_one_term_is_solved_by_hand():
     # ½β² + 3·max(0, 1 − 2β): at β = ½ the hinge ends; cost 3·2 > ½ pulls all the way
-    assert drifted_svm([[2.0]], [1], [3.0], [0.0]).coefficients[0] == pytest.approx(0.5)
+    assert solve_offset_svm([[2.0]], [1], [3.0], [0.0]).coefficients[0] == pytest.approx(0.5)
     # with cost 0.1 the pull 0.2 is met at β = 0.2
-    assert drifted_svm([[2.0]], [1], [0.1], [0.0]).coefficients[0] == pytest.approx(0.2)
+    assert solve_offset_svm([[2.0]], [1], [0.1], [0.0]).coefficients[0] == pytest.approx(0.2)
     # a negative coefficient would help, and is not allowed
-    assert drifted_svm([[2.0]], [-1], [3.0], [0.0]).coefficients[0] == 0.0
+    assert solve_offset_svm([[2.0]], [-1], [3.0], [0.0]).coefficients[0] == 0.0
 
 
 def test_terms_of_no_cost_and_of_no_input_change_nothing(rng):
     x, y, cost, drift = _problem(rng, 50, 4, 1.0)
-    plain = drifted_svm(x, y, cost, drift, tolerance=1e-9)
-    more = drifted_svm(
+    plain = solve_offset_svm(x, y, cost, drift, tolerance=1e-9)
+    more = solve_offset_svm(
         np.vstack([x, x[:1], np.zeros((1, 4))]),
         np.append(y, [1, -1]),
         np.append(cost, [0.0, 2.0]),
@@ -79,9 +81,9 @@ def test_terms_of_no_cost_and_of_no_input_change_nothing(rng):
 
 def test_it_goes_on_from_duals(rng):
     problem = _problem(rng, 100, 8, 2.0)
-    first = drifted_svm(*problem)
-    again = drifted_svm(*problem, start=first.duals)
-    assert again.sweeps < first.sweeps
+    first = solve_offset_svm(*problem)
+    again = solve_offset_svm(*problem, initial_duals=first.duals)
+    assert again.n_sweeps < first.n_sweeps
     assert again.objective == pytest.approx(first.objective, rel=1e-5)
 
 
@@ -96,26 +98,26 @@ def test_it_goes_on_from_duals(rng):
 )
 def test_what_is_no_problem_is_refused(change, words):
     good = {"x": [[1.0], [2.0]], "y": [1, -1], "cost": [1.0, 1.0], "drift": [0.0, 0.0]}
-    with pytest.raises(TableError, match=words):
-        drifted_svm(**(good | change))
+    with pytest.raises(DataError, match=words):
+        solve_offset_svm(**(good | change))
 
 
 def test_options_without_meaning_are_refused():
     one = ([[1.0]], [1], [1.0], [0.0])
     with pytest.raises(OptionError, match="did you mean 'hinge'"):
-        drifted_svm(*one, loss="hing")
+        solve_offset_svm(*one, loss="hing")
     with pytest.raises(OptionError, match="a share in"):
-        drifted_svm(*one, tolerance=0.0)
+        solve_offset_svm(*one, tolerance=0.0)
     for start in (np.zeros(3), np.array([np.nan])):
-        with pytest.raises(TableError, match="one finite dual for each of the 1 terms"):
-            drifted_svm(*one, start=start)
+        with pytest.raises(DataError, match="one finite dual for each of the 1 terms"):
+            solve_offset_svm(*one, initial_duals=start)
 
 
 @pytest.mark.parametrize(("cost", "loss"), [(10.0, "hinge"), (100.0, "logistic")])
 def test_it_agrees_with_a_general_solver_at_large_costs(rng, cost, loss):
     x, y, _, drift = _problem(rng, 100, 8, 1.0)
     problem = (x, y, np.full(100, cost), drift)
-    found = drifted_svm(*problem, loss=loss)
+    found = solve_offset_svm(*problem, loss=loss)
     assert found.converged
     assert found.objective == pytest.approx(_by_clarabel(*problem, loss), rel=1e-5)
 
@@ -125,7 +127,7 @@ def test_it_tells_where_sweeps_were_not_enough(rng, loss):
     x, y, _, drift = _problem(rng, 100, 8, 1.0)
     problem = (x, y, np.full(100, 1000.0), drift)
     with pytest.warns(ConvergenceWarning, match="of the objective: give more max_sweeps"):
-        found = drifted_svm(*problem, loss=loss, max_sweeps=20)
+        found = solve_offset_svm(*problem, loss=loss, max_sweeps=20)
     assert not found.converged
     best = _by_clarabel(*problem, loss)
     assert found.objective - found.gap <= best * (1 + 1e-7)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from report_cases import Page, hostile_frame
+from helpers.report_cases import Page, hostile_frame
 
 import symscreen
-from symscreen.export.latex import to_latex
+from symscreen.expressions.latex import to_latex
 
 
 def test_a_notebook_typesets_the_formulas(frame):
@@ -13,7 +13,7 @@ def test_a_notebook_typesets_the_formulas(frame):
     page = Page(result._repr_html_())
     assert len(page.all("math")) == 4
     assert [cell["title"] for cell in page.all("td") if "title" in cell] == result.table.expression.tolist()
-    assert page.texts["p"][0] == f"4 shown of {result.scored:,} features scored"
+    assert page.texts["p"][0] == f"4 shown of {result.n_scored:,} features scored"
     latex = result._repr_latex_()
     assert latex.startswith("$$")
     for place, expression in enumerate(result.expressions, start=1):
@@ -29,6 +29,6 @@ def test_names_are_text_in_a_notebook(rng):
 
 
 def test_a_result_without_views_shows_its_table(frame):
-    result = replace(symscreen.screen(frame, layers="u", top=2), views=None)
+    result = replace(symscreen.screen(frame, layers="u", top=2), renderers=None)
     assert "<table" in result._repr_html_()
     assert result._repr_latex_() is None

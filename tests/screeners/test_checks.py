@@ -15,14 +15,14 @@ from symscreen.screeners import (
     SCREENERS,
     T0,
     XI,
+    CoefficientPath,
+    JointScores,
     JointScreener,
-    Option,
-    Path,
-    Verdict,
+    ScreenerOption,
     check_screener,
 )
-from symscreen.screeners.base import by_magnitude, by_sign
-from symscreen.statistics.correlation import correlations, pearson_of
+from symscreen.screeners.base import compute_correlation_loss, compute_sign_direction
+from symscreen.statistics.ranks.correlations import compute_correlations, compute_pearson
 
 LIGHT = {"permutations": 5, "trees": 20, "draws": 200, "burn": 100, "replicates": 1, "iterations": 10}
 
@@ -32,8 +32,8 @@ def _light(screener):
     if not isinstance(screener, JointScreener):
         return screener
     options = {option.name: option for option in screener.options}
-    least = {name: max(value, options[name].least) for name, value in LIGHT.items() if name in options}
-    return screener.with_settings({name: int(value) for name, value in least.items()})
+    least = {name: max(value, options[name].min_value) for name, value in LIGHT.items() if name in options}
+    return screener.replace_settings({name: int(value) for name, value in least.items()})
 
 
 @pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
@@ -84,7 +84,12 @@ def _naive_pearson(ordered, response):
         return r / ((y * y).sum() / (y**4).sum() ** 0.25)
 
 
-NAIVE = {"statistic": _naive_pearson, "loss": by_magnitude, "blind_to": "affine", "score": lambda s, _: s}
+NAIVE = {
+    "statistic": _naive_pearson,
+    "loss": compute_correlation_loss,
+    "blind_to": "affine",
+    "score": lambda s, _: s,
+}
 
 
 def _several_only(ordered, response):
@@ -112,7 +117,7 @@ def _several_only(ordered, response):
         ({"statistic": _statistic(lambda s, ordered, _: s + 0 * _spoil(ordered))}, "its input as it was"),
         ({"statistic": _statistic(lambda s, *_: s * (1 - 1e-9 * len(s)))}, "does not depend on the others"),
         (NAIVE, "8 finite float64 (features of the sizes 1e-150 and 1e150)"),
-        ({"statistic": pearson_of, "loss": by_magnitude}, "features with the same ranks have the same bytes"),
+        ({"statistic": compute_pearson, "loss": compute_correlation_loss}, "features with the same ranks have the same bytes"),
         ({"statistic": _statistic(lambda s, *_: s + 0.01)}, "mirrored ranks give exactly the negative"),
         ({"loss": lambda s, r, _: T0.loss(s, r, "positive")}, "(falling among noise)"),
         ({"loss": lambda s, r, sign: -T0.loss(s, r, sign)}, "the response comes first, sign free"),
@@ -125,8 +130,8 @@ def _several_only(ordered, response):
         ({"score": lambda s, _: s > 0}, "its scores are 8 finite float64"),
         ({"score": lambda s, _: s * np.inf}, "its scores are 8 finite float64"),
         ({"direction": lambda s: np.sign(s)}, "directions are int8, -1, 0 or 1"),  # noqa: PLW0108
-        ({"direction": lambda s: 2 * by_sign(s)}, "directions are int8, -1, 0 or 1"),
-        ({"direction": lambda s: -by_sign(s)}, "it tells rising from falling"),
+        ({"direction": lambda s: 2 * compute_sign_direction(s)}, "directions are int8, -1, 0 or 1"),
+        ({"direction": lambda s: -compute_sign_direction(s)}, "it tells rising from falling"),
         ({"name": "q_value"}, "its name is none of the table's own columns"),
         ({"weights": lambda r: r.values[:-1]}, "its weights are 60 finite float64"),
         ({"weights": lambda r: -r.values}, "its loss falls with the sum of ranks by weights"),
@@ -143,7 +148,7 @@ def test_a_screener_that_is_not_blind_to_affine_copies_is_caught():
     scaled = replace(
         affine,
         statistic=lambda ordered, r: (
-            pearson_of(ordered, r) * (0.9 + 0.1 * np.tanh(np.ptp(ordered.values, axis=1)))
+            compute_pearson(ordered, r) * (0.9 + 0.1 * np.tanh(np.ptp(ordered.values, axis=1)))
         ),
     )
     _broken(scaled, "affine copies have the same statistic and loss")
@@ -168,17 +173,17 @@ def test_a_mirrored_loss_must_be_the_same_to_the_last_bit():
 
 def _judge(shown, settings):
     """Score by |correlation|."""
-    y = shown.response.values
-    r = correlations(shown.values, y / np.abs(y).max())
+    y = shown.target.values
+    r = compute_correlations(shown.values, y / np.abs(y).max())
     q = len(r)
     rng = np.random.default_rng(shown.seed)
-    return Verdict(
+    return JointScores(
         score=r,
         loss=1.0 - np.abs(r),
         selected=np.abs(r) > 0.5,
         direction=np.sign(r).astype(np.int8),
         columns={"own_entry": np.where(np.abs(r) > 0.5, r, np.nan)},
-        path=Path(np.arange(2.0), np.zeros((2, q)), np.zeros(2), np.full(2, np.nan)),
+        path=CoefficientPath(np.arange(2.0), np.zeros((2, q)), np.zeros(2), np.full(2, np.nan)),
         record={"seed": shown.seed, "drawn": rng.random(), "share": settings["share"], "warnings": []},
     )
 
@@ -190,7 +195,7 @@ def _joint(**changes):
         "judge": _judge,
         "capacity": lambda rows, settings: 50,  # noqa: ARG005
         "blind_to": "affine",
-        "options": (Option("share", 0.5, "a share", least=0, most=1),),
+        "options": (ScreenerOption("share", 0.5, "a share", min_value=0, max_value=1),),
     }
     return JointScreener(**own | words | changes)
 
@@ -232,7 +237,7 @@ def _refuses(condition):
 
 
 def _naive(shown, settings):
-    z, y = shown.values, shown.response.values
+    z, y = shown.values, shown.target.values
     with np.errstate(all="ignore"):
         r = (z * y).sum(axis=1) / (z**4).sum(axis=1) ** 0.25
     r = np.nan_to_num(r / (np.abs(r).max() + 1.0), posinf=0.0, neginf=0.0)
@@ -256,8 +261,8 @@ def test_a_joint_screener_that_keeps_its_promises_passes():
         (_joint(name="rank"), "its name is none of the table's own columns"),
         (_joint(cost=""), "cost is one line"),
         (_joint(blind_to="signs"), "it is blind to ranks or affine copies"),
-        (_joint(options=(Option("share", 2.0, "a share", most=1),)), "takes its own default"),
-        (_joint(options=(Option("share", 1, "a share", choices=("1", "2")),)), "takes its own default"),
+        (_joint(options=(ScreenerOption("share", 2.0, "a share", max_value=1),)), "takes its own default"),
+        (_joint(options=(ScreenerOption("share", 1, "a share", choices=("1", "2")),)), "takes its own default"),
         (_joint(capacity=lambda rows, settings: rows / 2), "its capacity is a whole number"),  # noqa: ARG005
         (_joint(capacity=lambda rows, settings: 100 // rows), "its capacity is a whole number"),  # noqa: ARG005
         (_joint(judge=lambda shown, settings: None), "it returns a Verdict"),  # noqa: ARG005
@@ -283,7 +288,7 @@ def test_a_joint_screener_that_keeps_its_promises_passes():
         (_spoiled(path=lambda p, _: _nested(p, 3, 8)), "its path has one row of coefficients"),
         (_spoiled(path=lambda p, _: _nested(p, 2, 7)), "its path has one row of coefficients"),
         (_after(lambda shown: _writes(shown.values)), "it leaves its input as it was"),
-        (_after(lambda shown: _writes(shown.response.values)), "it leaves its input as it was"),
+        (_after(lambda shown: _writes(shown.target.values)), "it leaves its input as it was"),
         (_after(lambda _: np.random.random()), "same input and seed give the same bytes"),  # noqa: NPY002
         (_after(lambda _: random.random()), "same input and seed give the same bytes"),  # noqa: S311
         (_after(lambda shown: shown.jobs), "does not depend on the number of jobs"),
@@ -301,7 +306,7 @@ def test_a_joint_screener_that_breaks_a_promise_is_caught(screener, promise):
 @pytest.mark.parametrize(("rows", "passes"), [(6, True), (21, False)])
 def test_a_joint_screener_may_refuse_a_handful_of_rows_in_words(rows, passes):
     def judge(shown, settings):
-        if shown.response.n < rows:
+        if shown.target.n < rows:
             raise OptionError(f"own needs {rows} rows")
         return _judge(shown, settings)
 

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.response import Response
-from symscreen.screeners import JointScreener, Option, Shown, Verdict
+from symscreen.screeners import JointInput, JointScores, JointScreener, ScreenerOption
+from symscreen.targets import NumericTarget
 
-FOLDS = Option("folds", 10, "folds", least=2)
-SHARE = Option("share", 0.5, "a share", least=0.0, most=1.0)
-ENGINE = Option("engine", "quick", "who solves", choices=("quick", "exact"))
-FREE = Option("seeds", 3, "any whole number")
+FOLDS = ScreenerOption("folds", 10, "folds", min_value=2)
+SHARE = ScreenerOption("share", 0.5, "a share", min_value=0.0, max_value=1.0)
+ENGINE = ScreenerOption("engine", "quick", "who solves", choices=("quick", "exact"))
+FREE = ScreenerOption("seeds", 3, "any whole number")
 
 
 def _judge(shown, settings):
     q = len(shown.values)
-    return Verdict(
+    return JointScores(
         np.zeros(q), np.zeros(q), np.ones(q, bool), np.zeros(q, np.int8), record={"settings": settings}
     )
 
@@ -38,13 +38,13 @@ def _screener(**changes):
 
 @given(st.integers(2, 10**9))
 def test_a_whole_number_is_read_from_text_and_from_itself(number):
-    assert FOLDS.read(number) == FOLDS.read(str(number)) == number
-    assert isinstance(FOLDS.read(str(number)), int)
+    assert FOLDS.parse(number) == FOLDS.parse(str(number)) == number
+    assert isinstance(FOLDS.parse(str(number)), int)
 
 
 @given(st.floats(0, 1))
 def test_a_number_is_read_back_to_the_last_bit(number):
-    assert SHARE.read(number) == SHARE.read(repr(number)) == number
+    assert SHARE.parse(number) == SHARE.parse(repr(number)) == number
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_a_number_is_read_back_to_the_last_bit(number):
 )
 def test_what_is_no_setting_is_told_with_what_would_be(option, value, message):
     with pytest.raises(OptionError, match=re.escape(message)):
-        option.read(value)
+        option.parse(value)
 
 
 def test_the_ends_of_a_range_belong_to_it():
-    assert [SHARE.read(value) for value in ("0", "1")] == [0.0, 1.0]
-    assert FOLDS.read(2) == 2
-    assert FREE.read("-7") == -7
+    assert [SHARE.parse(value) for value in ("0", "1")] == [0.0, 1.0]
+    assert FOLDS.parse(2) == 2
+    assert FREE.parse("-7") == -7
 
 
 def test_settings_are_read_kept_and_added_to():
     plain = _screener()
-    some = plain.with_settings({"folds": "5", "engine": "exact"})
+    some = plain.replace_settings({"folds": "5", "engine": "exact"})
     assert plain.settings == {}
     assert some.settings == {"folds": 5, "engine": "exact"}
     assert some.all_settings == {"folds": 5, "share": 0.5, "engine": "exact"}
-    more = some.with_settings({"folds": 6, "share": "0.25"})
+    more = some.replace_settings({"folds": 6, "share": "0.25"})
     assert more.all_settings == {"folds": 6, "share": 0.25, "engine": "exact"}
     assert some.all_settings["folds"] == 5
 
@@ -95,12 +95,12 @@ def test_settings_are_read_kept_and_added_to():
 )
 def test_bad_settings_are_told_with_the_screeners_name(given, message):
     with pytest.raises(OptionError, match=re.escape(message)):
-        _screener().with_settings(given)
+        _screener().replace_settings(given)
 
 
 def test_capacity_and_verdict_follow_the_settings():
-    some = _screener().with_settings({"folds": 5})
-    assert _screener().most_features(7) == 70
-    assert some.most_features(7) == 35
-    shown = Shown(np.ones((2, 3)), Response(np.array([1.0, 2.0, 3.0])))
-    assert some.verdict(shown).record["settings"] == {"folds": 5, "share": 0.5, "engine": "quick"}
+    some = _screener().replace_settings({"folds": 5})
+    assert _screener().compute_max_features(7) == 70
+    assert some.compute_max_features(7) == 35
+    shown = JointInput(np.ones((2, 3)), NumericTarget(np.array([1.0, 2.0, 3.0])))
+    assert some.score_features(shown).record["settings"] == {"folds": 5, "share": 0.5, "engine": "quick"}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.stats import rankdata
 
-from symscreen.screeners.rank_view import rank_view
+from symscreen.screeners.base import transform_to_ranks
 
 blocks = arrays(
     np.float64,
@@ -18,7 +18,7 @@ blocks = arrays(
 @given(blocks)
 def test_it_is_the_mid_ranks_or_the_mirrored_ones_whose_first_row_off_the_middle_lies_below(values):
     n = values.shape[1]
-    shown = rank_view(values)
+    shown = transform_to_ranks(values)
     assert shown.shape == (n, len(values))
     assert shown.flags.c_contiguous
     for column, ranks in zip(shown.T, rankdata(values, axis=1), strict=True):
@@ -29,6 +29,6 @@ def test_it_is_the_mid_ranks_or_the_mirrored_ones_whose_first_row_off_the_middle
 
 @given(blocks)
 def test_members_of_a_rank_class_are_one_and_the_same(values):
-    shown = rank_view(values)
-    assert np.array_equal(rank_view(np.exp(values)), shown)
-    assert np.array_equal(rank_view(-(values**3) + 7.0), shown)
+    shown = transform_to_ranks(values)
+    assert np.array_equal(transform_to_ranks(np.exp(values)), shown)
+    assert np.array_equal(transform_to_ranks(-(values**3) + 7.0), shown)

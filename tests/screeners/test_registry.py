@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symscreen.response import Response
 from symscreen.screeners import SCREENERS, JointScreener, Screener
-from symscreen.statistics.order import order_features
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.targets import NumericTarget
 
 COLUMN_NAMES = ["t0", "xi", "kendall", "spearman", "pearson"]
 JOINT_NAMES = ["lasso", "scad", "mcp", "stepwise", "bart", "crit", "forest"]
@@ -20,7 +20,7 @@ joint_screener = pytest.mark.parametrize("screener", JOINT.values(), ids=JOINT)
 def _block(rng, rows=40, features=30):
     values = rng.normal(size=(features, rows))
     values[::3] = np.round(values[::3])
-    return values, Response(np.sort(rng.normal(size=rows)))
+    return values, NumericTarget(np.sort(rng.normal(size=rows)))
 
 
 def test_names_are_those_that_stay():
@@ -33,8 +33,8 @@ def test_names_are_those_that_stay():
 @every_screener
 def test_a_record_says_everything(screener):
     assert SCREENERS[screener.name] is screener
-    assert screener.sees == ("column" if isinstance(screener, Screener) else "joint")
-    assert screener.blind_to in {"ranks", "affine"}
+    assert screener.scope == ("column" if isinstance(screener, Screener) else "joint")
+    assert screener.equivalence in {"ranks", "affine"}
     for text in (screener.summary, screener.assumes, screener.fails, screener.cost, screener.source):
         assert text
         assert "\n" not in text
@@ -46,16 +46,16 @@ def test_options_are_named_once_and_take_their_own_defaults(screener):
     assert len(names) == len(set(names))
     assert screener.settings == {}
     for option in screener.options:
-        assert option.read(option.default) == option.default
-        assert option.read(str(option.default)) == option.default
-        assert option.meaning
-        assert "\n" not in option.meaning
+        assert option.parse(option.default) == option.default
+        assert option.parse(str(option.default)) == option.default
+        assert option.help
+        assert "\n" not in option.help
 
 
 @joint_screener
 def test_capacity_is_a_number_of_features(screener):
     for rows in (2, 5, 100, 10_000, 1_000_000):
-        most = screener.most_features(rows)
+        most = screener.compute_max_features(rows)
         assert isinstance(most, int)
         assert most >= 1
 
@@ -63,8 +63,8 @@ def test_capacity_is_a_number_of_features(screener):
 @column_screener
 def test_a_score_depends_on_its_own_feature_alone(screener, rng):
     values, response = _block(rng)
-    together = screener.statistic(order_features(values), response)
-    alone = [screener.statistic(order_features(row[None]), response)[0] for row in values]
+    together = screener.statistic(sort_block(values), response)
+    alone = [screener.statistic(sort_block(row[None]), response)[0] for row in values]
     assert together.tolist() == alone
 
 
@@ -73,7 +73,7 @@ def test_a_score_depends_on_its_own_feature_alone(screener, rng):
 def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
     values, response = _block(rng)
     values[7] = response.values
-    scores = screener.statistic(order_features(values), response)
+    scores = screener.statistic(sort_block(values), response)
     loss = screener.loss(scores, response, sign)
     assert np.argmin(loss) == 7
     assert loss.min() < 0.1
@@ -83,7 +83,7 @@ def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
 def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
     values, response = _block(rng)
     values[7] = -response.values
-    scores = screener.statistic(order_features(values), response)
+    scores = screener.statistic(sort_block(values), response)
     assert np.argmin(screener.loss(scores, response, "free")) == 7
     if screener.name != "xi":  # ξ has no sign
         assert np.argmax(screener.loss(scores, response, "positive")) == 7
@@ -93,12 +93,12 @@ def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
 @column_screener
 def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
     values, response = _block(rng)
-    copy = np.exp(values) if screener.blind_to == "ranks" else 3.0 * values - 2.0
+    copy = np.exp(values) if screener.equivalence == "ranks" else 3.0 * values - 2.0
     losses = [
-        screener.loss(screener.statistic(order_features(block), response), response, "free")
+        screener.loss(screener.statistic(sort_block(block), response), response, "free")
         for block in (values, copy, -copy)
     ]
-    if screener.blind_to == "ranks":
+    if screener.equivalence == "ranks":
         assert np.array_equal(losses[0], losses[1])
         assert np.array_equal(losses[0], losses[2])
     else:

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from symscreen.statistics.bounds import bounds
+from symscreen.statistics.column_arithmetic import compute_bounds
 
 shapes = array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
 
 
 def _bounds(values):
     low, high = np.empty(len(values)), np.empty(len(values))
-    bounds(values, low, high)
+    compute_bounds(values, low, high)
     return low, high
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.statistics.crit import Sample, grow, importances, leaves_of
+from symscreen.statistics.crit_splits import RankingSample
+from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
 
 
 def sample_of(columns, ranks, weights=None, categories=None):
@@ -20,7 +21,7 @@ def sample_of(columns, ranks, weights=None, categories=None):
     shown = np.empty((0, first.size), dtype=bool) if shown.all() else shown
     weights = np.ones(len(ranks)) if weights is None else np.asarray(weights, dtype=float)
     kinds = np.zeros(len(columns)) if categories is None else np.asarray(categories)
-    return Sample(columns, kinds.astype(np.int64), signs, shown, weights)
+    return RankingSample(columns, kinds.astype(np.int64), signs, shown, weights)
 
 
 def dispersion(ranks, weights):
@@ -60,7 +61,7 @@ def brute(sample, ranks, leaf=1):
 
 
 def check_root(sample, ranks, leaf=1):
-    nodes = grow(sample, max_depth=1, min_leaf=leaf)
+    nodes = grow_tree(sample, max_depth=1, min_leaf=leaf)
     whole, best = dispersion(ranks, sample.weights), brute(sample, ranks, leaf)
     assert nodes.dispersion[0] == pytest.approx(whole, abs=1e-9)
     if best > whole - 1e-9:
@@ -76,8 +77,8 @@ def check_root(sample, ranks, leaf=1):
         left = column <= nodes.threshold[0]
         assert nodes.threshold[0] in column
     assert nodes.dispersion[1] == pytest.approx(dispersion(ranks[left], sample.weights[left]), abs=1e-9)
-    assert nodes.rows[1:].tolist() == [left.sum(), (~left).sum()]
-    assert nodes.rows[1:].min() >= leaf
+    assert nodes.n_rows[1:].tolist() == [left.sum(), (~left).sum()]
+    assert nodes.n_rows[1:].min() >= leaf
 
 
 def rankings(rng, n, k, *, ties=False, missing=False):
@@ -126,7 +127,7 @@ def test_many_categories_are_cut_along_the_axis_that_parts_them(rng):
     ranks = orders[column.astype(int)]
     noisy = rng.random(len(ranks)) < 0.3
     ranks[noisy] = rankings(rng, int(noisy.sum()), 4)
-    nodes = grow(sample_of([column], ranks, None, [30]), max_depth=1)
+    nodes = grow_tree(sample_of([column], ranks, None, [30]), max_depth=1)
     left = nodes.goes_left[0, :30]
     assert (left == better).all() or (left == ~better).all()
 
@@ -136,28 +137,28 @@ def test_a_node_holds_what_its_children_hold(seed):
     rng = np.random.default_rng(seed)
     ranks = rankings(rng, 40, 4, missing=True)
     sample = sample_of(rng.integers(0, 5, (3, 40)), ranks, rng.uniform(0.5, 1.5, 40), [0, 5, 0])
-    nodes = grow(sample)
+    nodes = grow_tree(sample)
     for node in np.flatnonzero(nodes.feature >= 0):
         pair = [nodes.left[node], nodes.right[node]]
-        assert nodes.rows[pair].sum() == nodes.rows[node]
-        assert nodes.seen[pair].sum(axis=0) == pytest.approx(nodes.seen[node])
-        assert nodes.differences[pair].sum(axis=0) == pytest.approx(nodes.differences[node], abs=1e-9)
+        assert nodes.n_rows[pair].sum() == nodes.n_rows[node]
+        assert nodes.pair_weights[pair].sum(axis=0) == pytest.approx(nodes.pair_weights[node])
+        assert nodes.sign_sums[pair].sum(axis=0) == pytest.approx(nodes.sign_sums[node], abs=1e-9)
         lost = nodes.dispersion[node] - nodes.dispersion[pair].sum()
         assert lost == pytest.approx(nodes.decrease[node], abs=1e-9)
         assert lost > 0
-    leaves = leaves_of(nodes, sample.columns)
+    leaves = find_leaves(nodes, sample.columns)
     assert np.bincount(leaves, minlength=len(nodes.feature))[nodes.feature < 0].tolist() == (
-        nodes.rows[nodes.feature < 0].tolist()
+        nodes.n_rows[nodes.feature < 0].tolist()
     )
     gained = (nodes.dispersion[0] - nodes.dispersion[nodes.feature < 0].sum()) / nodes.weight[0]
-    assert importances(nodes, 3).sum() == pytest.approx(gained)
+    assert compute_importances(nodes, 3).sum() == pytest.approx(gained)
 
 
 def test_increasing_functions_of_a_feature_change_nothing(rng):
     columns = rng.normal(size=(3, 60))
     ranks = rankings(rng, 60, 4)
-    plain = grow(sample_of(columns, ranks))
-    bent = grow(sample_of(np.exp(columns) ** 3, ranks))
+    plain = grow_tree(sample_of(columns, ranks))
+    bent = grow_tree(sample_of(np.exp(columns) ** 3, ranks))
     for name, value in plain._asdict().items():
         if name != "threshold":
             assert np.array_equal(value, getattr(bent, name)), name
@@ -167,38 +168,38 @@ def test_increasing_functions_of_a_feature_change_nothing(rng):
 def test_of_equal_splits_the_first_feature_and_the_smallest_threshold_are_taken():
     column = np.array([0.0, 1.0, 2.0, 3.0])
     ranks = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
-    nodes = grow(sample_of([column, column], ranks), max_depth=1)
+    nodes = grow_tree(sample_of([column, column], ranks), max_depth=1)
     assert (nodes.feature[0], nodes.threshold[0]) == (0, 0.0)
 
 
 def test_nothing_is_split_that_gains_nothing():
     ranks = np.array([[1.0, 2.0], [2.0, 1.0], [2.0, 1.0], [1.0, 2.0]])
-    assert len(grow(sample_of([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]], ranks)).feature) == 1
-    assert len(grow(sample_of([[0.0, 1.0, 2.0, 3.0]], ranks[[0, 0, 0, 0]])).feature) == 1
-    assert len(grow(sample_of([[7.0, 7.0, 7.0, 7.0]], ranks)).feature) == 1
+    assert len(grow_tree(sample_of([[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 0.0, 1.0]], ranks)).feature) == 1
+    assert len(grow_tree(sample_of([[0.0, 1.0, 2.0, 3.0]], ranks[[0, 0, 0, 0]])).feature) == 1
+    assert len(grow_tree(sample_of([[7.0, 7.0, 7.0, 7.0]], ranks)).feature) == 1
 
 
 def test_growth_keeps_to_its_limits(rng):
     sample = sample_of(rng.normal(size=(2, 80)), rankings(rng, 80, 3))
-    assert grow(sample, max_depth=2).depth.max() == 2
-    assert len(grow(sample, max_depth=0).feature) == 1
-    assert grow(sample, min_leaf=9).rows.min() >= 9
-    few = grow(sample, min_decrease=0.03)
+    assert grow_tree(sample, max_depth=2).depth.max() == 2
+    assert len(grow_tree(sample, max_depth=0).feature) == 1
+    assert grow_tree(sample, min_leaf=9).n_rows.min() >= 9
+    few = grow_tree(sample, min_decrease=0.03)
     inside = few.feature >= 0
-    assert 1 <= inside.sum() < (grow(sample).feature >= 0).sum()
+    assert 1 <= inside.sum() < (grow_tree(sample).feature >= 0).sum()
     assert few.decrease[inside].min() / 80 >= 0.03
 
 
 def test_drawn_features_are_seeded_and_all_come_up(rng):
     sample = sample_of(rng.normal(size=(6, 50)), rankings(rng, 50, 3))
-    first, again = grow(sample, max_features=1, seed=5), grow(sample, max_features=1, seed=5)
+    first, again = grow_tree(sample, max_features=1, seed=5), grow_tree(sample, max_features=1, seed=5)
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(first, again, strict=True))
-    drawn = {int(grow(sample, max_features=1, max_depth=1, seed=seed).feature[0]) for seed in range(60)}
+    drawn = {int(grow_tree(sample, max_features=1, max_depth=1, seed=seed).feature[0]) for seed in range(60)}
     assert drawn == set(range(6))
 
 
 def test_categories_not_in_the_node_go_to_the_heavier_child():
     column, ranks = [0.0, 0.0, 0.0, 2.0], [[2.0, 1.0], [2.0, 1.0], [2.0, 1.0], [1.0, 2.0]]
-    nodes = grow(sample_of([column], ranks, None, [3]))
+    nodes = grow_tree(sample_of([column], ranks, None, [3]))
     assert nodes.goes_left[0].tolist() == [True, True, False, True]
-    assert leaves_of(nodes, np.array([[0.0, 1.0, 2.0, 3.0]])).tolist() == [1, 1, 2, 1]
+    assert find_leaves(nodes, np.array([[0.0, 1.0, 2.0, 3.0]])).tolist() == [1, 1, 2, 1]

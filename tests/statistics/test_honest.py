@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from symscreen.statistics.honest import halves, honest_values
+from symscreen.statistics.level_splits import compute_honest_values, split_rows_in_half
 
 
 def by_algorithm_10(tree, valuing, targets, asked):
@@ -27,16 +27,16 @@ def test_values_are_those_of_algorithm_10(rng, n):
     valuing, asked = rng.integers(0, 5, (2, 30, 3)).astype(float)
     targets = rng.normal(size=30)
     tree = DecisionTreeRegressor(random_state=0).fit(shaping, rng.normal(size=n))
-    found = honest_values(tree, valuing, targets)[tree.apply(asked)]
+    found = compute_honest_values(tree, valuing, targets)[tree.apply(asked)]
     assert found == pytest.approx([by_algorithm_10(tree, valuing, targets, one) for one in asked])
 
 
 def test_halves_are_disjoint_and_cover(rng):
     for n in (2, 3, 10, 11):
-        shaping, valuing = halves(n, rng)
+        shaping, valuing = split_rows_in_half(n, rng)
         assert sorted([*shaping, *valuing]) == list(range(n))
         assert len(shaping) - len(valuing) in (0, 1)
 
 
 def test_a_single_row_is_in_both_halves(rng):
-    assert [half.tolist() for half in halves(1, rng)] == [[0], [0]]
+    assert [half.tolist() for half in split_rows_in_half(1, rng)] == [[0], [0]]

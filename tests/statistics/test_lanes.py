@@ -4,19 +4,19 @@ import numba
 import numpy as np
 import pytest
 
-from symscreen.statistics.lanes import LANES, dot_in_lanes
+from symscreen.statistics.column_arithmetic import N_LANES, compute_simd_dot
 
 
 @numba.njit
 def _dot(a, b, start, stop):
-    return dot_in_lanes(a, b, start, stop)
+    return compute_simd_dot(a, b, start, stop)
 
 
 def _by_hand(a, b, start, stop):
-    sums = [0.0] * LANES
-    whole = start + (stop - start) // LANES * LANES
+    sums = [0.0] * N_LANES
+    whole = start + (stop - start) // N_LANES * N_LANES
     for i in range(start, stop):
-        sums[(i - start) % LANES if i < whole else 0] += float(a[i]) * float(b[i])
+        sums[(i - start) % N_LANES if i < whole else 0] += float(a[i]) * float(b[i])
     halves = [sums[j] + sums[j + 4] for j in range(4)]
     return (halves[0] + halves[1]) + (halves[2] + halves[3])
 

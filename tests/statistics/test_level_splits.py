@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from symscreen.statistics.level_splits import grow_level_tree, level_tree_values
+from symscreen.statistics.level_splits import grow_level_tree, predict_level_tree
 
 
 def explained(cells, y):
@@ -38,7 +38,7 @@ def test_each_level_takes_a_best_direction(rng, levels, labels):
 def test_a_fully_grown_tree_gives_the_mean_of_equal_rows(rng):
     rows = rng.integers(0, 2, (60, 4)).astype(float)
     y = rng.normal(size=60)
-    found = level_tree_values(grow_level_tree(rows, y, rows, y), rows)
+    found = predict_level_tree(grow_level_tree(rows, y, rows, y), rows)
     for row, value in zip(rows, found, strict=True):
         assert value == pytest.approx(y[(rows == row).all(axis=1)].mean())
 
@@ -46,7 +46,7 @@ def test_a_fully_grown_tree_gives_the_mean_of_equal_rows(rng):
 def test_a_direction_without_gain_is_taken_where_rows_still_differ():
     rows = np.array(list(product([0.0, 1.0], repeat=2)))
     y = np.array([0.0, 1.0, 1.0, 0.0])  # neither feature explains anything by itself
-    assert level_tree_values(grow_level_tree(rows, y, rows, y), rows).tolist() == y.tolist()
+    assert predict_level_tree(grow_level_tree(rows, y, rows, y), rows).tolist() == y.tolist()
 
 
 @pytest.mark.parametrize("least", [1, 3])
@@ -54,7 +54,7 @@ def test_cells_are_cut_where_both_parts_hold_valuing_rows(rng, least):
     shaping, valuing = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
     y, valuing_y = rng.normal(size=40), np.arange(30.0)
     tree = grow_level_tree(shaping, y, valuing, valuing_y, min_leaf=least)
-    values = level_tree_values(tree, valuing)
+    values = predict_level_tree(tree, valuing)
     cells = [np.flatnonzero(values == value) for value in np.unique(values)]
     assert len(cells) > 1
     for cell in cells:
@@ -82,4 +82,4 @@ def test_row_order_does_not_matter(rng):
 def test_neighbouring_numbers_are_told_apart():
     rows = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     y = np.array([0.0, 1.0])
-    assert level_tree_values(grow_level_tree(rows, y, rows, y), rows).tolist() == [0.0, 1.0]
+    assert predict_level_tree(grow_level_tree(rows, y, rows, y), rows).tolist() == [0.0, 1.0]

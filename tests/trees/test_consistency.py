@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.errors import OptionError, TableError
-from symscreen.trees import consistency, regret_by_rows, waves
+from symscreen.errors import DataError, OptionError
+from symscreen.trees import compute_sine_scores, consistency, measure_regret
 
 pytest.importorskip("stochtree")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return regret_by_rows(rows=[50, 400], repeats=3)
+    return measure_regret(rows=[50, 400], repeats=3)
 
 
 def test_the_regret_falls_with_the_rows(found):
@@ -38,20 +38,20 @@ def test_the_mean_of_the_posterior_ranks_better_than_its_draws(found):
 
 
 def test_one_learner_or_size_more_changes_no_other(found):
-    alone = regret_by_rows(["bart_draws"], rows=[50], repeats=3)
+    alone = measure_regret(["bart_draws"], rows=[50], repeats=3)
     kept = found[(found.learner == "bart_draws") & (found["rows"] == 50)].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone, kept, check_exact=True)
 
 
 def test_another_seed_gives_other_figures():
-    one, two = (regret_by_rows(["cart"], rows=[50], repeats=1, seed=seed) for seed in (0, 1))
+    one, two = (measure_regret(["cart"], rows=[50], repeats=1, seed=seed) for seed in (0, 1))
     assert one.regret[0] != two.regret[0]
     assert np.isnan(one.standard_error[0])
 
 
 def test_noise_costs_and_its_absence_does_not():
     regret = [
-        regret_by_rows(["cart"], rows=[100], noise_variance=variance).regret[0]
+        measure_regret(["cart"], rows=[100], noise_variance=variance).regret[0]
         for variance in (0.0, 0.25, 25.0)
     ]
     assert regret == sorted(regret)
@@ -65,7 +65,7 @@ def test_the_standard_error_is_that_of_the_mean():
         x = rng.random((60, 1))
         means = x[:, 0]
         y = means + 0.5 * rng.standard_normal(60)
-        scores = consistency._cart(x, y, int(rng.integers(2**31)))
+        scores = consistency._fit_cart(x, y, int(rng.integers(2**31)))
         each.append(
             np.mean(
                 [
@@ -77,7 +77,7 @@ def test_the_standard_error_is_that_of_the_mean():
                 ]
             )
         )
-    found = regret_by_rows(
+    found = measure_regret(
         ["cart"], rows=[60], repeats=4, seed=7, inputs=1, scoring=lambda x: x[:, 0], noise_variance=0.25
     )
     assert found.regret[0] == pytest.approx(np.mean(each))
@@ -85,20 +85,20 @@ def test_the_standard_error_is_that_of_the_mean():
 
 
 def test_the_regular_design_is_the_same_in_every_repeat(rng):
-    one, two = (consistency._inputs(20, 2, "regular", rng) for _ in range(2))
+    one, two = (consistency._draw_inputs(20, 2, "regular", rng) for _ in range(2))
     assert (one == two).all()
     assert ((one >= 0) & (one < 1)).all()
     # every quarter of the square holds a quarter of a regular design
     corners = np.bincount(2 * (one[:, 0] >= 0.5) + (one[:, 1] >= 0.5))
     assert corners.min() >= 4
-    assert (consistency._inputs(20, 2, "random", rng) != one).any()
-    assert regret_by_rows(["cart"], rows=[50], repeats=2, design="regular").standard_error[0] > 0
+    assert (consistency._draw_inputs(20, 2, "random", rng) != one).any()
+    assert measure_regret(["cart"], rows=[50], repeats=2, design="regular").standard_error[0] > 0
 
 
 def test_the_waves_are_additive():
     x = np.array([[0.1, 0.2], [0.3, 0.4]])
     crossed = np.array([[0.1, 0.4], [0.3, 0.2]])
-    assert waves(x).sum() == pytest.approx(waves(crossed).sum())
+    assert compute_sine_scores(x).sum() == pytest.approx(compute_sine_scores(crossed).sum())
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_waves_are_additive():
 )
 def test_an_option_that_has_no_meaning_is_refused(options, said):
     with pytest.raises(OptionError, match=said):
-        regret_by_rows(**options)
+        measure_regret(**options)
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_an_option_that_has_no_meaning_is_refused(options, said):
     [lambda x: x, lambda x: np.zeros(len(x)), lambda x: np.full(len(x), np.nan), lambda x: 1.0],  # noqa: ARG005  # forgets its input
 )
 def test_a_scoring_function_that_is_none_is_refused(scoring):
-    with pytest.raises(TableError, match="one finite number a row"):
-        regret_by_rows(["cart"], scoring=scoring)
+    with pytest.raises(DataError, match="one finite number a row"):
+        measure_regret(["cart"], scoring=scoring)
 
 
 def test_without_stochtree_it_is_said_how_to_get_it(monkeypatch):
     monkeypatch.setattr(consistency, "find_spec", lambda name: None)  # noqa: ARG005  # as if not installed
     with pytest.raises(OptionError, match=r"pip install 'symscreen\[bart\]'"):
-        regret_by_rows(["bart_draws"])
-    assert len(regret_by_rows(["cart"], rows=[50], repeats=1)) == 1
+        measure_regret(["bart_draws"])
+    assert len(measure_regret(["cart"], rows=[50], repeats=1)) == 1

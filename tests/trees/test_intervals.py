@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from symscreen.trees import Interval
-from symscreen.trees.intervals import joined
+from symscreen.trees.monotone_maps import merge_adjacent
 
 
 @pytest.mark.parametrize(("with_low", "with_high"), [(a, b) for a in (True, False) for b in (True, False)])
@@ -25,7 +25,7 @@ def test_neighbours_with_one_label_are_joined():
         (interval(2, 3, "()"), "b"),  # 2 itself is in neither
         (interval(4, 5, "[]"), "b"),
     ]
-    assert [(str(one), label) for one, label in joined(parts)] == [
+    assert [(str(one), label) for one, label in merge_adjacent(parts)] == [
         ("[0, 1]", "a"),
         ("(1, 2)", "b"),
         ("(2, 3)", "b"),

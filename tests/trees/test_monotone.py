@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.errors import OptionError, TableError
-from symscreen.trees import PiecewiseMonotone, apart, preimages, refined_intervals
+from symscreen.errors import DataError, OptionError
+from symscreen.trees import PiecewiseMonotone, find_preimages, refine_intervals, shift_above
 
 LINE = PiecewiseMonotone((0.0, 1.0), [lambda x: x])
 BUMP = PiecewiseMonotone((0.0, 0.5, 1.0), [lambda x: -4 * x**2 + 4 * x])
@@ -26,7 +26,7 @@ def test_a_map_is_its_pieces():
 
 def test_outside_its_domain_a_map_has_no_value():
     for x in (-0.1, 1.1, np.nan, np.inf):
-        with pytest.raises(TableError, match="leaves it"):
+        with pytest.raises(DataError, match="leaves it"):
             BUMP(x)
 
 
@@ -53,15 +53,15 @@ def test_a_jump_on_the_way_is_a_breakpoint():
     step = PiecewiseMonotone((0.0, 1.0, 2.0), [lambda x: x, lambda x: x + 5])
     assert len(step.intervals) == 2
     assert step([0.0, 1.0, 2.0]).tolist() == [0.0, 6.0, 7.0]
-    assert preimages(step, 3.0).tolist() == pytest.approx([np.nan, np.nan], nan_ok=True)
-    assert np.isfinite(preimages(step, 1.0)).tolist() == [False, False]  # 1 is approached, not taken
-    assert preimages(step, 6.0).tolist() == pytest.approx([np.nan, 1.0], nan_ok=True)
+    assert find_preimages(step, 3.0).tolist() == pytest.approx([np.nan, np.nan], nan_ok=True)
+    assert np.isfinite(find_preimages(step, 1.0)).tolist() == [False, False]  # 1 is approached, not taken
+    assert find_preimages(step, 6.0).tolist() == pytest.approx([np.nan, 1.0], nan_ok=True)
 
 
 def test_refined_intervals_are_the_intersections():
     # Definition 5
     other = PiecewiseMonotone((-1.0, -0.25, 1.0), [lambda x: (x + 0.25) ** 2])
-    found = refined_intervals(TURNS, other)
+    found = refine_intervals(TURNS, other)
     pieces = {(max(a.low, b.low), min(a.high, b.high)) for a in TURNS.intervals for b in other.intervals}
     assert [(one.low, one.high) for one in found] == sorted(p for p in pieces if p[0] < p[1])
     for x in np.linspace(-1, 1, 33):
@@ -70,14 +70,14 @@ def test_refined_intervals_are_the_intersections():
 
 def test_maps_of_two_domains_are_refused():
     with pytest.raises(OptionError, match="one domain"):
-        refined_intervals(LINE, TURNS)
+        refine_intervals(LINE, TURNS)
 
 
 @given(st.sampled_from([LINE, BUMP, TURNS]), st.floats(0, 1))
 def test_where_a_map_takes_a_value_is_its_pre_image(transform, share):
     low, high = transform.breakpoints[0], transform.breakpoints[-1]
     t = low + share * (high - low)
-    found = preimages(transform, float(transform(t)))
+    found = find_preimages(transform, float(transform(t)))
     place = next(k for k, interval in enumerate(transform.intervals) if t in interval)
     # flat near a turn: θ tells t apart to the root of its own precision only
     assert found[place] == pytest.approx(t, abs=1e-7)
@@ -86,7 +86,7 @@ def test_where_a_map_takes_a_value_is_its_pre_image(transform, share):
 @given(st.sampled_from([LINE, BUMP, TURNS]), st.floats(-1.5, 1.5))
 def test_every_pre_image_takes_the_value_and_no_sign_change_is_missed(transform, value):
     # Corollary 6: 0 or 1 on each interval
-    for interval, t in zip(transform.intervals, preimages(transform, value), strict=True):
+    for interval, t in zip(transform.intervals, find_preimages(transform, value), strict=True):
         # just below an open end the map still has its own piece's values
         grid = np.linspace(interval.low, np.nextafter(interval.high, -np.inf), 1001)
         above = transform(grid) - value
@@ -98,23 +98,23 @@ def test_every_pre_image_takes_the_value_and_no_sign_change_is_missed(transform,
 
 
 def test_pre_images_on_refined_intervals():
-    found = preimages(LINE, 0.75, refined_intervals(LINE, BUMP))
+    found = find_preimages(LINE, 0.75, refine_intervals(LINE, BUMP))
     assert found.tolist() == pytest.approx([np.nan, 0.75], nan_ok=True)
     with pytest.raises(OptionError, match="refined_intervals"):
-        preimages(BUMP, 0.75, LINE.intervals)
+        find_preimages(BUMP, 0.75, LINE.intervals)
     with pytest.raises(OptionError, match="NaN"):
-        preimages(BUMP, np.nan)
+        find_preimages(BUMP, np.nan)
 
 
 def test_a_flat_root_is_found():
     cube = PiecewiseMonotone((-1.0, 1.0), [lambda x: x**3])
-    assert abs(preimages(cube, 0.0)[0]) < 1e-5
-    assert preimages(cube, 1e-30)[0] == pytest.approx(1e-10, abs=1e-5)
+    assert abs(find_preimages(cube, 0.0)[0]) < 1e-5
+    assert find_preimages(cube, 1e-30)[0] == pytest.approx(1e-10, abs=1e-5)
 
 
 def test_apart_no_value_is_shared():
-    lifted = apart(BUMP, TURNS)
+    lifted = shift_above(BUMP, TURNS)
     x = np.linspace(0, 1, 101)
     assert lifted(x).min() > TURNS(np.linspace(-1, 1, 1001)).max()
     np.testing.assert_allclose(lifted(x) - lifted(0.0), BUMP(x) - BUMP(0.0), atol=1e-14)
-    assert apart(lifted, TURNS).constant == pytest.approx(lifted.constant)  # as high as it needs to be
+    assert shift_above(lifted, TURNS).constant == pytest.approx(lifted.constant)  # as high as it needs to be

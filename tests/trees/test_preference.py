@@ -11,13 +11,13 @@ from scipy import stats
 from symscreen.errors import OptionError
 from symscreen.trees import (
     PiecewiseMonotone,
-    apart,
-    extreme_preferences,
-    preference,
-    preference_plateaus,
-    preimage_counts,
-    refined_intervals,
-    split_loss,
+    compute_preference,
+    compute_preference_steps,
+    compute_split_loss,
+    count_preimages,
+    find_extreme_preferences,
+    refine_intervals,
+    shift_above,
 )
 
 # Examples 6 and 7
@@ -40,7 +40,7 @@ PAIRS = [(LINE, BUMP), (BUMP, LINE), (WAVE, SLOPE), (WAVE, BUMP), (SLOPE, BUMP),
     ],
 )
 def test_the_tables_of_figure_3(cuts, counts):
-    assert preimage_counts(LINE, BUMP, cuts).tolist() == counts
+    assert count_preimages(LINE, BUMP, cuts).tolist() == counts
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,21 @@ def test_the_tables_of_figure_3(cuts, counts):
     ],
 )
 def test_the_table_of_example_7(cut, published, ours):
-    assert preference(LINE, BUMP, cut) == ours
+    assert compute_preference(LINE, BUMP, cut) == ours
     if published is not None and cut not in {0.5, 1.0}:
         assert published == ours
 
 
 def test_the_extremes_of_example_7():
-    found = extreme_preferences(LINE, BUMP)
-    assert (found.largest, [str(one) for one in found.largest_at]) == (0.5, ["[1.2, 2.2]"])
-    assert (found.smallest, [str(one) for one in found.smallest_at]) == (-1.0, ["[0, 1)"])
+    found = find_extreme_preferences(LINE, BUMP)
+    assert (found.max_preference, [str(one) for one in found.max_thresholds]) == (0.5, ["[1.2, 2.2]"])
+    assert (found.min_preference, [str(one) for one in found.min_thresholds]) == (-1.0, ["[0, 1)"])
 
 
 def _by_grid(first, second, cuts):
     """Find p_{1>2} and the undecided share by looking for sign changes on a fine grid."""
     total = undecided = 0.0
-    for interval in refined_intervals(first, second):
+    for interval in refine_intervals(first, second):
         x = np.linspace(interval.low, np.nextafter(interval.high, interval.low), 2001)
         above = [one(x) - c for one, c in zip((first, second), cuts, strict=True)]
         has = [each.min() < 0 < each.max() for each in above]
@@ -84,67 +84,70 @@ def _by_grid(first, second, cuts):
 
 @given(st.sampled_from(PAIRS), st.floats(-1.2, 2.4), st.floats(-1.2, 2.4))
 def test_it_is_the_measure_of_where_signs_change(pair, one, two):
-    steps = [plateau.cuts.high for plateau in preference_plateaus(*pair)]
+    steps = [plateau.thresholds.high for plateau in compute_preference_steps(*pair)]
     if (
         min(abs(c - step) for c in (one, two) for step in steps) > 1e-3
     ):  # the grid misses a crossing at an end
         for cuts in ((one, two), (one, one)):
-            assert preference(*pair, cuts) == pytest.approx(_by_grid(*pair, cuts)[0], abs=1e-9)
-        undecided = next(p.undecided for p in preference_plateaus(*pair) if one in p.cuts)
+            assert compute_preference(*pair, cuts) == pytest.approx(_by_grid(*pair, cuts)[0], abs=1e-9)
+        undecided = next(p.undecided for p in compute_preference_steps(*pair) if one in p.thresholds)
         assert undecided == pytest.approx(_by_grid(*pair, (one, one))[1], abs=1e-9)
 
 
 @given(st.sampled_from(PAIRS), st.floats(-1.2, 2.4))
 def test_the_plateaus_tell_it_for_every_cut(pair, cut):
-    plateaus = preference_plateaus(*pair)
-    here = [one for one in plateaus if cut in one.cuts]
+    plateaus = compute_preference_steps(*pair)
+    here = [one for one in plateaus if cut in one.thresholds]
     assert len(here) == 1
-    assert here[0].preference == preference(*pair, cut)
-    extremes = extreme_preferences(*pair)
-    assert extremes.smallest <= here[0].preference <= extremes.largest
-    for value, places in ((extremes.largest, extremes.largest_at), (extremes.smallest, extremes.smallest_at)):
+    assert here[0].preference == compute_preference(*pair, cut)
+    extremes = find_extreme_preferences(*pair)
+    assert extremes.min_preference <= here[0].preference <= extremes.max_preference
+    for value, places in (
+        (extremes.max_preference, extremes.max_thresholds),
+        (extremes.min_preference, extremes.min_thresholds),
+    ):
         assert any(cut in one for one in places) == (here[0].preference == value)
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_plateaus_fill_the_line(pair):
-    plateaus = preference_plateaus(*pair)
-    assert plateaus[0].cuts.low == -np.inf
-    assert plateaus[-1].cuts.high == np.inf
+    plateaus = compute_preference_steps(*pair)
+    assert plateaus[0].thresholds.low == -np.inf
+    assert plateaus[-1].thresholds.high == np.inf
     for one, following in pairwise(plateaus):
-        assert one.cuts.high == following.cuts.low
-        assert one.cuts.with_high != following.cuts.with_low
+        assert one.thresholds.high == following.thresholds.low
+        assert one.thresholds.includes_high != following.thresholds.includes_low
         assert (one.preference, one.undecided) != (following.preference, following.undecided)
 
 
 def test_exchanging_the_maps_exchanges_the_sign():
     for first, second in PAIRS:
-        ours, theirs = preference_plateaus(first, second), preference_plateaus(second, first)
-        assert [(p.cuts, -p.preference, p.undecided) for p in ours] == [
-            (p.cuts, p.preference, p.undecided) for p in theirs
+        ours, theirs = compute_preference_steps(first, second), compute_preference_steps(second, first)
+        assert [(p.thresholds, -p.preference, p.undecided) for p in ours] == [
+            (p.thresholds, p.preference, p.undecided) for p in theirs
         ]
 
 
 def test_where_both_have_pre_images_nothing_is_decided_and_apart_decides():
-    here = [one for one in preference_plateaus(SLOPE, BUMP) if 0.5 in one.cuts]
+    here = [one for one in compute_preference_steps(SLOPE, BUMP) if 0.5 in one.thresholds]
     # x = 0.75 for the slope: on [0.5, 1] both have one, on [0, 0.5) only the bump
     assert (here[0].preference, here[0].undecided) == (-0.5, 0.5)
-    assert {one.undecided for one in preference_plateaus(apart(SLOPE, BUMP), BUMP)} == {0.0}
+    assert {one.undecided for one in compute_preference_steps(shift_above(SLOPE, BUMP), BUMP)} == {0.0}
 
 
 def test_another_distribution_weighs_the_intervals():
     cdf = stats.beta(2, 5).cdf
     below = cdf(0.5)
-    assert preference(LINE, BUMP, 1.5, cdf) == pytest.approx(below, abs=1e-11)
-    assert preference(LINE, BUMP, 2.0, cdf) == pytest.approx(1 - below, abs=1e-11)
-    found = extreme_preferences(LINE, BUMP, cdf)
-    assert [str(one) for one in found.largest_at] == ["[1.2, 1.7)"]
-    assert found.largest == pytest.approx(below, abs=1e-11)
+    assert compute_preference(LINE, BUMP, 1.5, cdf) == pytest.approx(below, abs=1e-11)
+    assert compute_preference(LINE, BUMP, 2.0, cdf) == pytest.approx(1 - below, abs=1e-11)
+    found = find_extreme_preferences(LINE, BUMP, cdf)
+    assert [str(one) for one in found.max_thresholds] == ["[1.2, 1.7)"]
+    assert found.max_preference == pytest.approx(below, abs=1e-11)
 
 
 @pytest.mark.parametrize("cdf", [lambda x: 1 - x, lambda x: 2 * x, lambda x: np.nan * x])
 def test_what_is_no_distribution_is_refused(cdf):
-    for function in (preference_plateaus, lambda a, b, c: preference(a, b, 0.5, c)):
+    for function in (compute_preference_steps, lambda a, b, c: compute_preference(a, b, 0.5, c)):
         with pytest.raises(OptionError, match="rise within"):
             function(LINE, BUMP, cdf)
 
@@ -156,11 +159,12 @@ def test_one_pre_image_splits_the_rows_of_its_interval_and_none_does_not(rng):
     seen = set()
     for first, second in PAIRS:
         for cuts in rng.uniform(-1.2, 2.4, (20, 2)):
-            counts = preimage_counts(first, second, tuple(cuts))
-            for place, interval in enumerate(refined_intervals(first, second)):
+            counts = count_preimages(first, second, tuple(cuts))
+            for place, interval in enumerate(refine_intervals(first, second)):
                 rows = (x >= interval.low) & (x < interval.high)
                 losses = [
-                    split_loss(one(x[rows]), y[rows], c) for one, c in zip((first, second), cuts, strict=True)
+                    compute_split_loss(one(x[rows]), y[rows], c)
+                    for one, c in zip((first, second), cuts, strict=True)
                 ]
                 case = tuple(counts[:, place].tolist())
                 seen.add(case)
@@ -179,5 +183,5 @@ def test_the_preference_does_not_decide_the_whole_node():
     # the wave has pre-images on more of the line than the slope, and yet the slope is what y follows
     x = np.linspace(0.001, 0.999, 200)
     y = np.where(x > 0.55, 1.0, 0.0)
-    assert preference(WAVE, SLOPE, 0.1) > 0
-    assert split_loss(SLOPE(x), y, 0.1) < split_loss(WAVE(x), y, 0.1)
+    assert compute_preference(WAVE, SLOPE, 0.1) > 0
+    assert compute_split_loss(SLOPE(x), y, 0.1) < compute_split_loss(WAVE(x), y, 0.1)

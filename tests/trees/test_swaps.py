@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.tree_cases import columns, loss, partitions
 from hypothesis import given
 from hypothesis import strategies as st
-from trees.small import columns, loss, partitions
 
 from symscreen.errors import OptionError
-from symscreen.trees import swap_gains
+from symscreen.trees import compute_swap_gains
 
 
 def _reversed(y, first):
@@ -23,7 +23,7 @@ def test_every_gain_is_the_difference_of_two_losses(y):
             expected = [
                 [loss(y, first) - loss(y, (first - {a}) | {b}) for b in sorted(second)] for a in sorted(first)
             ]
-            np.testing.assert_allclose(swap_gains(y, sorted(first)), expected, atol=1e-9)
+            np.testing.assert_allclose(compute_swap_gains(y, sorted(first)), expected, atol=1e-9)
 
 
 @given(columns(least=5, unique=True), st.data())
@@ -32,7 +32,7 @@ def test_the_larger_reversed_pair_gains_more(y, data):
     y = np.sort(y)
     size = data.draw(st.integers(2, len(y) - 2))
     first = [*range(size - 2), size - 1, size]
-    beta, alpha = swap_gains(y, first)[-2:, 0]
+    beta, alpha = compute_swap_gains(y, first)[-2:, 0]
     assert alpha > beta > 0
     # the proof says of both exchanges that nothing is reversed after them
     assert not _reversed(y, {*range(size)})
@@ -44,7 +44,7 @@ def test_any_reversed_pair_gains_and_the_larger_one_more(y, data):
     first = data.draw(st.sets(st.integers(0, len(y) - 1), min_size=1, max_size=len(y) - 1))
     inside = np.isin(np.arange(len(y)), list(first))
     if y[inside].mean() < y[~inside].mean():
-        gains = swap_gains(y, sorted(first))
+        gains = compute_swap_gains(y, sorted(first))
         d = y[inside][:, None] - y[~inside][None, :]
         reversed_ = d > 0
         assert (gains[reversed_] > 0).all()
@@ -55,10 +55,10 @@ def test_any_reversed_pair_gains_and_the_larger_one_more(y, data):
 def test_the_lemma_needs_its_sizes():
     # n = 3, one row in P2: the reversed pairs are there, and no exchange reduces the loss
     y = [0.0, 9.0, 10.0]
-    assert (swap_gains(y, [1, 2]) < 0).all()
+    assert (compute_swap_gains(y, [1, 2]) < 0).all()
 
 
 @pytest.mark.parametrize("first", [[], [0, 1, 2]])
 def test_an_empty_part_has_nothing_to_exchange(first):
     with pytest.raises(OptionError, match="nothing to exchange"):
-        swap_gains([1.0, 2.0, 3.0], first)
+        compute_swap_gains([1.0, 2.0, 3.0], first)

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symscreen.errors import OptionError
-from symscreen.units.column_unit import ColumnUnit, column_unit, converted, unit_in_header, written
+from symscreen.units.unit_parsing import (
+    ColumnUnit,
+    convert_to_base,
+    extract_header_unit,
+    format_unit,
+    parse_unit,
+)
 
 pint = pytest.importorskip("pint", reason="units need pint")
 
@@ -57,13 +63,13 @@ pint = pytest.importorskip("pint", reason="units need pint")
     ],
 )
 def test_units_come_to_base_units_with_exact_factors(text, factor, base):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert factor is None or unit.factor == factor
-    assert (unit.offset, unit.base, unit.given) == (0, base, text)
+    assert (unit.offset, unit.base, unit.text) == (0, base, text)
 
 
 def test_temperatures_have_an_offset_and_angles_are_pure_numbers():
-    celsius, fahrenheit, degree = map(column_unit, ("degC", "°F", "degree"))
+    celsius, fahrenheit, degree = map(parse_unit, ("degC", "°F", "degree"))
     assert (celsius.factor, celsius.offset, celsius.base) == (1, Fraction("273.15"), "K")
     assert fahrenheit.factor * 212 + fahrenheit.offset == Fraction("373.15")
     assert degree.base == "1"
@@ -97,24 +103,24 @@ def test_temperatures_have_an_offset_and_angles_are_pure_numbers():
 )
 def test_what_is_no_unit_is_told(text, why):
     with pytest.raises(OptionError, match=re.escape(why)):
-        column_unit(text)
+        parse_unit(text)
 
 
 @settings(max_examples=300)
 @given(st.text(st.sampled_from("mskg JN°²⁻¹·*^/()-+.0123456789 " + string.ascii_letters), max_size=14))
 def test_any_text_is_a_unit_or_refused(text):
     try:
-        unit = column_unit(text)
+        unit = parse_unit(text)
     except OptionError:
         return
-    again = column_unit(unit.base)
+    again = parse_unit(unit.base)
     assert (again.factor, again.offset, again.exponents) == (1, 0, unit.exponents)
 
 
 @given(st.dictionaries(st.sampled_from(["m", "kg", "s"]), st.fractions(-9, 9, max_denominator=9)))
 def test_what_is_written_is_read_again(exponents):
     exponents = {name: power for name, power in exponents.items() if power}
-    assert column_unit(written(exponents)).exponents == exponents
+    assert parse_unit(format_unit(exponents)).exponents == exponents
 
 
 @pytest.mark.parametrize(
@@ -140,26 +146,26 @@ def test_what_is_written_is_read_again(exponents):
     ],
 )
 def test_headers_end_in_units(name, unit):
-    assert unit_in_header(name) == unit
+    assert extract_header_unit(name) == unit
 
 
 def test_brackets_without_end_are_read_in_one_pass():
     many = 200_000
-    assert unit_in_header("x " + "(" * many + ")" * many) == "(" * (many - 1) + ")" * (many - 1)
-    assert unit_in_header("x " + "[(" * many + ")" * many) is None
-    assert unit_in_header("x " + "()" * many) == ""
-    assert column_unit("(" * 39 + "m" + ")" * 39).base == "m"
+    assert extract_header_unit("x " + "(" * many + ")" * many) == "(" * (many - 1) + ")" * (many - 1)
+    assert extract_header_unit("x " + "[(" * many + ")" * many) is None
+    assert extract_header_unit("x " + "()" * many) == ""
+    assert parse_unit("(" * 39 + "m" + ")" * 39).base == "m"
     with pytest.raises(OptionError, match="at most 80 are read"):
-        column_unit("(" * many + ")" * many)
+        parse_unit("(" * many + ")" * many)
 
 
 @given(st.floats(-1e9, 1e9), st.sampled_from([Fraction(1, 1000), Fraction(127, 5000), Fraction(5, 18)]))
 def test_values_are_converted_within_two_roundings(value, factor):
-    found = Fraction(converted(np.array([value]), factor, Fraction(0))[0])
+    found = Fraction(convert_to_base(np.array([value]), factor, Fraction(0))[0])
     exact = Fraction(value) * factor
     assert abs(found - exact) <= abs(exact) * Fraction(2, 2**52) + Fraction(5e-324)
 
 
 def test_a_unit_tells_whether_it_converts():
-    assert not ColumnUnit("m", Fraction(1), Fraction(0), {"m": Fraction(1)}).converts
-    assert ColumnUnit("degC", Fraction(1), Fraction("273.15"), {"K": Fraction(1)}).converts
+    assert not ColumnUnit("m", Fraction(1), Fraction(0), {"m": Fraction(1)}).changes_values
+    assert ColumnUnit("degC", Fraction(1), Fraction("273.15"), {"K": Fraction(1)}).changes_values

@@ -6,7 +6,7 @@ import pytest
 
 import symscreen
 from symscreen.errors import OptionError
-from symscreen.units.column_unit import column_unit
+from symscreen.units.unit_parsing import parse_unit
 
 pytest.importorskip("pint", reason="units need pint")
 
@@ -32,7 +32,7 @@ pytest.importorskip("pint", reason="units need pint")
     ],
 )
 def test_logarithmic_scales_are_pure_numbers_with_a_word(text):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert (unit.factor, unit.offset, unit.base) == (1, 0, "1")
     assert unit.remark == "on a logarithmic scale, taken as a pure number"
 
@@ -55,30 +55,30 @@ def test_logarithmic_scales_are_pure_numbers_with_a_word(text):
     ],
 )
 def test_percentages_and_parts_are_pure_numbers_with_their_factor(text, factor):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert (unit.factor, unit.offset, unit.base, unit.remark) == (factor, 0, "1", "")
 
 
 @pytest.mark.parametrize("text", ["a.u.", "a. u.", "arb. u.", "arb. units", "arbitrary units"])
 def test_arbitrary_units_are_pure_numbers_with_a_word(text):
-    assert column_unit(text).base == "1"
-    assert column_unit(text).remark == "in units of its own, taken as a pure number"
+    assert parse_unit(text).base == "1"
+    assert parse_unit(text).remark == "in units of its own, taken as a pure number"
 
 
 @pytest.mark.parametrize("text", ["°C", "º C", "℃", "deg C", "degrees C", "Celsius", "oC", "degC"])
 def test_degrees_celsius_are_not_coulombs(text):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert (unit.factor, unit.offset, unit.base) == (1, Fraction("273.15"), "K")
 
 
 def test_degrees_fahrenheit_too():
-    assert {column_unit(text).offset for text in ("°F", "℉", "deg F", "Fahrenheit")} == {Fraction(45967, 180)}
+    assert {parse_unit(text).offset for text in ("°F", "℉", "deg F", "Fahrenheit")} == {Fraction(45967, 180)}
 
 
 @pytest.mark.parametrize("text", ["degC*m", "degC**2", "m*°C", "degC*m/s", "degF*s", "degC**0.5"])
 def test_a_product_in_which_a_0_would_matter_is_refused(text):
     with pytest.raises(OptionError, match=r"can mean two things, .*delta_deg"):
-        column_unit(text)
+        parse_unit(text)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_product_in_which_a_0_would_matter_is_refused(text):
     [("degC/min", "K/s"), ("J/(kg*degC)", "m**2/K/s**2"), ("1/°C", "1/K"), ("delta_degC*m", "K*m")],
 )
 def test_in_quotients_degrees_are_differences(text, base):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert (unit.base, unit.offset) == (base, 0)
     assert ("differences" in unit.remark) == ("delta" not in text)
 
@@ -94,7 +94,7 @@ def test_in_quotients_degrees_are_differences(text, base):
 @pytest.mark.parametrize(("text", "mend"), [("ppt", "write permil, or pptv"), ("RH", "write %RH or 1")])
 def test_names_of_two_things_are_refused_with_a_mend(text, mend):
     with pytest.raises(OptionError, match=mend):
-        column_unit(text)
+        parse_unit(text)
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_names_of_two_things_are_refused_with_a_mend(text, mend):
 )
 def test_no_product_is_made_of_what_has_a_meaning_of_its_own(text, told):
     with pytest.raises(OptionError, match=told):
-        column_unit(text)
+        parse_unit(text)
 
 
 @pytest.mark.parametrize("text", ["%/h", "wt%/h", "mol%/h", "pct/h", "%RH/h"])
 def test_percentages_go_into_products(text):
-    unit = column_unit(text)
+    unit = parse_unit(text)
     assert (unit.factor, unit.base) == (Fraction(1, 360_000), "1/s")
 
 
@@ -137,8 +137,8 @@ def test_headers_of_rates_of_logarithms_are_told_and_taken_as_pure_numbers(rng):
 
 
 def test_picohenry_has_other_names():
-    assert column_unit("picohenry").factor == Fraction(1, 10**12)
-    assert column_unit("nH").base == column_unit("H").base != "1"
+    assert parse_unit("picohenry").factor == Fraction(1, 10**12)
+    assert parse_unit("nH").base == parse_unit("H").base != "1"
 
 
 def test_a_chemists_headers_are_read_and_told(rng):

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 
 import pytest
-from report_cases import hostile_frame
+from helpers.report_cases import hostile_frame
 
 import symscreen
-from symscreen.report.page import report_html
+from symscreen.report.html_page import build_report_html
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -64,7 +64,7 @@ def page():
 
     frame = hostile_frame(np.random.default_rng(9))
     result = symscreen.screen(frame, layers="ub", unary="square", binary="mul,sub", screener="t0,xi", top=30)
-    return report_html(result, data="d.csv")
+    return build_report_html(result, data="d.csv")
 
 
 def test_the_page_as_it_is_says_nothing_to_the_console(page, tmp_path):

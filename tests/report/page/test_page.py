@@ -9,11 +9,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from report_cases import NAMES, TARGET, Page, hostile_frame
+from helpers.report_cases import NAMES, TARGET, Page, hostile_frame
 
 import symscreen
 from symscreen.errors import OptionError, OutputError
-from symscreen.report.page import check_report, report_html, write_report
+from symscreen.report.html_page import build_report_html, check_report, write_report
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def result():
 
 @pytest.fixture(scope="module")
 def text(result):
-    return report_html(result, data="d.csv")
+    return build_report_html(result, data="d.csv")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_page_loads_nothing_and_allows_its_own_script_only(text, page):
 def test_hostile_names_are_text(rng):
     frame = hostile_frame(rng)
     result = symscreen.screen(frame, layers="b", binary="mul,sub", screener="t0,xi", top=20)
-    text = report_html(result, data="<b>.csv")
+    text = build_report_html(result, data="<b>.csv")
     page = Page(text)
     assert len(page.all("script")) == 1
     assert page.all("img") == page.all("b") == []
@@ -108,15 +108,19 @@ def test_hostile_names_are_text(rng):
 
 def test_a_page_of_200_features_is_light(frame):
     few, many = (
-        len(report_html(symscreen.screen(frame, screener="t0,xi,spearman", layers="ub", top=top)).encode())
+        len(
+            build_report_html(
+                symscreen.screen(frame, screener="t0,xi,spearman", layers="ub", top=top)
+            ).encode()
+        )
         for top in (1, 13)
     )
     assert few + 200 * (many - few) / 12 < 1.5e6
 
 
 def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
-    monkeypatch.setattr("symscreen.report.page.content.MOST_FEATURES", 3)
-    page = Page(report_html(symscreen.screen(frame, layers="u", top="all")))
+    monkeypatch.setattr("symscreen.report.html_page.MOST_FEATURES", 3)
+    page = Page(build_report_html(symscreen.screen(frame, layers="u", top="all")))
     assert len(page.all("math")) == 3
     assert "The best 3 are shown here; a file of the ranking holds all of them." in page.texts["header"][0]
 
@@ -124,22 +128,22 @@ def test_of_a_long_ranking_the_best_are_shown(frame, monkeypatch):
 def test_equal_results_give_equal_pages(frame):
     options = {"layers": "u", "unary": "log", "top": 3}
     again = symscreen.screen(frame.sample(frac=1.0, random_state=1), **options)
-    assert report_html(symscreen.screen(frame, **options)) == report_html(again)
+    assert build_report_html(symscreen.screen(frame, **options)) == build_report_html(again)
 
 
 def test_what_a_result_lacks_is_left_out(frame, rng):
     one = symscreen.screen(frame, layers="u", unary="log", top=1)
-    page = Page(report_html(one))
+    page = Page(build_report_html(one))
     assert not {"redundancy", "agreement", "p-values"} & {each.get("id") for each in page.all("section")}
-    lost = Page(report_html(copy.copy(one)))
+    lost = Page(build_report_html(copy.copy(one)))
     assert len(page.all("svg")) - len(lost.all("svg")) == 1
     ranks = pd.DataFrame({"x": rng.normal(size=30), "z": rng.normal(size=30), "r": ["a>b", "b>a"] * 15})
-    ranking = Page(report_html(symscreen.screen(ranks, ranking="r", layers="b", binary="mul", top=3)))
+    ranking = Page(build_report_html(symscreen.screen(ranks, ranking="r", layers="b", binary="mul", top=3)))
     assert len(ranking.all("math")) == 3
     assert "dir." not in ranking.texts["thead"][0]
     negative = pd.DataFrame({"x": -rng.uniform(1, 2, 20), "y": rng.normal(size=20)})
     empty = symscreen.screen(negative, layers="u", unary="log,sqrt", pool="strict")
-    assert "No feature is left." in Page(report_html(empty)).texts["section"][0]
+    assert "No feature is left." in Page(build_report_html(empty)).texts["section"][0]
 
 
 def test_what_a_result_has_is_shown(result):
@@ -150,7 +154,7 @@ def test_what_a_result_has_is_shown(result):
     known = copy.copy(result)
     object.__setattr__(known, "table", table)
     object.__setattr__(known, "record", record)
-    page = Page(report_html(known))
+    page = Page(build_report_html(known))
     heads = page.texts["thead"][0].split()
     assert {"p", "q", "stability"} <= set(heads)
     assert not {"low", "high"} & set(heads)

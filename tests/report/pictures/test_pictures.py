@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import symscreen
 from symscreen.errors import OptionError
-from symscreen.report.pictures.feature import rank_curve
-from symscreen.report.pictures.matrices import likeness
+from symscreen.report.figures.diagnostics import compute_rank_correlations
+from symscreen.report.figures.feature import compute_rank_curve
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def test_on_the_rank_curve_t0_is_at_its_best(rows):
     """Any response with a given order of a feature's groups has the least T0 where it follows the curve."""
     x, y = (np.array(values, dtype=float) for values in zip(*rows, strict=True))
     for direction in (1, -1):
-        curve = rank_curve(x, y, direction)
+        curve = compute_rank_curve(x, y, direction)
         assert np.isclose(curve.sum(), y.sum())
         order = np.argsort(direction * x, kind="stable")
         assert (np.diff(curve[order]) >= -1e-12).all()
@@ -89,7 +89,7 @@ def test_each_bar_of_the_funnel_is_whole(result):
 
 def test_likeness_is_spearmans_correlation(result, frame):
     expected = result.transform(frame).corr(method="spearman").abs().to_numpy()
-    np.testing.assert_allclose(likeness(result, 6), expected, atol=5.1e-4)
+    np.testing.assert_allclose(compute_rank_correlations(result, 6), expected, atol=5.1e-4)
 
 
 def test_agreement_shows_its_numbers(result):

@@ -1,0 +1,108 @@
+"""Amounts, whole numbers, names and formulas as users give them."""
+
+from __future__ import annotations
+
+import re
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex
+
+from symscreen._limits import compute_max_resident_bytes, find_minimum, get_total_memory, read_resident_bytes
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Names = str | Sequence[str]
+
+__all__ = [
+    "DEFAULT_PRESCREEN",
+    "check_positive_int",
+    "check_sign",
+    "parse_bytes",
+    "parse_memory_limit",
+    "parse_names",
+    "parse_top",
+    "to_tuple",
+]
+
+_MAX_INTEGER = 10**18
+DEFAULT_PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
+_MEMORY_SHARE = 0.8
+
+
+def parse_bytes(text: str | int) -> int:
+    """Read an amount of memory.
+
+    Parameters
+    ----------
+    text : str or int
+        ``"2GB"``, ``"500 MB"``, or bytes; steps of 1000, whether an ``i`` is written or not.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    OptionError
+        If the text is no amount.
+
+    Examples
+    --------
+    >>> parse_bytes("1.5GB")
+    1500000000
+    """
+    match = re.fullmatch(
+        r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)i?b?\s*", str(text), re.IGNORECASE | re.ASCII
+    )
+    if match is None or float(match[1]) == 0:
+        raise OptionError(f"max_ram is {text!r}; give an amount such as 2GB or 500MB")
+    return int(float(match[1]) * 1000 ** " kmgt".index(match[2].lower() or " "))
+
+
+def parse_memory_limit(max_ram: str | int | None) -> int | None:
+    """Return how many bytes may be used: what was given, else four fifths of what is there; within limits."""
+    if max_ram is not None:
+        return find_minimum(parse_bytes(max_ram), compute_max_resident_bytes(read_resident_bytes()))
+    there = find_minimum(get_total_memory(), compute_max_resident_bytes(read_resident_bytes()))
+    return None if there is None else int(_MEMORY_SHARE * there)
+
+
+def parse_names(names: Names) -> list[str]:
+    """Split ``"a, b"`` into names; a list stays as it is."""
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+
+
+def to_tuple(also: Names) -> tuple[str, ...]:
+    """Return one formula, or several, as a tuple."""
+    return (also,) if isinstance(also, str) else tuple(also or ())
+
+
+def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
+    """Take any kind of whole number, numpy's included.
+
+    Raises
+    ------
+    OptionError
+        If it is none, below 1, or more than 64 bits hold.
+    """
+    try:
+        whole = 0 if isinstance(value, bool) or not isinstance(value, SupportsIndex) else index(value)
+    except TypeError:  # an array of several numbers
+        whole = 0
+    if whole < 1:
+        raise OptionError(f"{name} is {value!r}; give a whole number of at least 1{alternatives}")
+    if whole > _MAX_INTEGER:
+        raise OptionError(f"{name} is {value!r}; give at most {_MAX_INTEGER}{alternatives}")
+    return whole
+
+
+def parse_top(top: int | str) -> int | None:
+    """Read ``top``: a whole number, or None for ``"all"``."""
+    return None if top == "all" else check_positive_int("top", top, ", or 'all'")
+
+
+def check_sign(sign: str) -> None:
+    """Refuse any other sign than ``free`` and ``positive``."""
+    if sign not in {"free", "positive"}:
+        raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")

@@ -1,0 +1,122 @@
+"""Which space is grown: the grammar, its layers, what cuts keep, what a fit searches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from symscreen.config.parsing import check_positive_int, parse_names
+from symscreen.errors import OptionError, suggest
+from symscreen.grammar import Grammar, load_grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from symscreen.config.parsing import Names
+    from symscreen.grammar import Layer
+
+
+__all__ = ["build_layer_schedule", "format_unused_rule_notices", "parse_pool_sizes", "read_grammar"]
+
+_DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
+_POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
+
+
+def parse_pool_sizes(keep: int | str | Mapping[str, int] | None) -> dict[str, int] | None:
+    """Read how many features a cut keeps after each kind of layer.
+
+    Parameters
+    ----------
+    keep : int, str, mapping or None
+        ``200``, ``"u:50,b:200"``, ``{"u": 50, "b": 200}``; a kind that is not named is not cut.
+
+    Returns
+    -------
+    dict of str to int, or None
+
+    Raises
+    ------
+    OptionError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> parse_pool_sizes("u:50, b:200"), parse_pool_sizes(7)
+    ({'u': 50, 'b': 200}, {'u': 7, 'b': 7})
+    """
+    if keep is None:
+        return None
+    if isinstance(keep, str):
+        found: dict[str, int] = {}
+        for part in keep.split(","):
+            match = _POOL_SIZE_PATTERN.fullmatch(part)
+            if match is None or set(match[1] or "ub") & set(found):
+                raise OptionError(f"keep is {keep!r}; write 200, or u:50,b:200")
+            found |= dict.fromkeys(match[1] or "ub", int(match[2]))
+        keep = found
+    if not isinstance(keep, Mapping):
+        keep = dict.fromkeys("ub", check_positive_int("keep", keep, ", or u:50,b:200"))
+    for kind in keep:
+        if kind not in {"u", "b"}:
+            raise OptionError(f"keep names {kind!r}: layers are of the kinds u and b")
+    return {kind: check_positive_int(f"keep for {kind} layers", number) for kind, number in keep.items()}
+
+
+def read_grammar(
+    operators: str | Path | Grammar,
+    layers: str | None,
+    unary: Names | None,
+    binary: Names | None,
+    max_complexity: int | None,
+) -> tuple[Grammar, tuple[Layer, ...]]:
+    """Load a grammar, unless it is given as one, and alter it as the options say.
+
+    Returns
+    -------
+    Grammar
+    tuple of Layer
+        The layers asked for, else the grammar's own.
+    """
+    grammar = operators if isinstance(operators, Grammar) else load_grammar(operators)
+    grammar = grammar.override(
+        unary=None if unary is None else parse_names(unary),
+        binary=None if binary is None else parse_names(binary),
+        max_complexity=max_complexity,
+    )
+    return grammar, grammar.resolve_layers(layers)
+
+
+def format_unused_rule_notices(grammar: Grammar, layers: Sequence[Layer], names: Sequence[str]) -> list[str]:
+    """Tell of column rules that keep an operator from every column, as a misspelt name does."""
+    used = {operator.name for layer in layers for operator in layer.operators}
+    return [
+        f"the grammar lets {operator} touch only columns that the table lacks{suggest(min(columns), names)}"
+        for operator, columns in grammar.columns.items()
+        if operator in used and columns.isdisjoint(names) and columns
+    ]
+
+
+def build_layer_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[Layer, ...], ...]:
+    """Return the spaces that a fit searches, as their layers.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        The rules.
+    layers : str or None
+        What the user asked for: its prefixes and itself. None for `_SCHEDULE`, as far as the grammar has
+        operators for it.
+
+    Returns
+    -------
+    tuple of tuple of Layer
+        A space comes behind its prefixes.
+    """
+    if layers is not None:
+        asked = grammar.resolve_layers(layers)
+        return tuple(asked[:depth] for depth in range(1, len(asked) + 1))
+    has = {"u": bool(grammar.unary), "b": bool(grammar.binary)}
+    fitting = [kinds for kinds in _DEFAULT_SCHEDULE if all(has[kind] for kind in kinds)]
+    return tuple(grammar.resolve_layers(kinds) for kinds in fitting)

@@ -1,0 +1,48 @@
+"""Tables: a file or a frame in, a frozen `Dataset` in one canonical order out. The only reader of data."""
+
+from __future__ import annotations
+
+from symscreen.data.categories import (
+    CategoricalInput,
+    add_categorical_columns,
+    check_categorical,
+    collect_levels,
+    parse_categorical_name,
+    read_levels,
+)
+from symscreen.data.column_selection import choose_inputs, choose_target_column
+from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
+from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
+from symscreen.data.files import SourceFrame, read_frame, read_parquet, read_regular_file
+from symscreen.data.loading import read_columns, read_dataset
+from symscreen.data.row_columns import read_frame_with_column, read_row_groups, read_row_weights
+from symscreen.data.target_columns import detect_target_type, is_ranking, parse_target_names
+
+__all__ = [
+    "CategoricalInput",
+    "Dataset",
+    "SourceFrame",
+    "add_categorical_columns",
+    "check_categorical",
+    "choose_inputs",
+    "choose_target_column",
+    "collect_levels",
+    "detect_target_type",
+    "get_max_table_bytes",
+    "is_ranking",
+    "parse_categorical_name",
+    "parse_target_names",
+    "read_bounded",
+    "read_columns",
+    "read_dataset",
+    "read_frame",
+    "read_frame_with_column",
+    "read_levels",
+    "read_parquet",
+    "read_regular_file",
+    "read_row_groups",
+    "read_row_weights",
+    "replace_target",
+    "take_inputs",
+    "take_rows",
+]

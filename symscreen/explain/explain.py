@@ -1,0 +1,205 @@
+"""The one question: where a formula stands among what a screen would score, or why it is not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.config.parsing import parse_names
+from symscreen.config.screen_options import make_screen_options
+from symscreen.data.files import read_frame
+from symscreen.errors import FormulaError, SymscreenError, escape_control_chars
+from symscreen.explain.explanation import Explanation, format_explanation
+from symscreen.explain.feature_lookup import (
+    describe_domain_violation,
+    find_by_key,
+    find_by_values,
+    format_constant_part,
+    generate_with_prunings,
+    is_constant_on,
+    pick_simplest,
+)
+from symscreen.explain.missing import explain_missing, explain_unit_violation, find_violation
+from symscreen.explain.rank_position import apply_display_filters, locate_feature
+from symscreen.expressions.tree import (
+    collect_columns,
+    compute_key,
+    evaluate_expression,
+    parse_expression,
+    to_text,
+)
+from symscreen.screening.preparation import prepare_screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from symscreen.config.screen_options import ScreenOptions
+    from symscreen.explain.explanation import MatchKind
+    from symscreen.explain.feature_lookup import GeneratedSpace
+    from symscreen.expressions.tree import Expression
+    from symscreen.screening.preparation import PreparedScreen
+
+
+__all__ = ["explain_formula", "why"]
+
+
+def why(
+    X: Any,  # noqa: N803  # as in `screen`
+    expression: str,
+    y: ArrayLike | None = None,
+    **options: Any,
+) -> Explanation:
+    """Say where a formula stands in a screen, or why it is not there.
+
+    Parameters
+    ----------
+    X, y
+        As of `symscreen.screen`.
+    expression : str
+        The formula, in the one notation.
+    **options
+        Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
+        before near-duplicates, or what does not pass a false discovery rate, are left out; whether the
+        feature is among these is told beside it. It is that of the whole space: `time_limit` and `checkpoint`
+        play no part.
+
+    Returns
+    -------
+    Why
+        Exactly one answer. The formula is matched up to algebra, by its canonical key, and up to value on
+        the data. A rank is that of a screen that shows every class; it takes about the time of a screen, and
+        as much again with ``distinct``, and with ``fdr``. The classes before it are held meanwhile; where
+        `max_ram` holds fewer, `rank` is None, and `ahead` and `places` tell what is known.
+
+    Raises
+    ------
+    InputError
+        As `symscreen.screen`; and if the formula does not parse, or names a column that the data have not.
+
+    Examples
+    --------
+    >>> import symscreen
+    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> print(symscreen.why(data.frame, "x1 - cos(x2)/x1", layers="ub").text.splitlines()[0])
+    x1 - cos(x2)/x1 is not generated: it needs more layers, --layers ubb.
+    """
+    given = make_screen_options(options, verb="why")
+    ready = prepare_screen(X, y, given)
+    control = ready.config.scoring.error_control
+    plain = replace(
+        ready.config.scoring, error_control=None
+    )  # figures beside a rank take time and change none
+    ready = replace(ready, config=replace(ready.config, scoring=plain))
+    asked, lacking = _parse_formula(expression, X, ready, given)
+    if lacking:
+        found = Explanation(status="not generated", formula=to_text(asked), missing_inputs=lacking)
+    else:
+        grown = generate_with_prunings(ready.dataset, ready.config)
+        found = apply_display_filters(explain_formula(asked, grown), grown, ready, control)
+    notices = ready.dataset.notices
+    if ready.rounds > 1:
+        notices = (*notices, f"of {ready.rounds} rounds the first is meant")
+    return replace(found, text=format_explanation(found, ready), notices=notices)
+
+
+def _parse_formula(
+    text: str, source: Any, prepared: PreparedScreen, options: ScreenOptions
+) -> tuple[Expression, tuple[str, ...]]:
+    """Read the formula; say which of its columns the data have but the space has not."""
+    operators, names = prepared.config.grammar.operators, prepared.dataset.names
+    try:
+        return parse_expression(text, operators, names), ()
+    except FormulaError as error:
+        asked = parse_expression(text, operators)
+        lacking = collect_columns(asked) - set(names)
+        of_response = lacking & {prepared.dataset.target.name, *_list_target_columns(options)}
+        if of_response:
+            name = escape_control_chars(repr(min(of_response)))
+            part = "" if min(of_response) == prepared.dataset.target.name else "part of "
+            raise FormulaError(f"{name} is {part}the response: a formula is made of inputs") from None
+        if not lacking <= _list_other_columns(source, options):
+            raise error from None
+        return asked, tuple(sorted(lacking))
+
+
+def _list_target_columns(options: ScreenOptions) -> Iterator[str]:
+    """Return the columns that options name as the response, or might."""
+    for names in (options.target, options.event, options.ranking, options.stages):
+        if names is not None:
+            yield from map(str, parse_names(names))
+
+
+def _list_other_columns(source: Any, options: ScreenOptions) -> set[str]:
+    """Return the columns that the data may have beside the inputs."""
+    if isinstance(source, str) and source == "-":  # has been read
+        return set(options.exclude)
+    try:
+        return set(read_frame(source).columns)
+    except SymscreenError:
+        return set()
+
+
+def explain_formula(expression: Expression, generated: GeneratedSpace) -> Explanation:
+    """Find the one answer for a formula of a space's inputs.
+
+    Parameters
+    ----------
+    asked : Expression
+        The formula.
+    grown : Grown
+        The space.
+
+    Returns
+    -------
+    Why
+        Without text.
+    """
+    request, formula = generated.config.scoring, to_text(expression)
+    equal = _drop_invalid(
+        find_by_key(generated.space, compute_key(expression), request.backend).features, generated
+    )
+    if len(equal):
+        return _explain_present(expression, pick_simplest(generated.space, equal), generated, by_algebra=True)
+    meant = explain_unit_violation(expression, generated.config.units)
+    if meant is not None:
+        return meant
+    outside = describe_domain_violation(expression, generated.columns, generated.dataset.source_rows)
+    if outside:  # a rule and the cap have their say before the values, as in the space's own counts
+        return find_violation(expression, generated) or Explanation(
+            status="undefined", formula=formula, **outside
+        )
+    if is_constant_on(expression, generated.columns):
+        return find_violation(expression, generated) or Explanation(
+            status="constant", formula=formula, part=format_constant_part(expression, generated.columns)
+        )
+    values = evaluate_expression(expression, generated.columns)
+    same, copies = find_by_values(generated.space, values, request.backend, request.chunk_size)
+    if len(same):
+        return _explain_present(expression, pick_simplest(generated.space, same), generated, by_algebra=False)
+    absent = explain_missing(expression, generated)
+    if len(copies):
+        copy = pick_simplest(generated.space, copies)
+        absent = replace(absent, affine_copy=to_text(generated.space.build_expression(copy)))
+    return absent
+
+
+def _drop_invalid(numbers: NDArray[np.int64], generated: GeneratedSpace) -> NDArray[np.int64]:
+    """Leave out the candidates that turn out undefined or constant by their values."""
+    found = [numbers[:0], *(block.numbers for block in generated.space.evaluate_features(np.sort(numbers)))]
+    return np.concatenate(found)
+
+
+def _explain_present(
+    expression: Expression, number: int, generated: GeneratedSpace, *, by_algebra: bool
+) -> Explanation:
+    """Say where a formula stands that the space holds, or whose values it holds."""
+    found_as = to_text(generated.space.build_expression(number))
+    facts, formula = locate_feature(number, generated), to_text(expression)
+    if not by_algebra and facts["answer"] == "ranked":
+        facts["answer"] = "duplicate"
+    match: MatchKind = "values" if not by_algebra else "same" if found_as == formula else "algebra"
+    return Explanation(formula=formula, found_as=found_as, match=match, **facts)

@@ -1,0 +1,236 @@
+"""Formulas as LaTeX, for the math mode of LaTeX (with amsmath), MathJax and KaTeX.
+
+A tree is printed as it stands: nothing is reordered or simplified, so that the reader finds the formula
+that was fitted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from symscreen.errors import OptionError, escape_control_chars, quote_value
+from symscreen.expressions.tree import Call, Column, Constant, Expression
+from symscreen.grammar.custom_operators import to_plain_number
+
+__all__ = ["check_digits", "format_column_latex", "round_if_fitted", "round_significant", "to_latex"]
+
+# how tightly a text holds together, as in `symscreen.grammar.operator.Notation`
+_SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50
+_ANY_PRECEDENCE = 0  # an argument that the notation itself encloses
+
+# name: the notation, how tightly it binds, how tightly each argument must
+_OPERATOR_NOTATIONS: dict[str, tuple[str, int, tuple[int, ...]]] = {
+    "neg": ("-%s", _PRODUCT_PRECEDENCE, (_PRODUCT_PRECEDENCE,)),
+    "div": (r"\frac{%s}{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE, _ANY_PRECEDENCE)),
+    "inv": (r"\frac{1}{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "exp": (r"\mathrm{e}^{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "sqrt": (r"\sqrt{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "cbrt": (r"\sqrt[3]{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "abs": (r"\left|%s\right|", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "absdiff": (r"\left|%s - %s\right|", _CALL_PRECEDENCE, (_ANY_PRECEDENCE, _PRODUCT_PRECEDENCE)),
+    "floor": (r"\left\lfloor %s\right\rfloor", _CALL_PRECEDENCE, (_ANY_PRECEDENCE,)),
+    "square": ("%s^{2}", _CALL_PRECEDENCE, (_ATOM_PRECEDENCE,)),
+    "cube": ("%s^{3}", _CALL_PRECEDENCE, (_ATOM_PRECEDENCE,)),
+    "pow": ("%s^{%s}", _CALL_PRECEDENCE, (_ATOM_PRECEDENCE, _ANY_PRECEDENCE)),
+}
+_SUM_NOTATIONS = {"add": (" + ", _SUM_PRECEDENCE), "sub": (" - ", _PRODUCT_PRECEDENCE)}
+_FUNCTION_NAMES = {
+    "log": r"\ln",
+    "asin": r"\arcsin",
+    "acos": r"\arccos",
+    "atan": r"\arctan",
+    "asinh": r"\operatorname{arsinh}",
+    **{name: rf"\{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "min", "max")},
+}
+_ESCAPES = {
+    " ": r"\ ",
+    "\\": r"\text{\textbackslash}",
+    "~": r"\text{\textasciitilde}",
+    "^": r"\text{\textasciicircum}",
+    # bare, these are a minus sign and primes in math mode
+    "-": r"\text{-}",
+    "'": r"\text{'}",
+    "`": r"\text{`}",
+    '"': r"\text{''}",
+    **{mark: rf"\{mark}" for mark in "{}$&#_%"},
+    # in braces, or they would be spaced like operators
+    **{mark: f"{{{mark}}}" for mark in "+*/=<>|:;,!?()[]@"},
+}
+
+
+def to_latex(expression: Expression, digits: int = 4) -> str:
+    r"""Print an expression as LaTeX, without dollar signs.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    digits : int
+        The significant digits of fitted numbers, from 1 to 17. All others are exact: those of operators and
+        units, and whole ones.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(to_latex(parse_expression("2.5*x1**3 - sin(t)**2/`flow rate`")))
+    2.5\,x_{1}^{3} - \frac{\sin^{2}\left(t\right)}{\mathrm{flow\ rate}}
+    """
+    check_digits(digits)
+    return _format_expression(expression, digits)[0]
+
+
+def check_digits(digits: int) -> None:
+    """Refuse digits that numbers cannot be rounded to."""
+    if isinstance(digits, bool) or not isinstance(digits, int | np.integer):
+        raise OptionError(f"digits is {quote_value(digits)}; give a whole number from 1 to 17")
+    if not 1 <= digits <= 17:
+        raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to 17")
+
+
+def format_column_latex(name: str) -> str:
+    r"""Write a column's name: a letter with a number as a subscript, else upright and escaped.
+
+    Parameters
+    ----------
+    name : str
+        Any text; control characters are shown as Python writes them.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(format_column_latex("x"), format_column_latex("x12"), format_column_latex("50 %"))
+    x x_{12} \mathrm{50\ \%}
+    """
+    if match := re.fullmatch(r"([A-Za-z])([0-9]*)", name):
+        letter, number = match.groups()
+        return f"{letter}_{{{number}}}" if number else letter
+    return _format_upright(r"\mathrm", name) if name else r"\langle\rangle"
+
+
+def _format_upright(command: str, name: str) -> str:
+    return f"{command}{{{''.join(_ESCAPES.get(mark, mark) for mark in escape_control_chars(name))}}}"
+
+
+def round_significant(value: float, digits: int) -> float:
+    """Round a number to significant digits; whole where the result is.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+    digits : int
+        From 1 to 17.
+
+    Returns
+    -------
+    int or float
+        An `int` where it is whole and below 10¹⁵; the value itself where rounding would overflow.
+
+    Raises
+    ------
+    OptionError
+        If the digits are out of range.
+
+    Examples
+    --------
+    >>> round_significant(2.0149, 3), round_significant(-0.000123456, 2), round_significant(9.9996, 4)
+    (2.01, -0.00012, 10)
+    """
+    check_digits(digits)
+    rounded = float(f"{value:.{digits}g}")
+    return value if math.isinf(rounded) else to_plain_number(rounded)
+
+
+def _format_expression(expression: Expression, digits: int) -> tuple[str, int]:
+    """Return the text and how tightly it binds."""
+    if isinstance(expression, Column):
+        return format_column_latex(expression.name), _ATOM_PRECEDENCE
+    if isinstance(expression, Constant):
+        return _format_number(round_if_fitted(expression, digits))
+    return _format_call(expression, digits)
+
+
+def _format_call(expression: Call, digits: int) -> tuple[str, int]:
+    name, arguments = expression.operator.name, expression.arguments
+    if name in _SUM_NOTATIONS:
+        return _format_sum(expression, digits), _SUM_PRECEDENCE
+    if name == "mul":
+        return _format_product(arguments[0], arguments[1], digits), _PRODUCT_PRECEDENCE
+    if name not in _OPERATOR_NOTATIONS:
+        return _format_function(expression, "", digits), _CALL_PRECEDENCE
+    template, binds, needs = _OPERATOR_NOTATIONS[name]
+    if name in {"square", "cube"} and (inner := _get_unary_call(arguments[0])) is not None:
+        return _format_function(
+            inner, template.removeprefix("%s"), digits
+        ), _CALL_PRECEDENCE  # sin²(x), as people write it
+    leads = template.startswith("%s")
+    parts = [
+        _format_argument(argument, need, digits, is_leading=leads and place == 0)
+        for place, (argument, need) in enumerate(zip(arguments, needs, strict=True))
+    ]
+    return template % tuple(parts), binds
+
+
+def _format_argument(expression: Expression, min_precedence: int, digits: int, *, is_leading: bool) -> str:
+    text, binds = _format_expression(expression, digits)
+    loose = binds < min_precedence or (
+        min_precedence != _ANY_PRECEDENCE and text.startswith("-") and not is_leading
+    )
+    return rf"\left({text}\right)" if loose else text
+
+
+def _format_sum(expression: Expression, digits: int) -> str:
+    """Print a chain of terms without a recursion as deep as it is long."""
+    text = ""
+    while isinstance(expression, Call) and expression.operator.name in _SUM_NOTATIONS:
+        mark, need = _SUM_NOTATIONS[expression.operator.name]
+        expression, term = expression.arguments
+        text = mark + _format_argument(term, need, digits, is_leading=False) + text
+    return _format_expression(expression, digits)[0] + text
+
+
+def _format_product(left: Expression, right: Expression, digits: int) -> str:
+    first = _format_argument(left, _PRODUCT_PRECEDENCE, digits, is_leading=True)
+    second = _format_argument(right, _PRODUCT_PRECEDENCE, digits, is_leading=False)
+    # two numbers side by side would read as one
+    return first + (r" \cdot " if second[0].isdecimal() else r"\,") + second
+
+
+def _get_unary_call(expression: Expression) -> Call | None:
+    """Return an expression that is printed as a function's call with one argument."""
+    if isinstance(expression, Call) and len(expression.arguments) == 1:
+        return None if expression.operator.name in _OPERATOR_NOTATIONS else expression
+    return None
+
+
+def _format_function(expression: Call, power: str, digits: int) -> str:
+    name = expression.operator.name
+    function = _FUNCTION_NAMES.get(name) or _format_upright(r"\operatorname", name)
+    arguments = ", ".join(_format_expression(argument, digits)[0] for argument in expression.arguments)
+    return rf"{function}{power}\left({arguments}\right)"
+
+
+def round_if_fitted(constant: Constant, digits: int) -> float:
+    """Round a number if it was fitted; any other is exact."""
+    exact = not constant.fitted or isinstance(constant.value, int)
+    return constant.value if exact else round_significant(constant.value, digits)
+
+
+def _format_number(value: float) -> tuple[str, int]:
+    if value == math.pi:
+        return r"\pi", _ATOM_PRECEDENCE
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return str(value), _ATOM_PRECEDENCE if value >= 0 else _PRODUCT_PRECEDENCE
+    mantissa, exponent = np.format_float_scientific(value, trim="-").split("e")
+    factor = {"1": "", "-1": "-"}.get(mantissa, rf"{mantissa} \times ")
+    return f"{factor}10^{{{int(exponent)}}}", _PRODUCT_PRECEDENCE

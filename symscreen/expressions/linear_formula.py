@@ -1,0 +1,573 @@
+"""Sums with their signs and coefficients merged as people write them.
+
+Formulas on new rows.
+
+A fitted model: an intercept and a sum of features, each with its coefficient.
+
+A fitted model of several targets: the same terms for all, with coefficients for each.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen.data import read_columns
+from symscreen.data.files import read_frame
+from symscreen.errors import FormulaError, suggest
+from symscreen.expressions.latex import format_column_latex, round_if_fitted, round_significant, to_latex
+from symscreen.expressions.traversal import check_numbers, collect_inputs
+from symscreen.expressions.tree import (
+    Call,
+    Column,
+    Constant,
+    apply_operator,
+    compute_complexity,
+    evaluate_expression,
+    to_sympy,
+    to_text,
+)
+from symscreen.grammar import OPERATORS
+from symscreen.grammar.custom_operators import replace_infinities, to_plain_number, to_sympy_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.expressions.tree import Expression
+
+
+__all__ = [
+    "Formula",
+    "SharedFormula",
+    "build_shared_formula",
+    "build_sum",
+    "evaluate_formulas",
+    "predict_formula",
+    "predict_shared_formula",
+    "sum_terms",
+    "warn_undefined_rows",
+]
+
+_ADD, _SUB, _MUL, _DIV, _INV, _NEG = (OPERATORS[name] for name in ("add", "sub", "mul", "div", "inv", "neg"))
+
+
+def build_sum(intercept: float, coefficients: Sequence[float], terms: Sequence[Expression]) -> Expression:
+    """Build the tree of ``intercept + Σ coefficient · term``.
+
+    Parameters
+    ----------
+    intercept : float
+        Left out where it is 0 and there are terms.
+    coefficients : sequence of float, length k
+        1 is left out. Each multiplies the first factor of its term: ``2.5*x1/x2``, not ``2.5*(x1/x2)``.
+    terms : sequence of Expression, length k
+        What the coefficients multiply.
+
+    Returns
+    -------
+    Expression
+        Equal in value to the sum but for the last digits.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> print(build_sum(0.0, (-1.0, 2.5, -3.0), (parse_expression("x*y"), parse_expression("1/x"),
+    ...     parse_expression("-sin(y)"))))
+    -x*y + 2.5/x + 3*sin(y)
+    """
+    total: Expression | None = Constant(to_plain_number(intercept)) if intercept else None
+    for coefficient, term in zip(coefficients, terms, strict=True):
+        sign, plain = _split_sign(term)
+        value = sign * coefficient
+        scaled = _scale(to_plain_number(abs(value)), plain)
+        if total is None:
+            total = _negate(scaled) if value < 0 else scaled
+        else:
+            total = Call(_SUB if value < 0 else _ADD, (total, scaled))
+    return Constant(0) if total is None else total
+
+
+def _split_sign(expression: Expression) -> tuple[int, Expression]:
+    """Take the sign off a term's first factor; no value changes by it."""
+    match expression:
+        case Constant(value) if value < 0:
+            return -1, replace(expression, value=-value)
+        case Call(operator, (argument,)) if operator.name == "neg":
+            sign, plain = _split_sign(argument)
+            return -sign, plain
+        case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
+            sign, plain = _split_sign(left)
+            if operator.name == "div" and plain == Constant(1):
+                return sign, apply_operator(_INV, right)
+            return sign, apply_operator(operator, plain, right)
+    return 1, expression
+
+
+def _scale(factor: float, term: Expression) -> Expression:
+    """Multiply a term's first factor by a number that is not negative."""
+    if factor == 1:
+        return term
+    match term:
+        case Call(operator, (argument,)) if operator.name == "inv":
+            return apply_operator(_DIV, Constant(factor), argument)
+        case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
+            return apply_operator(operator, _scale(factor, left), right)
+    return apply_operator(_MUL, Constant(factor), term)
+
+
+def _negate(term: Expression) -> Expression:
+    """Put a minus sign before a term without one: ``-x*y`` rather than ``-(x*y)``."""
+    match term:
+        case Constant(value):
+            return replace(term, value=-value)
+        case Call(operator, (argument,)) if operator.name == "inv":
+            return apply_operator(_DIV, Constant(-1), argument)
+        case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
+            return apply_operator(operator, _negate(left), right)
+    return apply_operator(_NEG, term)
+
+
+def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[np.float64]:
+    """Compute formulas on new rows.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression, length k
+        The formulas.
+    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+        New data, as for `symscreen.screen`; an array has columns x1 … xd.
+
+    Returns
+    -------
+    float64 array, shape (k, m)
+        NaN where a formula is undefined or one of its inputs is missing.
+
+    Raises
+    ------
+    TableError
+        If the rows cannot be read, or an input is missing or not numeric.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> evaluate_formulas([parse_expression("2*x1"), parse_expression("1/x2")], np.array([[1.0, 0.0],
+    ...     [2.0, 4.0]])).tolist()
+    [[2.0, 4.0], [nan, 0.25]]
+    """
+    names = collect_inputs(expressions)
+    # a constant needs no column, but still has to know how many rows there are
+    columns = read_columns(rows, names) if names else {"": np.zeros(read_frame(rows).n)}
+    values = np.empty((len(expressions), len(next(iter(columns.values())))))
+    for place, expression in enumerate(expressions):
+        values[place] = evaluate_expression(expression, columns)
+    return values
+
+
+_MAX_TERMS = 400  # trees are walked by recursion, and nobody reads a longer sum
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A model ``target = intercept + Σ coefficient · term``.
+
+    Parameters
+    ----------
+    target : str
+        The name of the column that it predicts.
+    intercept : float
+        Finite.
+    coefficients : tuple of float, length k
+        Finite; k is at most 400.
+    terms : tuple of Expression, length k
+        The features.
+
+    Raises
+    ------
+    FormulaError
+        If coefficients and terms differ in number, are too many, or a number anywhere is not finite.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> formula = Formula("y", 10.02, (2.01, -4.98), (parse_expression("x1**3"), parse_expression("x3")))
+    >>> print(formula.equation)
+    y = 10.02 + 2.01*x1**3 - 4.98*x3
+    >>> formula.predict({"x1": [1.0, 2.0], "x3": [0.0, 1.0]}).round(2).tolist()
+    [12.03, 21.12]
+    """
+
+    target: str
+    intercept: float
+    coefficients: tuple[float, ...]
+    terms: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        # numbers come from numpy as a rule, and equal formulas are to be equal whatever they came from
+        plain = {
+            "target": str(self.target),
+            "intercept": float(self.intercept) + 0.0,  # -0.0 + 0.0 is 0.0
+            "coefficients": tuple(float(coefficient) for coefficient in self.coefficients),
+            "terms": tuple(self.terms),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if len(self.coefficients) != len(self.terms):
+            raise FormulaError(
+                f"{len(self.terms)} terms with {len(self.coefficients)} coefficients; give one for each"
+            )
+        if len(self.terms) > _MAX_TERMS:
+            raise FormulaError(f"a formula of {len(self.terms)} terms is too long; at most {_MAX_TERMS}")
+        check_numbers(self.terms)
+        for number in (self.intercept, *self.coefficients):
+            if not math.isfinite(number):
+                raise FormulaError(f"the coefficient {number} is not finite; was the fit singular?")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_latex_(self) -> str:
+        return f"${format_column_latex(self.target)} = {self.to_latex()}$"
+
+    @property
+    def expression(self) -> Expression:
+        """The right-hand side as one tree, with signs and coefficients merged as people write them.
+
+        A coefficient multiplies the first factor of its term (``2.5*x1/x2``), so that values may differ from
+        `predict` in the last digit.
+        """
+        return build_sum(self.intercept, self.coefficients, self.terms)
+
+    @property
+    def text(self) -> str:
+        """The right-hand side in the one notation, with every digit.
+
+        `symscreen.expressions.tree.parse_expression` reads it back to `expression`, given the operators of
+        its grammar, up to 10,000 characters and about 140 terms.
+        """
+        return to_text(self.expression)
+
+    @property
+    def equation(self) -> str:
+        """``target = text``."""
+        return f"{to_text(Column(self.target))} = {self.text}"
+
+    @property
+    def complexity(self) -> int:
+        """Add up the terms' complexities and one for each coefficient; the intercept counts nothing."""
+        return len(self.coefficients) + sum(map(compute_complexity, self.terms))
+
+    def round_numbers(self, digits: int) -> Formula:
+        """Round what was fitted, inside the terms too, for display; other numbers are exact.
+
+        Parameters
+        ----------
+        digits : int
+            Significant digits, from 1 to 17.
+
+        Returns
+        -------
+        Formula
+            Whose `text`, `equation` and `latex` are short.
+
+        Raises
+        ------
+        OptionError
+            If the digits are out of range.
+
+        Examples
+        --------
+        >>> from symscreen.expressions.tree import parse_expression
+        >>> print(Formula("y", 0.0, (0.99999, -12345.678), (parse_expression("x"),
+        ...     parse_expression("1/(t + 273.15)"))).round_numbers(3))
+        x - 12300/(t + 273.15)
+        """
+        terms = tuple(_round_fitted_numbers(term, digits) for term in self.terms)
+        return replace(self._round_coefficients(digits), terms=terms)
+
+    def _round_coefficients(self, digits: int) -> Formula:
+        coefficients = tuple(round_significant(coefficient, digits) for coefficient in self.coefficients)
+        return replace(self, intercept=round_significant(self.intercept, digits), coefficients=coefficients)
+
+    def to_latex(self, digits: int = 4) -> str:
+        r"""Print the right-hand side as LaTeX, without dollar signs.
+
+        Parameters
+        ----------
+        digits : int
+            Significant digits of coefficients, and of constants inside the terms that were fitted, from 1 to
+            17; all other numbers are exact.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        OptionError
+            If the digits are out of range.
+
+        Examples
+        --------
+        >>> from symscreen.expressions.tree import parse_expression
+        >>> print(Formula("y", 1e7, (-2.5, 1.0), (parse_expression("1/x1"),
+        ...     parse_expression("sin(`a b`)"))).latex())
+        10^{7} - \frac{2.5}{x_{1}} + \sin\left(\mathrm{a\ b}\right)
+        """
+        return to_latex(self._round_coefficients(digits).expression, digits)
+
+    def to_sympy(self) -> Any:
+        """Build the sympy form of the right-hand side; symbols are called as the columns are.
+
+        Examples
+        --------
+        >>> from symscreen.expressions.tree import parse_expression
+        >>> Formula("y", 3.0, (2.0,), (parse_expression("`a b`**2"),)).to_sympy()
+        2*a b**2 + 3
+        """
+        import sympy
+
+        terms = (
+            to_sympy_number(to_plain_number(coefficient)) * to_sympy(term)
+            for coefficient, term in zip(self.coefficients, self.terms, strict=True)
+        )
+        return sympy.Add(to_sympy_number(to_plain_number(self.intercept)), *terms)
+
+    def predict(self, rows: Any) -> NDArray[np.float64]:
+        """Predict the target on new rows.
+
+        Parameters
+        ----------
+        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+            New data with the inputs that the terms need; an array has columns x1 … xd.
+
+        Returns
+        -------
+        float64 array, shape (m,)
+            In the order of the rows; NaN where a term is undefined or an input is missing.
+
+        Raises
+        ------
+        TableError
+            If an input is missing or not numeric.
+
+        Warns
+        -----
+        UserWarning
+            If some predictions are NaN, with the counts.
+        """
+        return predict_formula(self, rows, stacklevel=3)
+
+
+def predict_formula(formula: Formula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
+    """Predict as `Formula.predict` does, with the warning laid at the door of a caller further up."""
+    values = evaluate_formulas(formula.terms, rows)
+    total = sum_terms(formula, values)
+    warn_undefined_rows(formula.terms, values, np.isnan(total), stacklevel=stacklevel + 1)
+    return total
+
+
+def sum_terms(formula: Formula, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add a model up from the values of its terms, shape (k, m); NaN where that is not finite."""
+    total = np.full(values.shape[1], formula.intercept)
+    with np.errstate(all="ignore"):
+        for coefficient, term in zip(formula.coefficients, values, strict=True):
+            total += coefficient * term
+    return np.asarray(replace_infinities(total))
+
+
+def warn_undefined_rows(
+    terms: tuple[Expression, ...],
+    values: NDArray[np.float64],
+    undefined: NDArray[np.bool_],
+    *,
+    stacklevel: int,
+) -> None:
+    """Warn where a model of terms with such values, shape (k, m), is undefined in rows, with the counts."""
+    if count := np.count_nonzero(undefined):
+        gaps = np.isnan(values).sum(axis=1)
+        worst = f"; {to_text(terms[int(gaps.argmax())])!r} in {gaps.max()}" if gaps.any() else ""
+        warnings.warn(
+            f"the formula is undefined in {count} of the {undefined.size} rows and NaN there{worst}",
+            stacklevel=stacklevel,
+        )
+
+
+def _round_fitted_numbers(expression: Expression, digits: int) -> Expression:
+    match expression:
+        case Constant():
+            return replace(expression, value=round_if_fitted(expression, digits))
+        case Call(operator, arguments):
+            return apply_operator(
+                operator, *(_round_fitted_numbers(argument, digits) for argument in arguments)
+            )
+    return expression
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFormula:
+    """K models ``target_t = intercept_t + Σ_j coefficient_tj · term_j`` of the same terms.
+
+    Parameters
+    ----------
+    targets : tuple of str, length K
+        The names of the columns that it predicts, no two alike; at least one.
+    intercepts : tuple of float, length K
+        Finite.
+    coefficients : tuple of K tuples of float, each of length k
+        Finite; k is at most 400.
+    terms : tuple of Expression, length k
+        The features.
+
+    Raises
+    ------
+    FormulaError
+        If numbers and targets or terms do not go together, a target is named twice, or a number anywhere is
+        not finite.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> both = SharedFormula(("u", "v"), (1.0, 0.0), ((2.0, -1.0), (0.5, 3.0)),
+    ...     (parse_expression("x1**2"), parse_expression("x2")))
+    >>> print(*both.equations, sep="; ")
+    u = 1 + 2*x1**2 - x2; v = 0.5*x1**2 + 3*x2
+    >>> both.predict({"x1": [1.0, 2.0], "x2": [0.0, 1.0]}).tolist()
+    [[3.0, 0.5], [8.0, 5.0]]
+    """
+
+    targets: tuple[str, ...]
+    intercepts: tuple[float, ...]
+    coefficients: tuple[tuple[float, ...], ...]
+    terms: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        targets = tuple(map(str, self.targets))
+        if not len(targets) == len(self.intercepts) == len(self.coefficients) or not targets:
+            raise FormulaError(
+                f"{len(targets)} targets with {len(self.intercepts)} intercepts and "
+                f"{len(self.coefficients)} lists of coefficients; give one of each for at least one target"
+            )
+        twice = [name for name in targets if targets.count(name) > 1]
+        if twice:
+            raise FormulaError(f"the target {twice[0]!r} stands twice; give each once")
+        object.__setattr__(self, "targets", targets)
+        formulas = self.complete_formulas  # which check, and make numbers plain
+        plain = {
+            "intercepts": tuple(one.intercept for one in formulas),
+            "coefficients": tuple(one.coefficients for one in formulas),
+            "terms": tuple(self.terms),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        return "\n".join(self.equations)
+
+    def _repr_latex_(self) -> str:
+        lines = r" \\ ".join(f"{format_column_latex(one.target)} = {one.to_latex()}" for one in self.formulas)
+        return rf"$\begin{{gathered}}{lines}\end{{gathered}}$"
+
+    @property
+    def complete_formulas(self) -> tuple[Formula, ...]:
+        """The model of each target, terms of coefficient 0 not left out."""
+        each = zip(self.targets, self.intercepts, self.coefficients, strict=True)
+        return tuple(Formula(*one, self.terms) for one in each)
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The model of each target, without terms of coefficient 0, which play no part in it."""
+        return tuple(_drop_zero_terms(one) for one in self.complete_formulas)
+
+    @property
+    def equations(self) -> tuple[str, ...]:
+        """``target = text`` of each target."""
+        return tuple(one.equation for one in self.formulas)
+
+    @property
+    def complexity(self) -> int:
+        """Add up the terms' complexities and one for each; how many targets there are counts nothing."""
+        return self.complete_formulas[0].complexity
+
+    def get_formula(self, target: str) -> Formula:
+        """Return the model of one target.
+
+        Raises
+        ------
+        FormulaError
+            If there is none of that name.
+        """
+        if target not in self.targets:
+            raise FormulaError(f"there is no target {target!r}{suggest(target, self.targets)}")
+        return self.formulas[self.targets.index(target)]
+
+    def round_numbers(self, digits: int) -> SharedFormula:
+        """Round every number, as `Formula.round_numbers` does."""
+        return build_shared_formula([one.round_numbers(digits) for one in self.complete_formulas])
+
+    def predict(self, rows: Any) -> NDArray[np.float64]:
+        """Predict the targets on new rows.
+
+        Parameters
+        ----------
+        rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+            New data with the inputs that the terms need; an array has columns x1 … xd.
+
+        Returns
+        -------
+        float64 array, shape (m, K)
+            A column for each of `targets`; NaN where a term is undefined or an input is missing.
+
+        Raises
+        ------
+        TableError
+            If an input is missing or not numeric.
+
+        Warns
+        -----
+        UserWarning
+            If some predictions are NaN, with the counts.
+        """
+        return predict_shared_formula(self, rows, stacklevel=3)
+
+
+def _drop_zero_terms(formula: Formula) -> Formula:
+    used = [pair for pair in zip(formula.coefficients, formula.terms, strict=True) if pair[0] != 0.0]
+    coefficients, terms = zip(*used, strict=True) if used else ((), ())
+    return Formula(formula.target, formula.intercept, coefficients, terms)
+
+
+def build_shared_formula(formulas: list[Formula] | tuple[Formula, ...]) -> SharedFormula:
+    """Put models of the same terms together; at least one.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> terms = (parse_expression("x"),)
+    >>> build_shared_formula([Formula("u", 1.0, (2.0,), terms), Formula("v", 0.0, (3.0,), terms)]).targets
+    ('u', 'v')
+    """
+    return SharedFormula(
+        tuple(one.target for one in formulas),
+        tuple(one.intercept for one in formulas),
+        tuple(one.coefficients for one in formulas),
+        formulas[0].terms,
+    )
+
+
+def predict_shared_formula(formula: SharedFormula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
+    """Predict as `SharedFormula.predict` does, with the warning laid at the door of a caller further up."""
+    values = evaluate_formulas(formula.terms, rows)
+    used = [np.array(own, dtype=np.float64) != 0.0 for own in formula.coefficients]
+    totals = np.stack(
+        [sum_terms(one, values[own]) for one, own in zip(formula.formulas, used, strict=True)], axis=1
+    )
+    warn_undefined_rows(
+        formula.terms, values, np.asarray(np.isnan(totals).any(axis=1)), stacklevel=stacklevel + 1
+    )
+    return totals

@@ -1,0 +1,68 @@
+"""What stands inside formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from symscreen.errors import FormulaError
+from symscreen.expressions.tree import Call, Constant, collect_columns, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from symscreen.expressions.tree import Expression
+
+
+__all__ = ["check_numbers", "collect_inputs", "iterate_preorder"]
+
+
+def iterate_preorder(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and everything inside it.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> [str(part) for part in parts_of(parse_expression("1/(x + 2)"))]
+    ['1/(x + 2)', 'x + 2', 'x', '2']
+    """
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from iterate_preorder(argument)
+
+
+def collect_inputs(expressions: Iterable[Expression]) -> tuple[str, ...]:
+    """Name the columns that formulas need, in the order of their names.
+
+    Examples
+    --------
+    >>> from symscreen.expressions.tree import parse_expression
+    >>> inputs_of([parse_expression("x1 - cos(x2)"), parse_expression("x1**2")])
+    ('x1', 'x2')
+    """
+    return tuple(sorted(frozenset().union(*map(collect_columns, expressions))))
+
+
+def check_numbers(expressions: Iterable[Expression]) -> None:
+    """Refuse numbers that the one notation cannot write.
+
+    Raises
+    ------
+    FormulaError
+        If a number is infinite or none.
+
+    Examples
+    --------
+    >>> check_numbers((Constant(math.inf),))
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.FormulaError: the formula 'inf' holds the number inf; only finite ones can be written
+    """
+    for expression in expressions:
+        for part in iterate_preorder(expression):
+            if isinstance(part, Constant) and not math.isfinite(part.value):
+                raise FormulaError(
+                    f"the formula {to_text(expression)!r} holds the number {part.value}; "
+                    "only finite ones can be written"
+                )

@@ -1,0 +1,69 @@
+"""Sparse models on screened features: searched, chosen, fitted."""
+
+from symscreen.fitting.coefficients import (
+    CoefficientEstimates,
+    build_model_table,
+    build_term_table,
+    compute_unexplained_share,
+    estimate_coefficients,
+    evaluate_terms,
+    fit_formulas,
+    get_input_columns,
+    get_targets,
+    is_identifiable,
+    predict_on_dataset,
+    snap_coefficients,
+)
+from symscreen.fitting.constants import count_constants, fit_constants
+from symscreen.fitting.feature_dictionary import build_dictionary, make_empty_dictionary
+from symscreen.fitting.model_selection import (
+    Criterion,
+    ScoredModel,
+    find_alternatives,
+    find_pareto_front,
+    score_models,
+    select_model,
+)
+from symscreen.fitting.subset_search import (
+    EXACT_SHARE,
+    FitData,
+    ModelSearchBudget,
+    ModelSearchResult,
+    compute_rounding_share,
+    find_path_models,
+    search_all_subsets,
+    search_models,
+)
+
+__all__ = [
+    "EXACT_SHARE",
+    "CoefficientEstimates",
+    "Criterion",
+    "FitData",
+    "ModelSearchBudget",
+    "ModelSearchResult",
+    "ScoredModel",
+    "build_dictionary",
+    "build_model_table",
+    "build_term_table",
+    "compute_rounding_share",
+    "compute_unexplained_share",
+    "count_constants",
+    "estimate_coefficients",
+    "evaluate_terms",
+    "find_alternatives",
+    "find_pareto_front",
+    "find_path_models",
+    "fit_constants",
+    "fit_formulas",
+    "get_input_columns",
+    "get_targets",
+    "is_identifiable",
+    "make_empty_dictionary",
+    "predict_on_dataset",
+    "score_models",
+    "search_all_subsets",
+    "search_models",
+    "select_model",
+    "snap_coefficients",
+]

@@ -1,0 +1,149 @@
+"""Criteria that choose among least-squares models of different sizes.
+
+Folds for cross-validation: seeded, balanced over the response, the same for every method.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+__all__ = ["Criterion", "assign_folds", "compute_criterion", "compute_cv_error", "compute_rounding_floor"]
+
+Criterion = Literal["cp", "bic", "aic"]
+
+_RELATIVE_ROUNDING = 1e-12  # rest of the response below which it is rounding
+_EPS = float(np.finfo(np.float64).eps)
+
+
+def compute_rounding_floor(max_magnitude: float, standard_deviation: float) -> float:
+    """Say below which share of its sum of squares a response's rest is nothing but rounding.
+
+    Parameters
+    ----------
+    largest, spread : float
+        The response's largest magnitude and its standard deviation.
+
+    Returns
+    -------
+    float
+        1e-24, or the square of eight roundings where an offset makes these larger.
+
+    Examples
+    --------
+    >>> compute_rounding_floor(2.0, 1.0)
+    1e-24
+    """
+    return float(max(_RELATIVE_ROUNDING, 8.0 * _EPS * max_magnitude / standard_deviation) ** 2)
+
+
+def compute_criterion(
+    criterion: Criterion, rss: Values, n: int, noise_variance: float, rss_floor: float
+) -> Values:
+    """Weigh RSS against size, for models of 0, 1, …, k features and an intercept.
+
+    With p = k + 1 and RSS as a share of the response's sum of squares::
+
+        BIC = n ln RSS + p ln n        (Schwarz 1978, up to a constant)
+        AIC = n ln RSS + 2p            (Akaike 1974, up to a constant)
+        Cp  = RSS / σ² − n + 2p        (Mallows 1973)
+
+    Parameters
+    ----------
+    criterion : {"cp", "bic", "aic"}
+    rss : float64 array, shape (k + 1,)
+        By size, from 0.
+    n : int
+        Rows.
+    noise : float
+        σ² on the scale of `rss`: RSS of the largest model over its degrees of freedom. Only Cp needs it.
+    floor : float
+        RSS below it is rounding and counts as it: an exact fit is not improved by more terms.
+
+    Returns
+    -------
+    float64 array, shape (k + 1,)
+        The smaller, the better.
+
+    Examples
+    --------
+    >>> compute_criterion("cp", np.array([1.0, 0.2]), 10, 0.025, 1e-24).tolist()
+    [32.0, 2.0]
+    """
+    at_least = np.maximum(rss, rss_floor)
+    terms = np.arange(1.0, rss.size + 1.0)
+    if criterion == "cp":
+        return at_least / noise_variance - n + 2.0 * terms
+    each = np.log(n) if criterion == "bic" else 2.0
+    return np.asarray(n * np.log(at_least) + terms * each)
+
+
+def assign_folds(n: int, n_folds: int, seed: int) -> NDArray[np.int64]:
+    """Deal n rows, which stand in ascending order of the response, into folds.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    folds : int
+        How many folds; more than n are n.
+    seed : int
+        Which of the ways to deal.
+
+    Returns
+    -------
+    int64 array, shape (n,)
+        The fold of each row, from 0. Of every run of `folds` neighbours each goes into another fold, so that
+        every fold spans the whole response.
+
+    Examples
+    --------
+    >>> sorted(assign_folds(6, 3, seed=0)[:3].tolist())
+    [0, 1, 2]
+    """
+    n_folds = min(n_folds, n)
+    rng = np.random.default_rng(seed)
+    dealt = [rng.permutation(n_folds) for _ in range(-(-n // n_folds))]
+    return np.concatenate(dealt)[:n].astype(np.int64)
+
+
+def compute_cv_error(
+    squared_errors: NDArray[np.float64], row_folds: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average the squared errors of a cross-validation, with a standard error, as cv.glmnet does.
+
+    Parameters
+    ----------
+    squares : float64 array, shape (s, n)
+        The squared error of each row, predicted from the other folds; one row a model.
+    fold : int64 array, shape (n,)
+        The fold of each row: every number from 0 to K − 1, K ≥ 2.
+
+    Returns
+    -------
+    error : float64 array, shape (s,)
+        The mean over rows.
+    standard_error : float64 array, shape (s,)
+        That of the folds' means, weighted by their sizes; where folds hold fewer than three rows on average,
+        that of the rows, as if they were independent.
+
+    Examples
+    --------
+    >>> squares, fold = np.array([[1.0, 1.0, 1.0, 3.0, 3.0, 3.0]]), np.array([0, 0, 0, 1, 1, 1])
+    >>> compute_cv_error(squares, fold)
+    (array([2.]), array([1.]))
+    """
+    n, sizes = row_folds.size, np.bincount(row_folds)
+    error = squared_errors.mean(axis=1)
+    if n < 3 * sizes.size:
+        return error, np.sqrt(((squared_errors - error[:, None]) ** 2).mean(axis=1) / (n - 1))
+    # Σ_k n_k/n · (error_k − error)² / (K − 1)
+    means = np.stack([squared_errors[:, row_folds == k].mean(axis=1) for k in range(sizes.size)], axis=1)
+    variance = ((means - error[:, None]) ** 2 * (sizes / n)).sum(axis=1)
+    return error, np.sqrt(variance / (sizes.size - 1))

@@ -1,0 +1,161 @@
+"""The rivals by name, with the grids over which the paper tunes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from symscreen.errors import OptionError, suggest
+from symscreen.multistage.baselines.matrix_factorization import StagePairFactors
+from symscreen.multistage.baselines.stagewise_classifiers import (
+    OrdinalStageSVM,
+    StagePairClassifier,
+    make_boosted_trees,
+    make_linear_svm,
+    make_relu_network,
+)
+from symscreen.multistage.tuning import search_settings, select_best_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+    from symscreen.multistage.baselines.base import ChainBaseline
+    from symscreen.multistage.tuning import TuningResult
+
+
+__all__ = ["BASELINES", "Baseline", "list_baseline_settings", "tune_baseline"]
+
+_STRENGTH_GRID = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """One of the paper's.
+
+    Parameters
+    ----------
+    make : callable
+        Stages and options to an estimator of chains.
+    parameter : str
+        What is tuned.
+    grid : tuple
+        Its values.
+    """
+
+    make: Callable[..., ChainBaseline]
+    parameter: str
+    grid: tuple[Any, ...]
+
+
+def _make_svm(stages: Sequence[str], **more: Any) -> ChainBaseline:
+    return StagePairClassifier(stages, learner=make_linear_svm(), **more)
+
+
+def _make_boosting(stages: Sequence[str], **more: Any) -> ChainBaseline:
+    return StagePairClassifier(stages, learner=make_boosted_trees(), **more)
+
+
+def _make_network(stages: Sequence[str], **more: Any) -> ChainBaseline:
+    return StagePairClassifier(stages, learner=make_relu_network(), **more)
+
+
+def _make_factors(stages: Sequence[str], *, random_state: Any = None, **more: Any) -> ChainBaseline:  # noqa: ARG001
+    return StagePairFactors(stages, **more)
+
+
+BASELINES: Mapping[str, Baseline] = {
+    "SVD": Baseline(_make_factors, "strength", _STRENGTH_GRID),
+    "GradBoost": Baseline(_make_boosting, "learner__max_features", (0.001, 0.005, 0.2, 0.4, 0.6, 0.8, 1.0)),
+    "SVM": Baseline(_make_svm, "learner__C", _STRENGTH_GRID),
+    "DeepNN": Baseline(
+        _make_network, "learner__hidden_layer_sizes", tuple((32,) * depth for depth in (1, 2, 3, 5, 7, 9, 11))
+    ),
+    "OSVM": Baseline(OrdinalStageSVM, "cost", _STRENGTH_GRID),
+}
+
+
+def list_baseline_settings(name: str, values: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+    """List the settings of a rival's grid.
+
+    Parameters
+    ----------
+    name : str
+        A key of `RIVALS`.
+    values : sequence, optional
+        Of its parameter; the paper's by default.
+
+    Returns
+    -------
+    list of dict
+        One a value.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown.
+
+    Examples
+    --------
+    >>> list_baseline_settings("SVM", [1.0, 5.0])
+    [{'learner__C': 1.0}, {'learner__C': 5.0}]
+    """
+    if name not in BASELINES:
+        raise OptionError(f"there is no rival {name!r}{suggest(name, BASELINES)}")
+    rival = BASELINES[name]
+    return [{rival.parameter: value} for value in (rival.grid if values is None else values)]
+
+
+def tune_baseline(
+    name: str,
+    stages: Sequence[str],
+    training: pd.DataFrame,
+    validation: pd.DataFrame,
+    *,
+    values: Sequence[Any] | None = None,
+    user_features: pd.DataFrame | None = None,
+    item_features: pd.DataFrame | None = None,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> TuningResult:
+    """Fit a rival with every value of its grid, and keep the one that errs least over all pairs.
+
+    Parameters
+    ----------
+    name : {"SVD", "GradBoost", "SVM", "DeepNN", "OSVM"}
+        Which.
+    stages : sequence of str
+        The stages.
+    training, validation, user_features, item_features, n_jobs
+        As for `tune`.
+    values : sequence, optional
+        Of the rival's parameter; the paper's grid by default.
+    **options
+        Of the estimator, such as ``class_weight`` and ``random_state``.
+
+    Returns
+    -------
+    Tuned
+        Of values that are equally good, the one tried first.
+
+    Raises
+    ------
+    OptionError
+        If the name is unknown, or there is nothing to try.
+
+    Examples
+    --------
+    >>> from symscreen.multistage import simulate_chains
+    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> rows = made.taken("training"), made.taken("validation")
+    >>> found = tune_baseline("OSVM", made.stages, *rows, values=[0.1, 1.0], random_state=0)
+    >>> found.table.columns.tolist(), len(found.table)
+    (['cost', 'error'], 2)
+    """
+    settings = list_baseline_settings(name, values)
+    model = BASELINES[name].make(stages, **options)
+    given = {"user_features": user_features, "item_features": item_features}
+    return select_best_setting(
+        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **given)
+    )

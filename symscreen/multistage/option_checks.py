@@ -1,0 +1,84 @@
+"""The options of `MonotoneChainRecommender`, checked."""
+
+from __future__ import annotations
+
+from math import isfinite
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from symscreen.errors import OptionError, suggest
+from symscreen.multistage._kernels import get_loss_code
+from symscreen.multistage.block_fitting import Penalties
+from symscreen.multistage.factor_model import BlockSolverOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+__all__ = [
+    "build_penalties",
+    "build_solver_options",
+    "check_bool",
+    "check_choice",
+    "check_positive",
+    "check_positive_integer",
+    "count_threads",
+    "is_real",
+]
+
+
+def build_penalties(model: Any) -> Penalties:
+    """Read λ_1, λ_2, λ_3: each above 0, for only then are blocks strictly convex."""
+    names = ("lambda_features", "lambda_levels", "lambda_stages")
+    return Penalties(*(check_positive(name, getattr(model, name)) for name in names))
+
+
+def build_solver_options(model: Any) -> BlockSolverOptions:
+    """Read how well blocks are solved."""
+    tolerance = check_positive("block_tol", model.block_tol)
+    sweeps = check_positive_integer("block_sweeps", model.block_sweeps)
+    return BlockSolverOptions(get_loss_code(model.loss), tolerance, sweeps, count_threads(model.n_jobs))
+
+
+def count_threads(n_jobs: Any) -> int:
+    """Read how many threads to use, as scikit-learn counts them."""
+    whole_number = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole_number and n_jobs != 0):
+        raise OptionError(f"n_jobs is {n_jobs!r}: give a whole number, not 0; −1 for all processors")
+    return int(effective_n_jobs(n_jobs))
+
+
+def is_real(value: Any) -> bool:
+    """Say whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Read a number above 0."""
+    if not (is_real(value) and isfinite(value) and value > 0):
+        raise OptionError(f"{name} is {value!r}: give a number above 0")
+    return float(value)
+
+
+def check_positive_integer(name: str, value: Any) -> int:
+    """Read a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise OptionError(f"{name} is {value!r}: give a whole number ≥ 1")
+    return int(value)
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Read True or False: a word such as "no" would count as True."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} is {value!r}: give True or False")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str | None]) -> Any:
+    """Read one of a few words."""
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise OptionError(f"{name} is {value!r}{suggest(str(value), [str(one) for one in choices])}")
+    return value

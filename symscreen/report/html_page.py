@@ -1,0 +1,570 @@
+"""The columns of the ranking on a page: how each is headed, what it means, how its cells are written.
+
+What stands on the page of a report: words, numbers, formulas and pictures, ready to be laid out.
+
+A result as one page of HTML that needs nothing else: no network, no fonts, no other file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symscreen._atomic_io import check_writable, write_atomically
+from symscreen.config.command_line import format_command
+from symscreen.errors import OptionError, OutputError, escape_control_chars
+from symscreen.expressions.mathml import to_mathml
+from symscreen.report.figures.diagnostics import (
+    MAX_REDUNDANCY_FEATURES,
+    MAX_SCORES,
+    build_agreement_matrix,
+    compute_p_value_histogram,
+    compute_rank_correlations,
+    count_kept,
+    draw_agreement,
+    draw_funnel,
+    draw_p_values,
+    draw_redundancy,
+    draw_scores,
+    find_interval_columns,
+    list_reasons,
+)
+from symscreen.report.figures.feature import draw_feature, evaluate_feature, has_scatters
+from symscreen.report.figures.precision_recall_curves import use_default_style
+from symscreen.report.figures.style import draw_inline_svg
+from symscreen.report.terminal.reading_notes import format_target_prefix
+from symscreen.screeners import SCREENERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import jinja2
+    import pandas as pd
+
+    from symscreen.results.screen_result import ScreenResult
+
+
+__all__ = [
+    "MAX_FEATURES",
+    "ColumnHeading",
+    "ReportEntry",
+    "TableCell",
+    "build_cells",
+    "build_headings",
+    "build_page_content",
+    "build_report_html",
+    "check_report",
+    "write_report",
+]
+
+_HEADINGS = {
+    "complexity": "compl.",
+    "direction": "dir.",
+    "class_size": "class",
+    "p_value": "p",
+    "q_value": "q",
+}
+_MEANINGS = {
+    "complexity": "the formula's complexity",
+    "layer": "the layer that generated it",
+    "direction": "+ rises with the response, − falls",
+    "class_size": "how many features the first screener cannot tell from this one on these data",
+    "p_value": "the chance of a score as good if the feature were unrelated to the response",
+    "q_value": "the false discovery rate of this feature and all better ones, over all features scored",
+    "p_family": "the share of permuted responses for which the best of the whole space is as good",
+    "t0_se": "the standard error of t0",
+    "gamma": "1 − t0/Δ: 1 has the order of the response, −1 the reverse, 0 none; its interval as of a "
+    "feature chosen beforehand",
+    "stability": "how often it, or one of its class, was among the best on half-samples",
+    "stands_for": "how many near-duplicates it stands for",
+    "unit": "the unit of its values",
+    "unsafe_rows": "in how many rows rounding decides where the row stands",
+    "unsafe_by": "how far the first score may be from that of exact arithmetic",
+    "round": "which round found it; later ones screen what the best model of those before leaves",
+    "place_alone": "its place in the first round, among all features",
+}
+_OMITTED_COLUMNS = {"rank", "expression"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHeading:
+    """A column's heading.
+
+    Parameters
+    ----------
+    name : str
+        The column of the result's table.
+    text : str
+        What stands above it.
+    meaning : str
+        What it tells; may be empty.
+    """
+
+    name: str
+    text: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """A cell: what is read, and by what it is sorted (empty where there is nothing)."""
+
+    text: str
+    sort_key: str
+
+
+def build_headings(result: ScreenResult) -> list[ColumnHeading]:
+    """Head the columns that a result has, but rank and formula.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        A result.
+
+    Returns
+    -------
+    list of Heading
+        In the order of the table. A screener's rank, its interval and whether it selects a feature stand in
+        the cell of its score, gamma's interval in gamma's.
+    """
+    beside = {name for pair in _collect_interval_columns(result).values() for name in pair}
+    beside |= {f"{name}{more}" for name in _get_screener_names(result) for more in ("_rank", "_selected")}
+    blank = {"direction"} if not (result.table["direction"] != "").any() else set()
+    return [
+        ColumnHeading(
+            name,
+            _HEADINGS.get(name, escape_control_chars(name.replace("_", " "))),
+            _explain_column(result, name),
+        )
+        for name in map(str, result.table.columns)
+        if name not in _OMITTED_COLUMNS | beside | blank
+    ]
+
+
+def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int) -> list[TableCell]:
+    """Write one row of the ranking, a cell for each heading."""
+    row, bounds, screeners = (
+        result.table.iloc[index],
+        _collect_interval_columns(result),
+        _get_screener_names(result),
+    )
+    return [
+        _format_score(row, heading.name, bounds.get(heading.name))
+        if heading.name in screeners or heading.name in bounds
+        else _format_cell(row[heading.name])
+        for heading in headings
+    ]
+
+
+def _format_score(row: pd.Series[Any], name: str, bounds: tuple[str, str] | None) -> TableCell:
+    """Write a score, its interval, its rank and a mark where the feature is selected; sorted by the rank."""
+    cell = _format_cell(row[name])
+    if not cell.sort_key:
+        return cell
+    text, value = cell.text, cell.sort_key
+    if bounds is not None:
+        low, high = (_format_cell(row[bound]).text for bound in bounds)
+        text += f" [{low}, {high}]"
+    rank = _format_cell(row.get(f"{name}_rank"))
+    if rank.sort_key:
+        text, value = f"{text} ({rank.text})", rank.sort_key
+    return TableCell(f"{text} ✓" if row.get(f"{name}_selected") is True else text, value)
+
+
+def _get_screener_names(result: ScreenResult) -> list[str]:
+    names: list[str] = result.record["options"]["screener"]
+    return names
+
+
+def _collect_interval_columns(result: ScreenResult) -> dict[str, tuple[str, str]]:
+    pairs = {name: find_interval_columns(result, name) for name in (*_get_screener_names(result), "gamma")}
+    return {name: pair for name, pair in pairs.items() if pair is not None}
+
+
+def _explain_column(result: ScreenResult, name: str) -> str:
+    if name in _MEANINGS:
+        return _MEANINGS[name]
+    if name not in _get_screener_names(result):
+        return ""
+    meaning = [
+        _explain_t0_scale(result) if name == "t0" else SCREENERS[name].summary if name in SCREENERS else ""
+    ]
+    if f"{name}_rank" in result.table:
+        meaning.append("(in parentheses) its rank among the features compared")
+    if f"{name}_selected" in result.table:
+        meaning.append("✓ selected")
+    return "; ".join(filter(None, meaning))
+
+
+def _explain_t0_scale(result: ScreenResult) -> str:
+    """Say where T0 lies; of rankings and stages its scale has one end only."""
+    delta = result.scale
+    if {"ranking", "stages"} & set(result.record["data"]):
+        return f"0 tells all, {delta:.5g} nothing"
+    free = "; either end is good" if result.record["options"]["sign"] == "free" else ""
+    return f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}"
+
+
+def _format_cell(value: Any) -> TableCell:
+    import pandas as pd
+
+    if bool(pd.isna(value)):
+        return TableCell("–", "")
+    if isinstance(value, str):
+        return TableCell("−" if value == "-" else escape_control_chars(value), escape_control_chars(value))
+    if pd.api.types.is_bool(value):
+        return TableCell("yes" if value else "no", str(int(value)))
+    if pd.api.types.is_integer(value):
+        return TableCell(f"{value:,}", str(value))
+    return TableCell(f"{value:.4g}".replace("-", "−"), repr(float(value)))
+
+
+MAX_FEATURES = 200
+_THUMBNAIL_SIZE = (1.9, 1.2)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEntry:
+    """One feature of the ranking.
+
+    Parameters
+    ----------
+    rank : int
+    mathml, picture : str
+        Markup; no picture where there is none.
+    text : str
+        The formula in the one notation.
+    span : str
+        From where to where its values lie.
+    alike : str
+        Which other feature it is most like.
+    cells : list of Cell
+    """
+
+    rank: int
+    mathml: str
+    picture: str
+    text: str
+    value_range: str
+    most_similar: str
+    cells: list[TableCell]
+
+
+def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, Any]:
+    """Gather what a page shows of a result.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        What `symscreen.screen` returned; without its rows there are no scatters and no map.
+    data : str
+        The file's name, for the command.
+
+    Returns
+    -------
+    dict
+        For the template. All text is on one line and free of control characters; what is markup is named so.
+
+    Raises
+    ------
+    OptionError
+        If matplotlib is not installed.
+    """
+    record, headings = result.record, build_headings(result)
+    reasons = list_reasons(record)
+    return {
+        "target": escape_control_chars(record["data"]["target"]),
+        "summary": _build_summary(result),
+        "notices": list(map(escape_control_chars, result.notices)),
+        "reasons": reasons,
+        "layers": [_build_layer(layer, reasons) for layer in record["layers"]],
+        "funnel_markup": draw_inline_svg(
+            lambda axes: draw_funnel(axes, record),
+            (6.4, 1.6 + 0.5 * len(record["layers"])),
+            "Funnel: for each layer the shares kept and pruned; the table below has the numbers",
+        ),
+        "headings": headings,
+        "entries": _build_entries(result, headings),
+        "scatters": has_scatters(result),
+        "first": record["options"]["screener"][0],
+        "scores_shown": min(MAX_SCORES, len(result)),
+        "scores_markup": _draw_score_picture(result),
+        "map_markup": _draw_redundancy_map(result),
+        "map_features": min(MAX_REDUNDANCY_FEATURES, len(result)),
+        "agreement": _build_agreement(result),
+        "p_values": _build_p_values(result),
+        "command": format_command(record, data),
+        "data": _list_data_facts(record),
+        "record": _format_record(record),
+    }
+
+
+def _build_summary(result: ScreenResult) -> list[str]:
+    record = result.record
+    data, search = record["data"], record.get("search")
+    scored = f"{result.n_scored:,}"
+    if search is not None:
+        scored += f" of {search['features']:,} ({search['mode']})"
+    names = ", ".join(record["options"]["screener"])
+    rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
+    what = f"{format_target_prefix(data)}{escape_control_chars(data['target'])} in {rows}"
+    lines = [f"{scored} features of {inputs} scored against {what} by {names}; {len(result):,} are kept."]
+    if len(result) > MAX_FEATURES:
+        lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
+    if result.data is None:
+        lines.append(
+            "The rows were not at hand: the scatters and the redundancy map are left out. "
+            "symscreen report RESULT --data DATA draws them."
+        )
+    elif not has_scatters(result):
+        lines.append("The response is no one column of numbers: there are no scatters against it.")
+    control = record.get("error_control", {})
+    if control.get("passing") is not None:
+        rate = f"a false discovery rate of {control['fdr']:g}"
+        lines.append(f"{control['passing']:,} features of all that were scored pass {rate}.")
+    return lines
+
+
+def _build_layer(layer: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
+    kind = {"u": "unary", "b": "binary"}.get(layer["kind"], layer["kind"])
+    return {
+        "name": kind if layer["kind"] == "inputs" else f"{layer['layer']}, {kind}",
+        "generated": layer["generated"],
+        "pruned": [layer["pruned"].get(reason, 0) for reason in reasons],
+        "kept": count_kept(layer),
+        "features": layer["features"],
+    }
+
+
+def _build_entries(result: ScreenResult, headings: list[ColumnHeading]) -> list[ReportEntry]:
+    alike = (
+        compute_rank_correlations(result, MAX_FEATURES)
+        if result.data is not None and len(result) > 1
+        else None
+    )
+    texts = list(map(escape_control_chars, result.table["expression"]))
+    return [
+        ReportEntry(
+            rank=place + 1,
+            mathml=to_mathml(result.expressions[place]),
+            picture=_draw_thumbnail(result, place) if has_scatters(result) else "",
+            text=texts[place],
+            value_range=_format_value_range(result, place),
+            most_similar="" if alike is None else _describe_most_similar(alike, place),
+            cells=build_cells(result, headings, place),
+        )
+        for place in range(min(MAX_FEATURES, len(result)))
+    ]
+
+
+def _draw_thumbnail(result: ScreenResult, index: int) -> str:
+    direction = {"+": "rising", "-": "falling"}.get(result.table["direction"].iloc[index], "no direction")
+    title = f"Response against the feature of rank {index + 1}, {direction}"
+    return draw_inline_svg(
+        lambda axes: draw_feature(axes, result, index + 1, is_thumbnail=True),
+        _THUMBNAIL_SIZE,
+        title,
+        is_labelled=False,
+    )
+
+
+def _format_value_range(result: ScreenResult, index: int) -> str:
+    if result.data is None:
+        return ""
+    values = evaluate_feature(result, index)
+    return f"{values.min():.3g} to {values.max():.3g}".replace("-", "−")
+
+
+def _describe_most_similar(correlations: Any, index: int) -> str:
+    others = np.array(correlations[index])
+    others[index] = np.nan
+    if np.isnan(others).all():
+        return ""
+    nearest = int(np.nanargmax(others))
+    return f"most like rank {nearest + 1} (|ρ| = {others[nearest]:.3f})"
+
+
+def _draw_score_picture(result: ScreenResult) -> str:
+    if not len(result):
+        return ""
+    shown = min(MAX_SCORES, len(result))
+    return draw_inline_svg(
+        lambda axes: draw_scores(axes, result),
+        (6.4, 1.0 + 0.26 * shown),
+        f"Scores of the best {shown} features; the ranking below has the numbers",
+    )
+
+
+def _draw_redundancy_map(result: ScreenResult) -> str:
+    if result.data is None or len(result) < 2:
+        return ""
+    title = "Redundancy map; the ranking names for each feature the one that it is most like"
+    return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (5.0, 5.0), title)
+
+
+def _build_agreement(result: ScreenResult) -> dict[str, Any] | None:
+    if result.agreement is None or not len(result.agreement):
+        return None
+    names, _ = build_agreement_matrix(result)
+    pairs = result.agreement.to_dict("records")
+    size = 1.6 + 0.7 * len(names)
+    return {
+        "markup": _draw_svg(draw_agreement, result, (size, size), "Agreement of screeners; see the table"),
+        "top": int(result.agreement["top"].max()),
+        "pairs": [
+            {**pair, **{key: _format_share(pair[key]) for key in ("kendall", "overlap")}} for pair in pairs
+        ],
+    }
+
+
+def _format_share(number: float) -> str:
+    return "–" if np.isnan(number) else f"{number:.3f}".replace("-", "−")
+
+
+def _build_p_values(result: ScreenResult) -> dict[str, Any] | None:
+    if "p_value" not in result.table and "histogram" not in result.record.get("error_control", {}):
+        return None
+    counts, whole = compute_p_value_histogram(result)
+    edges = np.linspace(0.0, 1.0, len(counts) + 1)
+    bins = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    return {
+        "markup": _draw_svg(draw_p_values, result, (5.4, 3.0), "Histogram of p-values; see the table"),
+        "whole": whole,
+        "bins": [(name, int(count)) for name, count in zip(bins, counts, strict=True) if count],
+    }
+
+
+def _draw_svg(
+    draw: Callable[[Any, ScreenResult], None], result: ScreenResult, size: tuple[float, float], title: str
+) -> str:
+    return draw_inline_svg(lambda axes: draw(axes, result), size, title)
+
+
+def _format_record(record: dict[str, Any]) -> str:
+    """Write the record out, but for the members of classes, which may be many times the rest."""
+    told = {name: value for name, value in record.items() if name != "classes"}
+    return "\n".join(map(escape_control_chars, json.dumps(told, ensure_ascii=False, indent=1).splitlines()))
+
+
+def _list_data_facts(record: dict[str, Any]) -> list[tuple[str, str]]:
+    data = record["data"]
+    return [
+        ("symscreen", str(record["symscreen"])),
+        ("numpy", str(record["numpy"])),
+        ("seed", str(record["options"]["seed"])),
+        (
+            "rows",
+            f"{data['rows']:,}" + (f" ({data['rows_dropped']:,} dropped)" if data["rows_dropped"] else ""),
+        ),
+        ("inputs", ", ".join(map(escape_control_chars, data["inputs"]))),
+        ("digest of the data", str(data["digest"])),
+    ]
+
+
+_TEMPLATE_FOLDER = Path(__file__).parent / "template"
+_REPORT_SUFFIXES = (".html", ".htm")
+
+
+def check_report(path: str | Path, *, force: bool = False) -> None:
+    """Refuse, before any work is done, a report that could not be written after it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where it is to go.
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    OutputError
+        If the ending is neither ``.html`` nor ``.htm``, the folder is missing, or the file exists.
+    OptionError
+        If jinja2 or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> check_report("report.pdf")
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OutputError: report.pdf: a report is one page of HTML; give a name that ends in .html
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _REPORT_SUFFIXES:
+        raise OutputError(f"{path}: a report is one page of HTML; give a name that ends in .html")
+    check_writable(path, force=force)
+    _load_templates()
+    use_default_style()
+
+
+def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", force: bool = False) -> None:
+    """Write a report, the whole file or nothing.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        What `symscreen.screen` returned.
+    path : str or Path
+        A name that ends in ``.html``.
+    data : str
+        The data's file, for the command that repeats the run.
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    OutputError, OptionError
+        As of `check_report`; or if the file cannot be written.
+    """
+    check_report(path, force=force)
+    page = build_report_html(result, data=data).encode(errors="backslashreplace")
+    write_atomically(Path(path), page, force=force)
+
+
+def build_report_html(result: ScreenResult, *, data: str = "DATA") -> str:
+    """Lay out a report.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        What `symscreen.screen` returned.
+    data : str
+        The data's file, for the command that repeats the run.
+
+    Returns
+    -------
+    str
+        The page; equal results give equal bytes. It allows its own script only, by its digest, and loads
+        nothing.
+
+    Raises
+    ------
+    OptionError
+        If jinja2 or matplotlib is not installed.
+    """
+    template = _load_templates().get_template("page.html.j2")
+    script = (_TEMPLATE_FOLDER / "page.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    style = (_TEMPLATE_FOLDER / "page.css").read_text(encoding="utf-8")
+    return template.render(build_page_content(result, data), script=script, digest=digest, style=style)
+
+
+def _load_templates() -> jinja2.Environment:
+    try:
+        import jinja2
+    except ImportError:
+        raise OptionError("a report needs jinja2: pip install 'symscreen[report]'") from None
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATE_FOLDER),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,238 @@
+"""Tables for the terminal: a plan, and what is available.
+
+What other packages bring, laid out for a terminal: each with its origin, what is broken in one line.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from symscreen.backends import BACKENDS
+from symscreen.errors import OptionError, escape_control_chars
+from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.plugins import find_plugins
+from symscreen.screeners import JointScreener, load_plugin_screeners
+from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+    from rich.console import RenderableType
+
+    from symscreen.grammar import Grammar, Operator
+    from symscreen.screeners import AnyScreener
+    from symscreen.screening.plan import ScreenPlan
+
+
+__all__ = [
+    "add_row",
+    "make_table",
+    "print_table",
+    "show_grammar",
+    "show_operators",
+    "show_plan",
+    "show_plugins",
+    "show_screeners",
+]
+
+_PIPE_WIDTH = 80
+
+
+_VALUES_NOTE = "values (domains, equal columns) can only leave out more."
+_COUNT_NOTES = {
+    "whole": f"Counts are exact for structure; {_VALUES_NOTE}",
+    "long": f"Counts are exact for structure but for those with ~, estimated from fewer inputs; {_VALUES_NOTE}",
+    "cut": "Counts with ~ are estimates: what a cut keeps depends on the response, and may have fewer "
+    "duplicates; the others are exact for structure.",
+}
+
+
+def print_table(content: RenderableType, file: TextIO) -> None:
+    """Print to a terminal in its width and colours, to anything else in plain 80 columns."""
+    if file.isatty():
+        Console(file=file, highlight=False, emoji=False, markup=False).print(content)
+        return
+    # whatever FORCE_COLOR says: who reads a pipe wants no escapes
+    console = Console(
+        file=io.StringIO(),
+        width=_PIPE_WIDTH,
+        force_terminal=False,
+        color_system=None,
+        highlight=False,
+        emoji=False,
+        markup=False,
+    )
+    with console.capture() as capture:
+        console.print(content)
+    file.writelines(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def make_table(*columns: tuple[str, str], gap: int = 2) -> Table:
+    """Make a table; a column is a heading and ``left``, ``right`` or ``fold``."""
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+    for heading, kind in columns:
+        if kind == "fold":
+            table.add_column(heading, overflow="fold", ratio=1, min_width=len(heading))
+        else:
+            table.add_column(heading, justify="right" if kind == "right" else "left", no_wrap=True)
+    return table
+
+
+def add_row(table: Table, cells: Iterable[object]) -> None:
+    """Add a row; whatever a cell holds stays on its line."""
+    table.add_row(*(Text(escape_control_chars(str(cell))) for cell in cells))
+
+
+def show_plan(plan: ScreenPlan) -> RenderableType:
+    """Lay out the features per layer of a plan."""
+    table = make_table(
+        ("layer", "right"),
+        ("kind", "left"),
+        ("generated", "right"),
+        ("features", "right"),
+        ("left out by structure", "fold"),
+    )
+    for place, layer in enumerate(plan.layers):
+        counted = place < plan.n_exact_layers
+        pruned = ", ".join(
+            f"{_format_count(count, is_exact=counted)} {EXCLUSION_REASONS[fate]}"
+            for fate, count in layer.n_excluded.items()
+        )
+        generated = _format_count(layer.n_generated, is_exact=place <= plan.n_exact_layers)
+        features = _format_count(layer.n_features, is_exact=counted)
+        add_row(table, (layer.layer, layer.kind, generated, features, pruned))
+    whole = plan.n_exact_layers == len(plan.layers)
+    about = "at most" if whole else "about"
+    cut = plan.has_pruning and not whole
+    limit = (
+        f" (no more than {_format_count(plan.max_features, is_exact=True)})"
+        if cut and plan.max_features is not None
+        else ""
+    )
+    pool = f"the pool takes {plan.pool_bytes / 1e6:,.1f} MB" if plan.pool_bytes else "the pool is not held"
+    features = _format_count(plan.n_features, is_exact=whole).removeprefix("~")
+    foot = (
+        f"{about} {features} features to score{limit}; {pool}, the whole process {about} "
+        f"{plan.peak_bytes / 1e9:,.2f} GB. About {_format_time_range(plan.seconds)} with {plan.jobs} "
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine; what joint screeners, a cut by them "
+        "and null tables of p-values take is not in it. "
+        f"{_COUNT_NOTES['whole' if whole else 'cut' if cut else 'long']}"
+    )
+    return Group(table, Text(""), Text(foot))
+
+
+def _format_count(count: int, *, is_exact: bool) -> str:
+    """Write a count, or an estimate to four digits."""
+    if is_exact:
+        return f"{count:,}"
+    rounded = f"{count:.4g}"
+    return f"~{int(float(rounded)):,}" if count < 10**15 else f"~{rounded}"
+
+
+def _format_time_range(seconds: tuple[float, float]) -> str:
+    """Write a time, or from when to when, to one or two digits."""
+    short, long = (_format_time(each) for each in seconds)
+    return short if short == long else f"{short} to {long}, by how soon features drop out,"
+
+
+def _format_time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:,.0f} h" if seconds < 172_800 else f"{seconds / 86_400:,.0f} days"
+
+
+def show_operators(operators: Iterable[Operator]) -> RenderableType:
+    """Lay out operators."""
+    table = make_table(
+        ("name", "left"),
+        ("arity", "right"),
+        ("cost", "right"),
+        ("domain", "left"),
+        ("monotone", "left"),
+        ("what", "fold"),
+    )
+    for operator in operators:
+        domain = ", ".join(dict.fromkeys(operator.domain))
+        monotone = operator.monotone if operator.arity == 1 else ""
+        add_row(table, (operator.name, operator.arity, operator.cost, domain, monotone, operator.summary))
+    return table
+
+
+def show_grammar(grammar: Grammar) -> RenderableType:
+    """Lay out a grammar's operators and rules."""
+    lines = [f"{grammar.name}: {grammar.description}".rstrip(": "), f"default layers: {grammar.layers}"]
+    if grammar.constants:
+        lines.append("constants: " + ", ".join(map(str, grammar.constants)))
+    if grammar.max_complexity is not None:
+        lines.append(f"max_complexity: {grammar.max_complexity}")
+    for word, rules in (("directly in", grammar.forbid), ("anywhere in", grammar.forbid_within)):
+        lines += [f"never {word} {outer}: {', '.join(sorted(inner))}" for outer, inner in rules.items()]
+    lines += [
+        f"{name} touches only: {', '.join(sorted(columns))}" for name, columns in grammar.columns.items()
+    ]
+    return Group(Text(_join_printable(lines)), Text(""), show_operators(grammar.unary + grammar.binary))
+
+
+def _join_printable(lines: list[str]) -> str:
+    return "\n".join(map(escape_control_chars, lines))
+
+
+def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
+    """Lay out the screeners, a block for each."""
+    table = make_table(("name", "left"), ("what", "fold"))
+    for screener in screeners:
+        add_row(table, (screener.name, screener.summary))
+        sees = "one feature at a time" if screener.scope == "column" else "many features together"
+        add_row(table, ("", f"sees {sees}; {screener.cost}"))
+        add_row(
+            table,
+            ("", f"takes {' or '.join(TARGET_TYPE_DESCRIPTIONS[kind] for kind in screener.target_types)}"),
+        )
+        add_row(table, ("", f"assumes {screener.assumes}"))
+        add_row(table, ("", f"fails {screener.fails}"))
+        if isinstance(screener, JointScreener):
+            for option in screener.options:
+                add_row(table, ("", f"{screener.name}[{option.name}={option.default}]: {option.help}"))
+            if screener.requirement is not None:
+                add_row(
+                    table,
+                    (
+                        "",
+                        f"needs {screener.requirement[0]}: pip install "
+                        f"'symscreen[{screener.requirement[1]}]'",
+                    ),
+                )
+        add_row(table, ("", screener.source))
+    return table
+
+
+def show_plugins() -> RenderableType:
+    """Lay out the screeners and backends of other packages; nothing where there are none.
+
+    Returns
+    -------
+    rich renderable
+        Screeners are imported to be described; what cannot be has one line that says why.
+    """
+    parts: list[RenderableType] = []
+    for label, screener in load_plugin_screeners().items():
+        if isinstance(screener, OptionError):
+            parts.append(Text(f"\nnot usable: {screener}"))
+        else:
+            parts += [Text(f"\n{label}"), show_screeners([screener])]
+    for plugin in find_plugins("backend", BACKENDS):
+        told = (
+            f"not usable: {plugin.conflict}"
+            if plugin.conflict
+            else f"backend {plugin.name} ({plugin.origin})"
+        )
+        parts.append(Text(f"\n{told}"))
+    return Group(*parts)

@@ -1,0 +1,296 @@
+"""What a ranking's file says of itself, so that a bit that changed in it is noticed when it is read.
+
+A result as a file: CSV with its record beside it, Parquet or JSON with the record inside.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
+from symscreen._limits import MAX_JSON_BYTES
+from symscreen.data import read_regular_file
+from symscreen.errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from symscreen.results.screen_result import ScreenResult
+
+
+__all__ = [
+    "RANKING_SUFFIXES",
+    "check_output",
+    "compute_ranking_digest",
+    "escape_spreadsheet",
+    "format_csv",
+    "format_ranking_csv",
+    "get_sidecar_path",
+    "is_partial_write",
+    "serialize_csv",
+    "serialize_rows",
+    "serialize_table",
+    "write_ranking",
+]
+
+
+def compute_ranking_digest(record: Mapping[str, Any], content: bytes) -> str:
+    """Return the digest of a ranking and of its record.
+
+    It tells what was changed by a fault, not by somebody who computes it again.
+
+    Parameters
+    ----------
+    record : mapping
+        The record; a digest in it is left out.
+    content : bytes
+        The ranking, as one of the functions below has it.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal: of the record as JSON with sorted keys and no spaces, a line's end, and the
+        content.
+
+    Examples
+    --------
+    >>> compute_ranking_digest({"b": 1, "a": 2}, b"") == compute_ranking_digest({"a": 2, "b": 1,
+    ...     "digest": "0"}, b"")
+    True
+    """
+    plain = json.loads(json.dumps({key: value for key, value in record.items() if key != "digest"}))
+    return hashlib.sha256(_serialize_json(plain) + b"\n" + content).hexdigest()
+
+
+def serialize_csv(file: bytes) -> bytes:
+    r"""Return what a CSV file holds, whatever ends its lines: git may change that.
+
+    Examples
+    --------
+    >>> serialize_csv(b"rank\r\n1\r\n")
+    b'rank\n1\n'
+    """
+    return file.replace(b"\r\n", b"\n")
+
+
+def serialize_rows(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return what the rows of a JSON file hold, however it is laid out.
+
+    Examples
+    --------
+    >>> serialize_rows([{"rank": 1, "t0": 0.5}])
+    b'[{"rank":1,"t0":0.5}]'
+    """
+    return _serialize_json(rows)
+
+
+def serialize_table(table: pa.Table) -> bytes:
+    r"""Return what the columns of a Parquet file hold, however they are coded.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> serialize_table(pa.table({"expression": ["x"], "t0": [0.5]}))
+    b'"expression"\n["x"]\n"t0"\n\x00\x00\x00\x00\x00\x00\xe0?\n'
+    """
+    return b"".join(
+        _serialize_json(name) + b"\n" + _serialize_column(column) + b"\n"
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    )
+
+
+def _serialize_column(column: pa.ChunkedArray) -> bytes:
+    values = column.to_numpy()  # what is missing in a column of numbers is NaN
+    if values.dtype.kind in "biuf":
+        return bytes(values.astype("<f8").tobytes())
+    return _serialize_json([None if value is None else str(value) for value in column.to_pylist()])
+
+
+def _serialize_json(content: Any) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()  # ASCII, whatever the names
+
+
+_FORMULA_TRIGGERS = tuple("=+-@\t\r\n＝＋－＠")  # the wide forms are the same to a spreadsheet in East Asia
+RANKING_SUFFIXES = (".csv", ".parquet", ".json")
+
+
+def check_output(path: str | Path, *, force: bool = False) -> None:
+    """Refuse, before any work is done, an output that could not be written after it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the ranking is to go; ``-`` is standard output.
+    force : bool
+        Whether existing files may be overwritten.
+
+    Raises
+    ------
+    OutputError
+        If the ending is unknown, the folder is missing, or a file is there already.
+    """
+    if str(path) == "-":
+        return
+    path = Path(path)
+    if path.suffix.lower() not in RANKING_SUFFIXES:
+        raise OutputError(
+            f"{path}: the ending says how to write it; use one of {', '.join(RANKING_SUFFIXES)}"
+        )
+    for file in _list_output_files(path):
+        check_writable(file, force=force)
+
+
+def _list_output_files(path: Path) -> list[Path]:
+    return [path, get_sidecar_path(path)] if path.suffix.lower() == ".csv" else [path]
+
+
+def get_sidecar_path(path: Path) -> Path:
+    """Return where the record of a CSV ranking stands."""
+    return path.with_name(path.name + ".json")
+
+
+def is_partial_write(path: str | Path) -> bool:
+    """Say whether a run was killed between the record of a CSV ranking and the ranking itself.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where the ranking is to go.
+
+    Returns
+    -------
+    bool
+        Whether a record of ours stands there alone.
+    """
+    path = Path(path)
+    record = get_sidecar_path(path)
+    if path.suffix.lower() != ".csv" or path.exists() or not record.is_file():
+        return False
+    try:
+        content = json.loads(read_regular_file(record, MAX_JSON_BYTES)[:MAX_JSON_BYTES])
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and {"format", "symscreen", "options", "data"} <= content.keys()
+
+
+def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False) -> list[Path]:
+    """Write a ranking with its record, all of it or nothing.
+
+    Parameters
+    ----------
+    result : ScreenResult
+        What `symscreen.screen` returned.
+    path : str or Path
+        A name that ends in ``.csv`` (the record goes to ``NAME.csv.json``), ``.parquet`` or ``.json``.
+    force : bool
+        Whether existing files may be overwritten.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    OutputError
+        If a file exists and `force` is not given, or cannot be written.
+    """
+    check_output(path, force=force)
+    path = Path(path)
+    match path.suffix.lower():
+        case ".csv":
+            ranking = _encode_utf8(format_ranking_csv(result))
+            record = (
+                json.dumps(_add_digest(result, serialize_csv(ranking)), ensure_ascii=False, indent=2) + "\n"
+            )
+            # a ranking never stands there without its record: that is renamed first
+            write_all_atomically({get_sidecar_path(path): _encode_utf8(record), path: ranking}, force=force)
+        case ".json":
+            rows = [_to_json_row(row) for row in result.table.to_dict("records")]
+            content = {"record": _add_digest(result, serialize_rows(rows)), "ranking": rows}
+            text = json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+            write_atomically(path, _encode_utf8(text), force=force)
+        case _:
+            write_atomically(path, _encode_parquet(result), force=force)
+    return _list_output_files(path)
+
+
+def _add_digest(result: ScreenResult, content: bytes) -> dict[str, Any]:
+    """Return the record with the digest of both."""
+    return result.record | {"digest": compute_ranking_digest(result.record, content)}
+
+
+def _encode_utf8(text: str) -> bytes:
+    """Encode a text; half a surrogate pair, as in a file's name that is no text, as JSON escapes it."""
+    return text.encode(errors="backslashreplace")
+
+
+def _to_json_row(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a row as JSON has it: null where a figure is missing or not finite."""
+    import pandas as pd
+
+    def to_json_value(value: Any) -> Any:
+        missing = bool(pd.isna(value)) or (isinstance(value, float) and math.isinf(value))
+        return None if missing else value
+
+    return {str(name): to_json_value(value) for name, value in row.items()}
+
+
+def format_ranking_csv(result: ScreenResult) -> str:
+    """Return the ranking as CSV text; floats are written so that they read back exactly.
+
+    A spreadsheet would run a cell that begins with a minus sign, so such a formula stands in parentheses.
+    """
+    expressions = [escape_spreadsheet(text) for text in result.table["expression"]]
+    return format_csv(result.table.assign(expression=expressions))
+
+
+def escape_spreadsheet(text: str) -> str:
+    """Put what a spreadsheet would run, by its first character, into parentheses.
+
+    Examples
+    --------
+    >>> escape_spreadsheet("-x1"), escape_spreadsheet("x1 - x2"), escape_spreadsheet("=1+1")
+    ('(-x1)', 'x1 - x2', '(=1+1)')
+    """
+    return f"({text})" if text.startswith(_FORMULA_TRIGGERS) else text
+
+
+def format_csv(frame: pd.DataFrame) -> str:
+    """Return a frame as CSV text, its headings made inert for spreadsheets.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Numbers, and texts that are inert already.
+
+    Returns
+    -------
+    str
+        Floats are written so that they read back exactly.
+    """
+    frame = frame.rename(columns=lambda name: escape_spreadsheet(str(name)))
+    texts = [text for name in frame.select_dtypes(include=["object", "string"]) for text in frame[name]]
+    # a bare carriage return ends a line for most readers, but Python's writer does not quote it
+    returns = any("\r" in str(text) for text in [*texts, *frame.columns])
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    return str(frame.to_csv(index=False, lineterminator="\n", quoting=quoting))
+
+
+def _encode_parquet(result: ScreenResult) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(result.table, preserve_index=False)
+    record = _encode_utf8(json.dumps(_add_digest(result, serialize_table(table)), ensure_ascii=False))
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"symscreen": record}), sink)
+    return bytes(sink.getvalue())

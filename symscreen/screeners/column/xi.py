@@ -1,0 +1,61 @@
+"""The ξ screener: dependence of any shape (Chatterjee 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen.screeners.base import Screener
+from symscreen.statistics.nulls.xi_null import build_xi_null
+from symscreen.statistics.ranks.xi import compute_multiclass_xi, compute_xi
+from symscreen.targets.multiclass import MulticlassTarget
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.screeners.base import Sign
+    from symscreen.statistics.ranks.sorted_block import SortedBlock
+    from symscreen.targets import NumericTarget
+
+
+__all__ = ["XI"]
+
+
+def _compute_xi(ordered: SortedBlock, target: NumericTarget | MulticlassTarget) -> NDArray[np.float64]:
+    if isinstance(target, MulticlassTarget):
+        return compute_multiclass_xi(ordered, target)
+    return compute_xi(ordered, target)
+
+
+def _compute_loss(xi: NDArray[np.float64], target: object, sign: Sign) -> NDArray[np.float64]:
+    del target, sign  # ξ has no sign
+    return 1.0 - xi
+
+
+def _compute_loss_from_score(xi: NDArray[np.float64], scale: float, sign: Sign) -> NDArray[np.float64]:
+    del scale, sign
+    return 1.0 - xi
+
+
+def _compute_direction(xi: NDArray[np.float64]) -> NDArray[np.int8]:
+    return np.zeros(len(xi), dtype=np.int8)
+
+
+XI = Screener(
+    name="xi",
+    scope="column",
+    statistic=_compute_xi,
+    loss=_compute_loss,
+    loss_from_score=_compute_loss_from_score,
+    direction=_compute_direction,
+    equivalence="ranks",
+    summary="Chatterjee's ξ, near 1 where the response is a function of the feature, near 0 if independent; "
+    "against classes the mean over one and the rest",
+    assumes="the response is a function of the feature, of any shape, plus noise",
+    fails="under noise it has less power than T0 for rising or falling relations; ties in θ are averaged",
+    cost="O(n log n) a feature",
+    source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
+    target_types=("numeric", "classes"),
+    null_distribution=build_xi_null,
+)

@@ -1,0 +1,382 @@
+"""Inclusion: the share of a forest's splits that are on each feature, and when it is more than chance.
+
+With p_j the share of the splits on feature j, and p*_bj the same after the b-th permutation of the response,
+a feature is selected where p_j exceeds
+
+    Local        the (1 − α) quantile of its own p*_bj
+    Global Max   the (1 − α) quantile of max_j p*_bj
+    Global SE    m_j + C·s_j, mean and standard deviation of its p*_bj, with the smallest C such that in a
+                 share 1 − α of the permutations p*_bj ≤ m_j + C·s_j for all j together
+
+(Bleich, Kapelner, George and Jensen 2014, Ann. Appl. Stat. 8, 1750-1781, section 3).
+
+BART: how often a Bayesian sum of trees splits on each feature (Chipman, George and McCulloch 2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from symscreen.errors import DataError, OptionError
+from symscreen.screeners.base import JointScores, JointScreener, ScreenerOption, transform_to_ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from symscreen.screeners.base import JointInput
+
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "BART",
+    "InclusionRule",
+    "compute_chain_agreement",
+    "compute_credible_interval",
+    "compute_split_shares",
+    "compute_thresholds",
+    "sample_inclusion",
+]
+
+InclusionRule = Literal["local", "gmax", "gse"]
+
+
+def compute_split_shares(counts: NDArray[np.integer]) -> Values:
+    """Turn the splits of each draw into shares.
+
+    Parameters
+    ----------
+    counts : int array, shape (draws, q)
+        Splits on each feature.
+
+    Returns
+    -------
+    float64 array, shape (draws, q)
+        Each row of sum 1, or 0 in a draw that splits on nothing.
+
+    Examples
+    --------
+    >>> compute_split_shares(np.array([[3, 1], [0, 0]])).tolist()
+    [[0.75, 0.25], [0.0, 0.0]]
+    """
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+
+def compute_credible_interval(draws: Values, level: float = 0.95) -> tuple[Values, Values]:
+    """Compute the central interval of each feature's share over the posterior.
+
+    Parameters
+    ----------
+    drawn : float64 array, shape (draws, q)
+        Shares, draw by draw, of all chains.
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    low, high : float64 arrays, shape (q,)
+
+    Examples
+    --------
+    >>> low, high = compute_credible_interval(np.linspace(0, 1, 101)[:, None])
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.025, 0.975)
+    """
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def compute_thresholds(permuted_shares: Values, rule: InclusionRule, alpha: float) -> Values:
+    """Compute the threshold that each feature's inclusion must exceed.
+
+    Parameters
+    ----------
+    permuted : float64 array, shape (b, q)
+        Inclusion after b permutations of the response; b ≥ 2.
+    rule : {"local", "gmax", "gse"}
+        Which threshold.
+    alpha : float
+        In (0, 1).
+
+    Returns
+    -------
+    float64 array, shape (q,)
+        Quantiles are order statistics: at most a share α of the permutations exceeds them.
+
+    Examples
+    --------
+    >>> permuted = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7], [0.4, 0.6]])
+    >>> compute_thresholds(permuted, "local", alpha=0.25).tolist(), compute_thresholds(permuted, "gmax",
+    ...     alpha=0.25).tolist()
+    ([0.3, 0.8], [0.8, 0.8])
+    """
+    if rule == "local":
+        return _compute_quantile(permuted_shares, alpha)
+    if rule == "gmax":
+        return np.full(permuted_shares.shape[1], _compute_quantile(permuted_shares.max(axis=1), alpha))
+    mean, spread = permuted_shares.mean(axis=0), permuted_shares.std(axis=0, ddof=1)
+    # a feature of the same share in every permutation is covered by any C, and needs none
+    away = np.where(spread > 0, (permuted_shares - mean) / np.where(spread > 0, spread, 1.0), 0.0)
+    return np.asarray(mean + _compute_quantile(away.max(axis=1), alpha) * spread)
+
+
+def _compute_quantile(values: Values, alpha: float) -> Values:
+    return np.asarray(np.quantile(values, 1.0 - alpha, axis=0, method="inverted_cdf"))
+
+
+def compute_chain_agreement(means: Values) -> float | None:
+    """Say how far chains from other seeds agree.
+
+    Parameters
+    ----------
+    means : float64 array, shape (chains, q)
+        Each chain's inclusion.
+
+    Returns
+    -------
+    float or None
+        The mean correlation of two chains; None where there is nothing to compare.
+
+    Examples
+    --------
+    >>> agreement(np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])) > 0.99
+    True
+    """
+    if min(means.shape) < 2 or (np.ptp(means, axis=1) == 0).any():
+        return None
+    centred = means - means.mean(axis=1, keepdims=True)
+    unit = centred / np.sqrt((centred * centred).sum(axis=1, keepdims=True))
+    pairs = np.triu_indices(len(means), 1)
+    return float((unit[pairs[0]] * unit[pairs[1]]).sum(axis=1).mean())
+
+
+_MIN_LEAF_ROWS = 5  # rows in a leaf at least, as bartMachine and stochtree have it
+_STEPS_PER_FEATURE = (
+    20  # a chain proposes splits on each feature about half as often, or its shares are noise
+)
+_MAX_CORE_TIME_S = 600.0  # seconds of one core
+_MIN_PARALLEL_TIME_S = 4.0  # seconds of one core; to start a process takes two
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """One run of the sampler.
+
+    Parameters
+    ----------
+    target : float64 array, shape (n,)
+        The response that it sees.
+    seed : int
+        Of its randomness.
+    every_draw : bool
+        Whether the shares of every draw are wanted, or their mean only.
+    """
+
+    target: Values
+    seed: int
+    keep_draws: bool
+
+
+def sample_inclusion(inputs: JointInput, settings: Mapping[str, Any]) -> tuple[list[Values], Values]:
+    """Sample which features a sum of trees splits on, with the response and with permutations of it.
+
+    Parameters
+    ----------
+    shown : Shown
+        Features and response; n ≥ 3.
+    settings : mapping
+        All settings of `BART`; without a rule nothing is permuted.
+
+    Returns
+    -------
+    own : list of float64 array, shape (draws, q)
+        For each replicate, the share of the splits on each feature, draw by draw.
+    permuted : float64 array, shape (permutations, q)
+        The mean share on each feature under each permutation.
+
+    Raises
+    ------
+    OptionError
+        If stochtree is not installed.
+    TableError
+        If there are fewer than three rows.
+    """
+    n = inputs.values.shape[1]
+    if find_spec("stochtree") is None:
+        raise OptionError("the screener bart needs stochtree: pip install 'symscreen[bart]'")
+    if n < 3:
+        raise DataError(f"bart needs at least 3 rows to split, and the table has {n}; leave bart out")
+    # stochtree passes over the largest value in a node where it comes first, and over a feature that only
+    # falls: rows in the order of the response would make that a matter of the response
+    rows = _make_generator(inputs.seed, 0).permutation(n)
+    groups, _ = inputs.numeric_target.centered_values
+    target = groups[inputs.numeric_target.tie_groups][rows]
+    drawn = _sample_chains(
+        transform_to_ranks(inputs.values)[rows],
+        _plan_chains(target, inputs.seed, settings),
+        settings,
+        inputs.jobs,
+    )
+    own, permuted = drawn[: settings["replicates"]], drawn[settings["replicates"] :]
+    return own, np.concatenate(permuted) if permuted else np.empty((0, len(inputs.values)))
+
+
+def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
+    q = len(inputs.values)
+    own, permuted = sample_inclusion(inputs, settings)
+    means = np.array([each.mean(axis=0) for each in own])
+    inclusion = means.mean(axis=0)
+    low, high = compute_credible_interval(np.concatenate(own))
+    columns = {"bart_low": low, "bart_high": high}
+    selected = np.zeros(q, dtype=np.bool_)
+    if len(permuted):
+        columns["bart_threshold"] = compute_thresholds(permuted, settings["rule"], settings["alpha"])
+        selected = inclusion > columns["bart_threshold"]
+    return JointScores(
+        score=inclusion,
+        loss=np.round(1.0 - inclusion, 9),
+        selected=selected,
+        direction=np.zeros(q, dtype=np.int8),
+        columns=columns,
+        record={
+            "rule": settings["rule"],
+            "selected": int(selected.sum()),
+            "replicate_agreement": compute_chain_agreement(means),
+            "warnings": [] if q > 1 else ["all splits are on the one feature shown: inclusion says nothing"],
+        },
+    )
+
+
+def _make_generator(seed: int, *spawn_key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
+
+
+def _plan_chains(target: Values, seed: int, settings: Mapping[str, Any]) -> list[_Chain]:
+    """Plan the replicates, then the permutations, each of its own seed: more of one leaves the other be."""
+    own = [
+        _Chain(target, _draw_sampler_seed(_make_generator(seed, 1, place)), keep_draws=True)
+        for place in range(settings["replicates"])
+    ]
+    permuted = []
+    for place in range(0 if settings["rule"] == "none" else settings["permutations"]):
+        rng = _make_generator(seed, 2, place)
+        permuted.append(_Chain(rng.permutation(target), _draw_sampler_seed(rng), keep_draws=False))
+    return own + permuted
+
+
+def _draw_sampler_seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))  # stochtree takes a 32-bit integer, and a negative one as none
+
+
+def _sample_chains(
+    design: Values, chains: Sequence[_Chain], settings: Mapping[str, Any], jobs: int
+) -> list[Values]:
+    """Run all chains, in processes where worth their start: the sampler holds the interpreter's lock.
+
+    Returns
+    -------
+    list of float64 array, shape (draws, q) or (1, q)
+        What `_inclusion` returns, chain by chain.
+    """
+    n, q = design.shape
+    jobs = min(jobs, len(chains))
+    if jobs < 2 or len(chains) * _estimate_chain_seconds(n, q, settings) < _MIN_PARALLEL_TIME_S:
+        return _run_chains(design, chains, settings)
+    import joblib
+
+    # these processes import this module and nothing of the caller's, and stay for the next call
+    parts = joblib.Parallel(n_jobs=jobs, max_nbytes=None)(
+        joblib.delayed(_run_chains)(design, chains[first::jobs], settings) for first in range(jobs)
+    )
+    return [parts[place % jobs][place // jobs] for place in range(len(chains))]
+
+
+def _run_chains(design: Values, chains: Sequence[_Chain], settings: Mapping[str, Any]) -> list[Values]:
+    return [_sample_chain(design, chain, settings) for chain in chains]
+
+
+def _sample_chain(design: Values, chain: _Chain, settings: Mapping[str, Any]) -> Values:
+    """Sample once; return the share of the splits on each feature, draw by draw or on average."""
+    from stochtree import BARTModel
+
+    n, q = design.shape
+    model = BARTModel()
+    model.sample(
+        X_train=design,
+        y_train=chain.target,
+        num_gfr=0,
+        num_burnin=settings["burn"],
+        num_mcmc=settings["draws"],
+        general_params={"random_seed": chain.seed, "num_threads": 1},
+        mean_forest_params={
+            "num_trees": settings["trees"],
+            "max_depth": settings["depth"],
+            "min_samples_leaf": min(_MIN_LEAF_ROWS, (n - 1) // 2),
+        },
+    )
+    forests = model.forest_container_mean
+    drawn = compute_split_shares(
+        np.array([forests.get_forest_split_counts(i, q) for i in range(settings["draws"])])
+    )
+    return drawn if chain.keep_draws else drawn.mean(axis=0, keepdims=True)
+
+
+def _count_chains(settings: Mapping[str, Any]) -> int:
+    return int(settings["replicates"] + (0 if settings["rule"] == "none" else settings["permutations"]))
+
+
+def _estimate_chain_seconds(n_rows: int, n_features: int, settings: Mapping[str, Any]) -> float:
+    """Estimate the time of one chain: measured at 100 to 10,000 rows and 24 to 1000 features."""
+    steps = settings["trees"] * (settings["burn"] + settings["draws"])
+    return float(1e-6 * steps * (1 + n_rows / 40 + n_features / 200))
+
+
+def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
+    steps = settings["trees"] * (settings["burn"] + settings["draws"])
+    in_time = 200 * (_MAX_CORE_TIME_S * 1e6 / (steps * _count_chains(settings)) - 1 - n_rows / 40)
+    return int(np.clip(in_time, 50, max(50, steps // _STEPS_PER_FEATURE)))
+
+
+BART = JointScreener(
+    name="bart",
+    score_function=_score_features,
+    capacity=_estimate_capacity,
+    equivalence="ranks",
+    options=(
+        ScreenerOption(
+            "rule",
+            "gse",
+            "which inclusion is more than chance: a feature's own permutations, the largest of all, or "
+            "standard errors that cover all together (Bleich et al. 2014); none only ranks",
+            choices=("local", "gmax", "gse", "none"),
+        ),
+        ScreenerOption("alpha", 0.05, "the rule's level", min_value=0.001, max_value=0.5),
+        ScreenerOption("permutations", 50, "permutations of the response for the rule", min_value=10),
+        ScreenerOption("replicates", 20, "fits from other seeds whose inclusion is averaged", min_value=1),
+        ScreenerOption(
+            "trees", 20, "trees in the sum; few, so that features compete", min_value=1, max_value=1000
+        ),
+        ScreenerOption(
+            "depth",
+            1,
+            "most splits from root to leaf; with 1 each feature speaks for itself, for interactions are "
+            "features already, and 10 where it cuts, for there they are still to come",
+            min_value=1,
+            max_value=20,
+        ),
+        ScreenerOption("burn", 2000, "draws thrown away", min_value=0),
+        ScreenerOption("draws", 500, "draws kept", min_value=10),
+    ),
+    requirement=("stochtree", "bart"),
+    pruning_defaults={"rule": "local", "depth": 10, "burn": 500, "replicates": 5},
+    summary="share of the splits of a Bayesian sum of trees that are on the feature",
+    assumes="the response is a sum of few of the features shown, each of any shape, plus normal noise",
+    fails="near copies share their inclusion; what acts only together with another needs depth=3 or more",
+    cost="0.2 s a fit of 100 rows, in proportion to rows; 20 fits, for a rule 50 more, shared by the jobs",
+    source="Chipman, George and McCulloch 2010; Bleich, Kapelner, George and Jensen 2014; stochtree",
+)

@@ -1,0 +1,485 @@
+"""Rows that weigh differently (`--weights`): what weights go with, and what they are refused beside.
+
+Rows that belong together (`--groups`): read once, heeded by halves, intervals and permutations.
+
+What a screen is asked to do, read: options → table, grammar, job. Every verb that screens begins here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from symscreen.config.option_record import build_options_record
+from symscreen.config.parsing import (
+    DEFAULT_PRESCREEN,
+    check_positive_int,
+    check_sign,
+    parse_memory_limit,
+    parse_names,
+    parse_top,
+    to_tuple,
+)
+from symscreen.config.space_options import format_unused_rule_notices, parse_pool_sizes, read_grammar
+from symscreen.data import (
+    detect_target_type,
+    is_ranking,
+    read_dataset,
+    read_frame,
+    read_frame_with_column,
+    read_row_groups,
+    read_row_weights,
+)
+from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
+from symscreen.errors import OptionError, suggest
+from symscreen.expressions.tree import parse_expression
+from symscreen.screeners import (
+    Screener,
+    TargetAggregation,
+    check_target_support,
+    make_multioutput_screener,
+    parse_screeners,
+)
+from symscreen.screening.inference.error_control import parse_error_control
+from symscreen.screening.inference.intervals import parse_confidence_level
+from symscreen.screening.inference.redundancy import check_max_correlation
+from symscreen.screening.inference.stability import build_half_sampling
+from symscreen.screening.residual_rounds import ScreenConfig
+from symscreen.screening.run_control import build_run_control, check_time_limit, parse_backend
+from symscreen.screening.scoring.score_space import ScoringConfig
+from symscreen.screening.scoring.streaming import compute_chunk_size
+from symscreen.screening.scoring_options import (
+    check_options_for_target,
+    check_prescreen_size,
+    parse_pool_screeners,
+    parse_search,
+)
+from symscreen.statistics.inference.max_t import count_exchangeable_groups
+from symscreen.statistics.inference.t0_interval import MIN_UNITS
+from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+from symscreen.targets.registry import count_labels
+from symscreen.units import check_formula_units, read_units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from symscreen.config.screen_options import ScreenOptions
+    from symscreen.data import Dataset
+    from symscreen.screeners import AnyScreener
+    from symscreen.screening.inference.stability import HalfSampling
+    from symscreen.targets import TargetType
+
+    Names = str | Sequence[str]
+    ProgressCallback = Callable[[int, int], None]
+    ScreenerSpec = str | Sequence[str | AnyScreener]
+
+__all__ = [
+    "PreparedScreen",
+    "RowGroups",
+    "build_row_groups",
+    "format_group_notices",
+    "prepare_screen",
+    "read_sample_weights",
+]
+
+_INCOMPATIBLE_OPTIONS = ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
+
+
+def read_sample_weights(
+    X: Any,  # noqa: N803  # as in `screen`
+    options: ScreenOptions,
+    target_type: TargetType,
+) -> tuple[Any, NDArray[np.float64] | None, TargetType]:
+    """Read what rows weigh, if a column says so, or refuse weights where they have no plain meaning.
+
+    Parameters
+    ----------
+    X : object
+        As of `symscreen.screen`.
+    options : ScreenOptions
+        Of the screen.
+    kind : Kind
+        What the response is without them.
+
+    Returns
+    -------
+    X : object
+        What can be read again.
+    weights : float64 array, shape (n,), or None
+        By row of the source; None where no column is named, or all rows weigh the same: that is no weights.
+    kind : Kind
+        ``"weighted"``; what it was where all rows that weigh anything weigh the same.
+
+    Raises
+    ------
+    OptionError
+        If rows weigh differently, and the response is no column of numbers, or something is asked for that
+        takes rows to count alike.
+    TableError
+        If there is no such column, or it holds other than weights.
+    """
+    name = options.weights
+    if name is None:
+        return X, None, target_type
+    frame = read_frame_with_column(X, name, "--weights")
+    weights = read_row_weights(frame, name)
+    if (weights == weights[0]).all():
+        return frame, None, target_type
+    if target_type != "numeric":
+        raise OptionError(
+            f"--weights {name} cannot be had with {TARGET_TYPE_DESCRIPTIONS[target_type]}: only of a "
+            "numeric response it is known what "
+            "they mean; leave it out"
+        )
+    for other in _INCOMPATIBLE_OPTIONS:
+        if getattr(options, other) not in {None, False}:
+            raise OptionError(
+                f"--{other.replace('_', '-')} cannot be had with --weights {name}: what it infers takes all "
+                "rows to count alike; leave one of them out"
+            )
+    some = weights[weights > 0.0]
+    return frame, weights, "numeric" if (some == some[0]).all() else "weighted"
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Rows that belong together.
+
+    Parameters
+    ----------
+    column : str
+        The column that tells the groups.
+    unit : int64 array, shape (n,)
+        For each row of the table the number of its group, from 0 up.
+    """
+
+    column: str
+    group_ids: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group_ids.max(initial=-1)) + 1
+
+
+def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> RowGroups | None:
+    """Read the groups of rows, or refuse them where nothing heeds them or something cannot.
+
+    Parameters
+    ----------
+    table : Table
+        The data.
+    source : object
+        Where they come from.
+    options : ScreenOptions
+        Of the screen.
+
+    Returns
+    -------
+    Grouping or None
+
+    Raises
+    ------
+    OptionError
+        If nothing that is asked for heeds groups, if p-values are asked for, whose null distributions take
+        rows for exchangeable, or if there are fewer than four groups.
+    TableError
+        If the groups cannot be read.
+    """
+    name = options.groups
+    if name is None:
+        return None
+    if not any((options.stability, options.intervals, options.permutations)):
+        raise OptionError(
+            f"groups is {name!r}, but nothing heeds it: give --stability, --intervals or --permutations, too"
+        )
+    if options.p_values or options.fdr is not None:
+        asked = "--p-values" if options.fdr is None else f"--fdr {options.fdr:g}"
+        raise OptionError(
+            f"{asked} cannot be had with --groups {name}: null distributions take rows for exchangeable, and "
+            "those of one group are not; leave one of them out, or use --permutations, which shuffles by "
+            "group"
+        )
+    found = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
+    if found.n_groups < MIN_UNITS:
+        raise OptionError(
+            f"--groups {name} has {found.n_groups} groups, too few to tell how they differ: give at least "
+            f"{MIN_UNITS}"
+        )
+    return found
+
+
+def format_group_notices(row_groups: RowGroups | None, options: ScreenOptions) -> tuple[str, ...]:
+    """Say what groups leave out, and which of them cannot trade places when the response is permuted.
+
+    Parameters
+    ----------
+    grouping : Grouping or None
+        Of the rows.
+    options : ScreenOptions
+        Of the screen.
+
+    Returns
+    -------
+    tuple of str
+    """
+    if row_groups is None:
+        return ()
+    notices = []
+    if options.p_values is None:
+        notices.append(
+            "p- and q-values are left out: null distributions take rows for exchangeable, and those of one "
+            f"group by {row_groups.column} are not"
+        )
+    moved, units = count_exchangeable_groups(row_groups.group_ids), row_groups.n_groups
+    if options.permutations is not None and moved < units:
+        notices.append(
+            f"permutations: {units - moved:,} of {units:,} groups by {row_groups.column} have a number of "
+            "rows "
+            "of their own and keep their places: their rows are shuffled within them only, which finds less"
+        )
+    return tuple(notices)
+
+
+_MAX_ROUNDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedScreen:
+    """A screen that is ready to run.
+
+    Parameters
+    ----------
+    table : Table
+        The data, with notices of what was left out.
+    job : Job
+        What is to be done.
+    rounds : int
+        How many rounds at most.
+    options : dict
+        For the record: the options, read.
+    members : int or None
+        How many members of each class shown the record holds at most; None for none.
+    distinct : float or None
+        The largest |rank correlation| of two features shown; None for any.
+    halving : Halving or None
+        How rows are halved for stability selection; None for none.
+    checkpoint : Path or None
+        The folder that keeps how far it came.
+    level : float or None
+        Of the intervals of what is shown; None for none.
+    grouping : Grouping or None
+        Rows that belong together; None where each stands for itself.
+    """
+
+    dataset: Dataset
+    config: ScreenConfig
+    rounds: int
+    options: dict[str, Any]
+    members: int | None = None
+    max_correlation: float | None = None
+    half_sampling: HalfSampling | None = None
+    checkpoint_path: Path | None = None
+    confidence_level: float | None = None
+    row_groups: RowGroups | None = None
+
+
+def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> PreparedScreen:  # noqa: N803  # as in `screen`
+    """Read the data and the options of a screen.
+
+    Parameters
+    ----------
+    X, y
+        As of `symscreen.screen`.
+    options : ScreenOptions
+        The options.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    InputError
+        If the data, the grammar, a formula or an option cannot be used; see its subclasses.
+    """
+    shorthand = {"rule": options.rule, "engine": options.engine}
+    check_target_options(y, options)
+    given = options
+    X, options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
+    kind = infer_target_type_from_options(y, options)
+    if options.groups is not None:
+        X = read_frame_with_column(X, options.groups)  # noqa: N806  # once: standard input can be read only once
+    if kind is None:
+        X = read_frame(X)  # noqa: N806  # as here
+        kind = detect_target_type(X, y, options.target, _find_excluded_columns(options), options.target_kind)
+    X, weights, kind = read_sample_weights(X, options, kind)  # noqa: N806  # as here
+    cutters, keeps = (
+        parse_pool_screeners(options.cut, options.keep, shorthand, kind),
+        parse_pool_sizes(options.keep),
+    )
+    asked = parse_screeners(options.screener, shorthand, other_screeners=cutters)
+    if check_positive_int("rounds", options.rounds) > _MAX_ROUNDS:
+        raise OptionError(f"rounds is {options.rounds}; give at most {_MAX_ROUNDS}")
+    if options.max_complexity is not None:
+        check_positive_int("max_complexity", options.max_complexity)
+    request = build_scoring_config(options, asked, kind)
+    if kind == "several":
+        request, cutters = _adapt_to_multi_output(request, cutters, options.across)
+    control, left_out = parse_error_control(
+        p_values=options.p_values,
+        fdr=options.fdr,
+        method=options.fdr_method,
+        permutations=options.permutations,
+        ranking_screener=asked[0],
+        target_type=kind,
+        search=request.search.mode,
+        rounds=options.rounds,
+        has_pruning=bool(cutters),
+    )
+    check_max_correlation(options.distinct, options.top, options.rounds, options.stability)
+    max_bytes = parse_memory_limit(options.max_ram)
+    table = read_screen_dataset(X, y, options, kind, weights)
+    grouping = build_row_groups(table, X, options)
+    halving = build_half_sampling(
+        table, options.stability, row_groups=grouping, top=options.top, rounds=options.rounds
+    )
+    if control is not None and grouping is not None:
+        # permutations take groups as wholes; there are no null distributions that do
+        control = (
+            replace(control, p_values=False, groups=grouping.group_ids) if control.permutations else None
+        )
+    left_out = (*left_out, *format_group_notices(grouping, options))
+    level = parse_confidence_level(options.intervals, asked, table.target, options.rounds)
+    size = request.chunk_size or compute_chunk_size(table.target.n)
+    request = replace(request, chunk_size=size, error_control=control)
+    if options.prescreen is not None:
+        check_prescreen_size(
+            (*asked, *cutters), request.prescreen, table.target.n, count_labels(table.target)
+        )
+    grammar, parsed = read_grammar(
+        options.operators, options.layers, options.unary, options.binary, options.max_complexity
+    )
+    idle = format_unused_rule_notices(grammar, parsed, table.names)
+    table = replace(table, notices=(*table.notices, *idle, *left_out))
+    formulas = [parse_expression(text, grammar.operators, table.names) for text in to_tuple(options.also)]
+    derived = find_categorical_features(X, table.names, given.categorical)
+    table, units = read_units(table, options.units, options.target_units, derived)
+    if units is not None:
+        check_formula_units(formulas, units)
+    job = ScreenConfig(grammar, parsed, options.pool, formulas, request, cutters, keeps, max_bytes, units)
+    members = None if options.members is None else check_positive_int("members", options.members)
+    told = build_options_record(given, table, job)
+    told |= {} if level is None else {"intervals": level}
+    told |= build_category_record(X, given)
+    kept = None if options.checkpoint is None else Path(options.checkpoint)
+    return PreparedScreen(
+        table, job, options.rounds, told, members, options.distinct, halving, kept, level, grouping
+    )
+
+
+def infer_target_type_from_options(y: Any, options: ScreenOptions) -> TargetType | None:
+    """Tell what a response is before it is read; None where that takes a look."""
+    if options.stages is not None:
+        return "stages"
+    if options.ranking is not None:
+        return "ranking"
+    if options.event is not None:
+        return "survival"
+    if y is None or options.target_kind is not None or np.ndim(y) == 1:
+        return None
+    return "ranking" if is_ranking(y) else "numeric"
+
+
+def check_target_options(y: Any, options: ScreenOptions) -> None:
+    """Refuse what does not go with the kind of target that other options name."""
+    for name, value in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
+        if value is not None and options.target_kind is not None:
+            raise OptionError(
+                f"both --{name} and --target-kind {options.target_kind} are given: the response is one of "
+                "them, not both"
+            )
+    if options.event is not None and is_ranking(y):
+        raise OptionError("y has several columns, and --event goes with one column of times")
+    if options.across not in get_args(TargetAggregation):
+        raise OptionError(
+            f"across is {options.across!r}{suggest(str(options.across), get_args(TargetAggregation))}"
+        )
+
+
+def _adapt_to_multi_output(
+    scoring: ScoringConfig, pool_screeners: tuple[AnyScreener, ...], across: TargetAggregation
+) -> tuple[ScoringConfig, tuple[AnyScreener, ...]]:
+    """Let every screener score against all targets at once; joint ones have been refused."""
+    both = [
+        tuple(make_multioutput_screener(one, across) for one in some if isinstance(one, Screener))
+        for some in (scoring.screeners, pool_screeners)
+    ]
+    return replace(scoring, screeners=both[0]), both[1]
+
+
+def read_screen_dataset(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+    target_type: TargetType,
+    weights: NDArray[np.float64] | None,
+) -> Dataset:
+    """Read the data."""
+    return read_dataset(
+        X,
+        target=options.target,
+        inputs=options.inputs,
+        exclude=_find_excluded_columns(options),
+        missing=options.missing,
+        y=y,
+        ranking=options.ranking,
+        stages=None if options.stages is None else parse_names(options.stages),
+        stage_weight=options.stage_weight,
+        event=options.event,
+        weights=weights,
+        target_type=target_type,
+    )
+
+
+def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
+    """Return the columns to leave out: those of groups and weights are no inputs."""
+    apart = [name for name in (options.groups, options.weights) if name is not None]
+    if not apart:
+        return options.exclude
+    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
+    return [*named, *apart]
+
+
+def build_scoring_config(
+    options: ScreenOptions, screeners: tuple[AnyScreener, ...], target_type: TargetType
+) -> ScoringConfig:
+    """Say what is asked of the space; a chunk size of 0 where none was given."""
+    check_target_support(screeners, target_type)
+    check_sign(options.sign)
+    check_options_for_target(target_type, options.sign, options.search, options.rounds)
+    limit = parse_top(options.top)
+    backend = parse_backend(options.backend, options.scheduler, options.jobs)
+    beside = {name: getattr(options, name) for name in ("distinct", "stability", "members")}
+    check_time_limit(options.time_limit, options.search, options.rounds, beside)
+    size, prescreen = options.chunk_size, options.prescreen
+    return ScoringConfig(
+        screeners=screeners,
+        sign=options.sign,
+        limit=limit,
+        prescreen=DEFAULT_PRESCREEN if prescreen is None else check_positive_int("prescreen", prescreen),
+        seed=options.seed,
+        jobs=backend.jobs,
+        backend=backend,
+        chunk_size=0 if size is None else check_positive_int("chunk_size", size),
+        run_control=build_run_control(
+            options.progress, options.on_progress, options.time_limit, quiet=options.quiet
+        ),
+        search=parse_search(options.search, options.risk, screeners, limit, options.rounds),
+        target_type=target_type,
+    )

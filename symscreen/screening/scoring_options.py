@@ -1,0 +1,213 @@
+"""How a space is screened: who cuts, how it is searched, and what a response allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from symscreen.errors import OptionError, suggest
+from symscreen.screeners import (
+    JointScreener,
+    Screener,
+    check_target_support,
+    parse_screeners,
+    select_prescreeners,
+)
+from symscreen.screening.search.modes import EXACT_SEARCH, SearchConfig, SearchMode
+from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from symscreen.screeners import AnyScreener
+    from symscreen.targets import TargetType
+
+
+__all__ = ["check_options_for_target", "check_prescreen_size", "parse_pool_screeners", "parse_search"]
+
+_DEFAULT_RISK = 1e-6
+# T0 alone would cut what turns, such as exp(a) - exp(b)
+_DEFAULT_POOL_SCREENERS: dict[TargetType, str] = {
+    "numeric": "t0,xi",
+    "classes": "t0,xi",
+    "several": "t0,xi",
+    "ranking": "t0",
+    "stages": "t0",
+    "survival": "t0",
+    "weighted": "t0",
+}
+_UNSIGNED_TARGET_TYPES: dict[TargetType, tuple[str, str]] = {
+    "ranking": ("--ranking", "with an order"),
+    "stages": ("--stages", "with all pairs of stages alike"),
+    "classes": ("classes", "with several of them alike; give two as the numbers 0 and 1"),
+    "several": ("several targets", "with all of them alike"),
+}
+
+
+def parse_pool_screeners(
+    cut: str | Sequence[str | AnyScreener] | None,
+    keep: object,
+    shorthand: Mapping[str, object],
+    target_type: TargetType = "numeric",
+) -> tuple[AnyScreener, ...]:
+    """Read who cuts between layers.
+
+    Parameters
+    ----------
+    cut : str, sequence or None
+        Screeners, as `parse_screeners` reads them; None for T0 and ξ where `keep` is given (against
+        what ξ does not take T0 alone), else for no cuts.
+    keep : object
+        How many stay, if it is not None.
+    shorthand : mapping
+        Settings; those that no cutting screener has are left for others.
+    kind : Kind
+        What the response is.
+
+    Returns
+    -------
+    tuple of Screener or JointScreener
+
+    Raises
+    ------
+    OptionError
+        If column screeners are to cut and nobody says how many they keep, a joint one selects nothing, or one
+        does not take the response.
+    """
+    if cut is None and keep is None:
+        return ()
+    cutters = parse_screeners(
+        _DEFAULT_POOL_SCREENERS[target_type] if cut is None else cut, shorthand, allow_unused=True
+    )
+    check_target_support(cutters, target_type)
+    if keep is None and any(isinstance(one, Screener) for one in cutters):
+        names = ", ".join(one.name for one in cutters if isinstance(one, Screener))
+        raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+    cutters = tuple(one if isinstance(one, Screener) else one.pruning_screener for one in cutters)
+    for one in cutters:
+        if isinstance(one, JointScreener) and one.all_settings.get("rule") == "none":
+            raise OptionError(f"cut by {one.name}: with rule=none it selects nothing; name a rule")
+    return cutters
+
+
+def check_prescreen_size(
+    screeners: Sequence[AnyScreener], prescreen: int, n_rows: int, n_labels: int = 2
+) -> None:
+    """Refuse to show a joint screener more features than it can take.
+
+    Raises
+    ------
+    OptionError
+        If `prescreen` is more than one of them takes of so many rows, and so many labels in a ranking.
+    """
+    ranking = f" that rank {n_labels} labels" if n_labels > 2 else ""
+    for one in screeners:
+        if isinstance(one, JointScreener) and prescreen > (
+            most := one.compute_max_features(n_rows, n_labels)
+        ):
+            raise OptionError(
+                f"prescreen is {prescreen:,}, but {one.name} takes at most {most:,} features of {n_rows:,} "
+                f"rows{ranking}"
+            )
+
+
+def parse_search(
+    mode: str, risk: float | None, screeners: Sequence[AnyScreener], limit: int | None, rounds: int
+) -> SearchConfig:
+    """Read how the space is searched.
+
+    Parameters
+    ----------
+    mode : str
+        ``exact``, ``race`` or ``sieve``.
+    risk : float or None
+        Of a race; None for one in a million.
+    screeners : sequence of Screener or JointScreener
+        Those asked for.
+    limit : int or None
+        How many classes are shown; None for every feature.
+    rounds : int
+        Of the screen.
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    OptionError
+        If there is no such mode; if the risk is none, or nothing that races; or if a search that drops
+        features cannot give what is asked.
+
+    Examples
+    --------
+    >>> from symscreen.screeners import SCREENERS
+    >>> parse_search("race", 0.01, [SCREENERS["t0"]], 20, 1)
+    Search(mode='race', risk=0.01)
+    """
+    modes = get_args(SearchMode)
+    if mode not in modes:
+        raise OptionError(f"search is {mode!r}{suggest(str(mode), modes)}")
+    if risk is not None and mode != "race":
+        raise OptionError(f"risk is {risk!r}, but {mode} takes none: only --search race states a risk")
+    if mode == "exact":
+        return EXACT_SEARCH
+    if limit is None:
+        raise OptionError(
+            f"--top all shows every feature, and --search {mode} drops most: use --search exact"
+        )
+    if rounds > 1:
+        raise OptionError(
+            f"--rounds {rounds} needs every feature's place, and --search {mode} drops most: use --search "
+            "exact"
+        )
+    if mode == "sieve":
+        return SearchConfig("sieve")
+    leaders = select_prescreeners(screeners)
+    if not all(one.is_pairwise for one in leaders):
+        names = ", ".join(one.name for one in leaders)
+        raise OptionError(
+            f"--search race has no bound for {names}: put t0 first among the column screeners, or use "
+            "--search sieve"
+        )
+    risk = _DEFAULT_RISK if risk is None else risk
+    if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
+        raise OptionError(f"risk is {risk!r}; give a probability between 0 and 1, such as 1e-6")
+    return SearchConfig("race", float(risk))
+
+
+def check_options_for_target(target_type: TargetType, sign: str, search: str, rounds: int) -> None:
+    """Refuse what has no meaning where the response is not numeric.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the response is.
+    sign, mode, rounds
+        The options `sign`, `search` and `rounds` of a screen.
+
+    Raises
+    ------
+    OptionError
+        If the sign is positive, some features would be dropped early, or there is more than one round.
+    """
+    if target_type == "numeric":
+        return
+    if sign == "positive" and target_type not in {"survival", "weighted"}:
+        option, whose = _UNSIGNED_TARGET_TYPES[target_type]
+        raise OptionError(
+            f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "
+            "leave it out"
+        )
+    if search != "exact":
+        why = (
+            f"has no bound for {TARGET_TYPE_DESCRIPTIONS[target_type]}, only for a numeric response"
+            if search == "race"
+            else f"drops features by a sample of the rows of a numeric response, and {TARGET_TYPE_DESCRIPTIONS[target_type]} is none"
+        )
+        raise OptionError(f"--search {search} {why}: use --search exact")
+    if rounds > 1:
+        raise OptionError(
+            f"--rounds {rounds} needs a numeric response, of which a model leaves something; "
+            f"{TARGET_TYPE_DESCRIPTIONS[target_type]} "
+            "is screened in one round"
+        )

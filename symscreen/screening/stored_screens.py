@@ -1,0 +1,321 @@
+"""A screen made ready again from the record of its result, with the data given anew.
+
+`symscreen.load_result`: a ranking from its file as a result again, with or without its data.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from symscreen.config.screen_options import ScreenOptions
+from symscreen.errors import DataError, FormulaError, OptionError, escape_control_chars, quote_value
+from symscreen.export import build_operators_from_record
+from symscreen.expressions.tree import parse_expression, to_text
+from symscreen.grammar import Grammar
+from symscreen.grammar.grammar import resolve_operators
+from symscreen.report.notebook import VIEWS
+from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
+from symscreen.results.record import build_grammar_record, format_partial_notice
+from symscreen.results.screen_result import ScreenResult
+from symscreen.screeners import Screener, get_screener
+from symscreen.screening.preparation import prepare_screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from symscreen.data import Dataset
+    from symscreen.expressions.tree import Expression
+    from symscreen.results.ranking_reader import StoredRanking
+    from symscreen.screeners import AnyScreener
+    from symscreen.screening.preparation import PreparedScreen
+
+
+__all__ = ["load_result", "prepare_from_record"]
+
+_CUSTOM_PARSED_OPTIONS = ("screener", "cut", "risk", "operators")
+# what reaches beyond this process, or changes no answer: it is for who asks to say, not for a file
+_RUNTIME_OPTIONS = (
+    "jobs",
+    "chunk_size",
+    "max_ram",
+    "progress",
+    "on_progress",
+    "quiet",
+    "time_limit",
+    "backend",
+    "scheduler",
+    "checkpoint",
+)
+
+
+def prepare_from_record(
+    record: Mapping[str, Any],
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None = None,
+    *,
+    jobs: int | None = None,
+    max_ram: str | int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> PreparedScreen:
+    """Read the options of a screen from its record, and the same data once more.
+
+    Parameters
+    ----------
+    record : mapping
+        Of a `ScreenResult`, or of a ranking read from its file.
+    X, y
+        The data, as they were given to the screen.
+    jobs, max_ram, progress
+        As of `symscreen.screen`; none of them changes the answer.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    TableError
+        If the data are others than those that were screened, with what differs.
+    OptionError
+        If a screener or the grammar is not there as it was.
+    """
+    options = record["options"]
+    _check_units(options)
+    known = {field.name for field in fields(ScreenOptions)} - {*_CUSTOM_PARSED_OPTIONS, *_RUNTIME_OPTIONS}
+    given = {name: value for name, value in options.items() if name in known}
+    given |= {
+        "screener": _restore_screeners(options["screener"], options.get("settings", {})),
+        "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],
+        "stability": None,
+        "groups": None,
+        "p_values": False,  # as permutations, they choose nothing of what is shown
+        "permutations": None,
+        "intervals": False,
+        "cut": _restore_screeners(options["cut"], options.get("cut_settings", {})) or None,
+        **_restore_target_options(record, has_separate_target=y is not None),
+        "risk": options["risk"] if options["search"] == "race" else None,
+        "operators": _restore_grammar(record),
+        "unary": record["grammar"]["unary"] or None,
+        "binary": record["grammar"]["binary"] or None,
+        "jobs": jobs,
+        "max_ram": max_ram,
+        "progress": progress,
+    }
+    ready = prepare_screen(X, y, ScreenOptions(**given))
+    _check_same_data(ready.dataset, record["data"])
+    _check_same_grammar(build_grammar_record(ready.config.grammar), record["grammar"], options["operators"])
+    return ready
+
+
+def _check_units(options: Mapping[str, Any]) -> None:
+    """Refuse units that are no table of them: as a text they would be the name of a file to be opened."""
+    units = options.get("units")
+    plain = isinstance(units, dict) and all(isinstance(unit, str) for unit in units.values())
+    if units is not None and not plain:
+        raise DataError(f"the record is damaged: its units are {quote_value(units)}, not those of columns")
+
+
+def _restore_grammar(record: Mapping[str, Any]) -> str | Grammar:
+    """Return the name of a grammar that is installed; one of a file is built from the record.
+
+    The file may have changed since; and a record that somebody else wrote must not have any file opened.
+    """
+    name, told = str(record["options"]["operators"]), record["grammar"]
+    if not name.endswith(".toml"):
+        return name
+    operators = build_operators_from_record(record)
+    rules: dict[str, Any] = {
+        rule: {outer: frozenset(map(str, inner)) for outer, inner in told[rule].items()}
+        for rule in ("forbid", "forbid_within", "columns")
+    }
+    return Grammar(
+        name=name,
+        operators=operators,
+        unary=resolve_operators(told["unary"], 1, operators, "the record's unary"),
+        binary=resolve_operators(told["binary"], 2, operators, "the record's binary"),
+        constants=tuple(map(int, told["constants"])),
+        max_complexity=told["max_complexity"],
+        **rules,
+    )
+
+
+def _restore_target_options(record: Mapping[str, Any], *, has_separate_target: bool) -> dict[str, Any]:
+    """Say where the response is: beside the data, in some columns that are a ranking or stages, or in one."""
+    options = record["options"]
+    ranking, stages = options["ranking"], options.get("stages")
+    weight = options.get("stage_weight") or "all"
+    if weight == "given":
+        pairs = record["data"]["stages"]["pairs"]
+        weight = {(pair["present"], pair["later"]): pair["weight"] for pair in pairs}
+    plain = not has_separate_target and ranking is None and stages is None
+    return {
+        "target": options["target"] if plain else None,
+        "across": options.get("across") or "mean",
+        "ranking": None if has_separate_target else ranking,
+        "stages": stages,
+        "stage_weight": weight,
+    }
+
+
+def _restore_screeners(names: list[str], settings: Mapping[str, Mapping[str, Any]]) -> list[AnyScreener]:
+    found: list[AnyScreener] = []
+    for name in names:
+        try:
+            one = get_screener(name)
+        except OptionError as error:
+            raise OptionError(f"the result was made by a screener {name!r}, but {error}") from None
+        found.append(one if isinstance(one, Screener) else one.replace_settings(settings.get(name, {})))
+    return found
+
+
+def _check_same_data(dataset: Dataset, data: Mapping[str, Any]) -> None:
+    """Refuse other data than those that were screened; say what differs."""
+    if dataset.digest == data["digest"]:
+        return
+    same: tuple[tuple[str, Any, Any], ...] = (
+        ("rows", dataset.target.n, data["rows"]),
+        ("the target", dataset.target.name, data["target"]),
+        ("the inputs", list(dataset.names), list(data["inputs"])),
+    )
+    told = [
+        f"{what}: {reprlib.repr(now)}, and {reprlib.repr(then)} were screened"  # of thousands of inputs, six
+        for what, now, then in same
+        if now != then
+    ]
+    raise DataError(
+        "these are not the data that the result was made from: "
+        + ("; ".join(told) or "names and rows agree, but values differ")
+        + "; give the same data, or screen again"
+    )
+
+
+def _check_same_grammar(current: Mapping[str, Any], recorded: Mapping[str, Any], name: str) -> None:
+    changed = [key for key in recorded if current.get(key) != recorded[key]]
+    if changed:
+        raise OptionError(
+            f"the grammar {name} is not what it was when the result was made ({', '.join(changed)} changed); "
+            "screen again"
+        )
+
+
+_TEXT_COLUMNS = ("expression", "direction", "unit")
+_INTEGER_COLUMNS = ("rank", "complexity", "layer", "class_size", "round", "place_alone", "stands_for")
+
+
+def load_result(
+    path: str | Path,
+    X: Any = None,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None = None,
+) -> ScreenResult:
+    """Read a ranking back from its file as what `symscreen.screen` returned.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.csv`` with its record beside it, a ``.parquet`` or a ``.json`` that `screen --out` wrote.
+    X, y : optional
+        The data, as they were given to the screen. Without them the result has no rows: it cannot draw
+        features or their redundancy, and a report leaves these out. Nothing is scored again.
+
+    Returns
+    -------
+    ScreenResult
+        To be looked at, drawn, applied to new rows, exported and reported. What was told in notices of the
+        run itself is lost, but for what the record tells; rulings are lost too.
+
+    Raises
+    ------
+    TableError
+        If the file is no such ranking, is damaged, or the data are others than those that were screened.
+    OptionError
+        If a screener or the grammar is not there as it was, where data are given.
+
+    Examples
+    --------
+    >>> import tempfile, symscreen
+    >>> from symscreen.results.ranking_files import write_ranking
+    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> result = symscreen.screen(data.frame, layers="ub", unary="cos", binary="sub,div", top=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_ranking(result, f"{folder}/r.csv")
+    ...     back = load_result(f"{folder}/r.csv", data.frame)
+    >>> back.expressions == result.expressions, back.data is not None
+    (True, True)
+    """
+    stored = read_ranking(path)
+    check_report_record(path, stored.record)
+    expressions = _parse_formulas(stored, str(path))
+    with report_damaged_record(path):
+        table = None if X is None and y is None else prepare_from_record(stored.record, X, y).dataset
+        notices, together = _collect_notices(stored.record, table), _read_agreement(stored.record)
+    return ScreenResult(
+        _restore_dtypes(
+            stored.table, list(map(to_text, expressions)), stored.record["options"]["screener"], str(path)
+        ),
+        expressions,
+        stored.record["scored"],
+        stored.record["data"]["gini_mean_difference"],
+        stored.record,
+        notices,
+        agreement=together,
+        data=table,
+        renderers=VIEWS,
+    )
+
+
+def _parse_formulas(stored: StoredRanking, source: str) -> tuple[Expression, ...]:
+    try:
+        operators = build_operators_from_record(stored.record)
+        names = stored.record["data"]["inputs"]
+        return tuple(parse_expression(text, operators, names) for text in stored.table["expression"])
+    except FormulaError as error:
+        raise DataError(f"{escape_control_chars(source)} is damaged: {error}") from None
+
+
+def _restore_dtypes(table: pd.DataFrame, texts: list[str], screeners: list[str], source: str) -> pd.DataFrame:
+    """Undo what a file does to a table: whole numbers as floats, a minus sign in parentheses."""
+    kinds = {f"{name}_rank": "Int64" for name in screeners} | dict.fromkeys(_INTEGER_COLUMNS, "int64")
+    kinds |= {f"{name}_selected": "boolean" for name in screeners}
+    changed: dict[str, Any] = {"expression": texts}
+    for name in map(str, table.columns):
+        if name not in _TEXT_COLUMNS:
+            try:
+                changed[name] = _convert_dtype(table[name], kinds.get(name, "float64"))
+            except (ValueError, TypeError) as error:
+                raise DataError(
+                    f"{escape_control_chars(source)} is damaged: its column {name!r} holds {error}"
+                ) from None
+    return table.assign(**changed)
+
+
+def _convert_dtype(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:
+    if dtype == "boolean":
+        return column.astype("boolean")
+    numbers = column.astype("Float64")
+    if dtype != "float64" and (numbers.dropna() % 1 != 0).any():
+        raise ValueError("a number that is not whole")
+    return numbers.astype(dtype)
+
+
+def _read_agreement(record: dict[str, Any]) -> pd.DataFrame | None:
+    import pandas as pd
+
+    told = record.get("agreement")
+    if not told:
+        return None
+    frame = pd.DataFrame(told)
+    return frame.astype({"kendall": float, "overlap": float})
+
+
+def _collect_notices(record: dict[str, Any], dataset: Dataset | None) -> tuple[str, ...]:
+    notices = [] if dataset is None else list(dataset.notices)
+    partial = record.get("partial")
+    if partial is not None:
+        notices.append(format_partial_notice(partial))
+    return tuple(notices)

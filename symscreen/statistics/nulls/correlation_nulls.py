@@ -1,0 +1,216 @@
+"""The null distributions of Kendall's, Spearman's and Pearson's correlation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symscreen._numba import compile_kernel
+from symscreen.statistics.nulls.t0_null import build_linear_rank_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from symscreen.screeners.base import Sign
+    from symscreen.statistics.nulls.null_table import NullTable
+    from symscreen.statistics.ranks.sorted_block import SortedBlock
+    from symscreen.targets import NumericTarget
+
+    Rows = NDArray[np.int32]
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "KendallNull",
+    "PearsonNull",
+    "SpearmanNull",
+    "build_kendall_null",
+    "build_pearson_null",
+    "build_spearman_null",
+]
+
+_MIN_P_VALUE = 1e-300
+_MAX_EXACT_NULL_ROWS = 60  # up to which Kendall's null distribution is computed exactly
+
+
+@dataclass(frozen=True, eq=False)
+class SpearmanNull:
+    """P-values of ρ from the permutations of the response's mid-ranks, as those of T0 come from y itself.
+
+    Parameters
+    ----------
+    table : NullTable
+        Of √(n−1) · ρ of untied features.
+    """
+
+    table: NullTable
+
+    def __call__(
+        self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
+    ) -> NDArray[np.float64]:
+        """Compute the p-values of a block; of features with ties, upper bounds of them."""
+        n = ordered.values.shape[1]
+        z = statistics * math.sqrt(n - 1.0)
+        tied = np.flatnonzero(ordered.tied)
+        if len(tied):  # in the units of an untied feature, whose ranks spread more
+            doubled = ordered.doubled_ranks[tied].astype(np.float64) - (n + 1.0)
+            z[tied] *= np.sqrt((doubled * doubled).sum(axis=1) / (n * (n * float(n) - 1.0) / 3.0))
+        return self.table.compute_p_values(z, ordered.tied, sign)
+
+
+@dataclass(frozen=True, eq=False)
+class KendallNull:
+    """P-values of τ-b: exact without ties up to 60 rows, else normal with the variance under ties.
+
+    Parameters
+    ----------
+    response : Response
+        n rows.
+    upper : float64 array or None
+        P(C − D ≥ n(n−1)/2 − 2k) for k = 0, 1, … where it is exact.
+    """
+
+    target: NumericTarget
+    tail_probabilities: NDArray[np.float64] | None
+
+    def __call__(
+        self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
+    ) -> NDArray[np.float64]:
+        """Compute the p-values of a block."""
+        from scipy.special import ndtr  # not at the top: it would slow every start
+
+        n = self.target.n
+        ties = np.zeros((len(statistics), 3))
+        _sum_tie_terms(ordered.order, ordered.doubled_ranks, ties)
+        pairs = n * (n - 1.0)
+        own = _compute_tie_sums(self.target.tie_group_sizes.astype(np.float64))
+        # Kendall 1970, Rank Correlation Methods, §4.4: var(C − D) under ties in both
+        variance = (pairs * (2.0 * n + 5.0) - ties[:, 1] - own[1]) / 18.0 + ties[:, 0] * own[0] / (
+            2.0 * pairs
+        )
+        if n > 2:
+            variance += ties[:, 2] * own[2] / (9.0 * pairs * (n - 2.0))
+        score = statistics * np.sqrt((pairs - ties[:, 0]) * (pairs - own[0])) / 2.0
+        towards = np.abs(score) if sign == "free" else score
+        sides = 2.0 if sign == "free" else 1.0
+        found = sides * ndtr(-towards / np.sqrt(np.maximum(variance, _MIN_P_VALUE)))
+        if self.tail_probabilities is not None:
+            steps = np.rint((pairs / 2.0 - towards) / 2.0).astype(np.int64)
+            exact = sides * self.tail_probabilities[np.clip(steps, 0, len(self.tail_probabilities) - 1)]
+            found = np.where(ordered.tied, found, exact)
+        return np.asarray(np.clip(found, _MIN_P_VALUE, 1.0))
+
+
+@dataclass(frozen=True)
+class PearsonNull:
+    """P-values of r by Student's t: exact where y is normal, and else only as good as n is large.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    """
+
+    n_rows: int
+
+    def __call__(
+        self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
+    ) -> NDArray[np.float64]:
+        """Compute the p-values of a block."""
+        from scipy.special import betainc  # not at the top: it would slow every start
+
+        del ordered
+        if self.n_rows < 3:
+            return np.ones(len(statistics))
+        beyond = (1.0 - statistics) * (1.0 + statistics)
+        both = np.clip(betainc((self.n_rows - 2.0) / 2.0, 0.5, beyond), _MIN_P_VALUE, 1.0)
+        if sign == "free":
+            return np.asarray(both)
+        return np.asarray(np.where(statistics > 0, 0.5 * both, 1.0 - 0.5 * both))
+
+
+def build_spearman_null(target: NumericTarget, seed: int) -> SpearmanNull:
+    """Prepare the null distribution of Spearman's ρ for one response.
+
+    Parameters
+    ----------
+    response : Response
+        n rows.
+    seed : int
+        Not negative.
+
+    Returns
+    -------
+    SpearmanNull
+    """
+    return SpearmanNull(build_linear_rank_table(target.doubled_ranks.astype(np.float64), seed))
+
+
+def build_kendall_null(target: NumericTarget, seed: int) -> KendallNull:
+    """Prepare the null distribution of Kendall's τ-b for one response.
+
+    Parameters
+    ----------
+    response : Response
+        n rows.
+    seed : int
+        It plays no part.
+
+    Returns
+    -------
+    KendallNull
+    """
+    del seed
+    exact = target.is_untied and target.n <= _MAX_EXACT_NULL_ROWS
+    return KendallNull(target, _compute_inversion_cdf(target.n) if exact else None)
+
+
+def build_pearson_null(target: NumericTarget, seed: int) -> PearsonNull:
+    """Prepare the null distribution of Pearson's r for one response.
+
+    Parameters
+    ----------
+    response : Response
+        n rows.
+    seed : int
+        It plays no part.
+
+    Returns
+    -------
+    PearsonNull
+    """
+    del seed
+    return PearsonNull(target.n)
+
+
+@lru_cache(maxsize=8)
+def _compute_inversion_cdf(n: int) -> Values:
+    """Return the chance that a random order of n rows has at most k pairs out of order, k = 0, 1, …."""
+    chance = np.ones(1)
+    for rows in range(2, n + 1):  # the last row stands before 0 to rows − 1 of the others
+        chance = np.convolve(chance, np.full(rows, 1.0 / rows))
+    return np.asarray(np.minimum(np.cumsum(chance), 1.0))
+
+
+def _compute_tie_sums(sizes: Values) -> Values:
+    pairs = sizes * (sizes - 1.0)
+    terms = (pairs, pairs * (2.0 * sizes + 5.0), pairs * (sizes - 2.0))
+    return np.array([float(term.sum()) for term in terms])
+
+
+@compile_kernel
+def _sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
+    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over the groups of t tied rows of each feature."""
+    m, n = order.shape
+    for f in range(m):
+        start = 0
+        for k in range(1, n + 1):
+            if k == n or doubled_ranks[f, order[f, k]] != doubled_ranks[f, order[f, start]]:
+                t = float(k - start)
+                tie_sums[f, 0] += t * (t - 1.0)
+                tie_sums[f, 1] += t * (t - 1.0) * (2.0 * t + 5.0)
+                tie_sums[f, 2] += t * (t - 1.0) * (t - 2.0)
+                start = k

@@ -1,0 +1,140 @@
+"""What a response is, and what a rank statistic needs of it.
+
+A numeric response here; the other kinds are in files of their own, which `symscreen.targets.registry` names.
+Rows stand in ascending order of the response from here on: every statistic is then a function of the rows
+alone, whatever order they came in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from symscreen._cached_property import lockfree_cached_property
+from symscreen.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+__all__ = ["TARGET_TYPE_DESCRIPTIONS", "NumericTarget", "TargetType"]
+
+TargetType = Literal["numeric", "ranking", "stages", "classes", "several", "survival", "weighted"]
+TARGET_TYPE_DESCRIPTIONS: dict[TargetType, str] = {
+    "numeric": "a numeric response",
+    "ranking": "a ranking",
+    "stages": "a chain of stages",
+    "classes": "a class",
+    "several": "several targets",
+    "survival": "a time until an event",
+    "weighted": "a response with weights",
+}
+
+_MAX_MAGNITUDE = 4e307  # T0 reaches 2Δ, four times the largest magnitude
+
+
+@dataclass(frozen=True, eq=False)
+class NumericTarget:
+    """A numeric response with its rows in ascending order.
+
+    Parameters
+    ----------
+    values : float64 array, shape (n,)
+        Finite, ascending, not constant, n ≥ 2.
+    name : str
+        The column's name, for messages and results.
+
+    Raises
+    ------
+    TableError
+        If the values are not finite, not ascending, constant, or fewer than two.
+
+    Examples
+    --------
+    >>> y = NumericTarget(np.array([1.0, 2.0, 2.0, 5.0]), "y")
+    >>> y.group.tolist(), y.doubled_ranks.tolist()
+    ([0, 1, 1, 2], [2, 5, 5, 8])
+    """
+
+    values: NDArray[np.float64]
+    name: str = "y"
+    target_type: ClassVar[TargetType] = "numeric"
+
+    def __post_init__(self) -> None:
+        values = self.values
+        if values.ndim != 1 or values.size < 2:
+            raise DataError(
+                f"the response {self.name!r} has shape {values.shape}: a column of at least 2 rows is needed"
+            )
+        if not np.isfinite(values).all():
+            raise DataError(f"the response {self.name!r} holds NaN or infinity: drop or correct these rows")
+        if np.abs(values).max() > _MAX_MAGNITUDE:
+            raise DataError(
+                f"the response {self.name!r} reaches {np.abs(values).max():g}: differences would overflow; "
+                "scale it down"
+            )
+        if (np.diff(values) < 0).any():
+            raise DataError(f"the rows are not in ascending order of the response {self.name!r}")
+        if values[0] == values[-1]:
+            raise DataError(
+                f"the response {self.name!r} is constant ({values[0]:g} in all {values.size} rows): "
+                "nothing can be ranked against it; choose another with --target"
+            )
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.values.size)
+
+    @lockfree_cached_property
+    def tie_groups(self) -> NDArray[np.int64]:
+        """For each row, the number of its group of tied responses, from 0 up; shape (n,)."""
+        return np.concatenate(([0], np.cumsum(np.diff(self.values) > 0))).astype(np.int64)
+
+    @lockfree_cached_property
+    def tie_group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows in each group of tied responses; shape (groups,)."""
+        return np.bincount(self.tie_groups).astype(np.int64)
+
+    @property
+    def is_untied(self) -> bool:
+        """Whether no two rows share a response."""
+        return bool(self.tie_groups[-1] == self.n - 1)
+
+    @lockfree_cached_property
+    def doubled_ranks(self) -> NDArray[np.int64]:
+        """Twice the mid-rank of each row, an integer; shape (n,)."""
+        last = np.cumsum(self.tie_group_sizes)
+        first = last - self.tie_group_sizes + 1
+        return (first + last)[self.tie_groups]
+
+    @lockfree_cached_property
+    def counts_at_most(self) -> NDArray[np.int64]:
+        """r_i of Chatterjee's ξ, the number of rows j with y_j ≤ y_i; shape (n,)."""
+        return np.cumsum(self.tie_group_sizes)[self.tie_groups]
+
+    @lockfree_cached_property
+    def counts_at_least(self) -> NDArray[np.int64]:
+        """l_i of Chatterjee's ξ, the number of rows j with y_j ≥ y_i; shape (n,)."""
+        return np.asarray(self.n - np.cumsum(self.tie_group_sizes) + self.tie_group_sizes)[self.tie_groups]
+
+    @lockfree_cached_property
+    def centered_values(self) -> tuple[NDArray[np.float64], int]:
+        """Centre and scale the distinct responses, so that sums over them neither cancel nor overflow.
+
+        Returns
+        -------
+        groups : float64 array, shape (groups,)
+            y · 2^−e − c for each group of tied responses; the scaling is exact.
+        exponent : int
+            e, chosen so that |y| · 2^−e < 1.
+        """
+        first = np.cumsum(self.tie_group_sizes) - self.tie_group_sizes
+        distinct = self.values[first]
+        _, exponent = np.frexp(np.abs(distinct).max())
+        small = np.ldexp(distinct, -int(exponent))
+        # not np.dot: BLAS may split the sum by its own threads, and the last bit would follow their number
+        centre = float(np.sum(small * self.tie_group_sizes) / self.n)
+        return small - centre, int(exponent)

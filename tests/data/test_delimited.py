@@ -1,0 +1,140 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from symscreen.data.files import read_delimited
+from symscreen.errors import DataError
+
+REPEATABLE = settings(deadline=None, derandomize=True)
+
+
+def rows(text, **options):
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_delimited(data, "data.csv", **options).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2.5\n",
+        "a,b\n1,2.5",
+        "\ufeffa,b\n1,2.5\n",
+        "a,b\r\n1,2.5\r\n",
+        "a,b\r1,2.5\r",
+        "\n\na,b\n\n1,2.5\n\n",
+        "a;b\n1;2.5\n",
+        "a\tb\n1\t2.5\n",
+        '"a";"b"\n"1";"2.5"\n',
+        "a,b\n1, 2.5\n",
+        "a,b\n+1,+2.5\n",
+    ],
+)
+def test_spellings_of_one_table(text):
+    assert rows(text) == [{"a": 1, "b": 2.5}]
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("a;b,c", ["a;b", "c"]),
+        ('"a,b";c', ["a,b", "c"]),
+        ('a;"b,c"', ["a", "b,c"]),
+        ('"a;b"\tc', ["a;b", "c"]),
+        ('"a ""x, y""";c', ['a "x, y"', "c"]),
+        ('"a\n,b";c', ["a\n,b", "c"]),
+        ('5" pipe;c', ['5" pipe', "c"]),
+        ("a;b;c\td", ["a", "b", "c\td"]),
+        ("a", ["a"]),
+    ],
+)
+def test_delimiter_is_what_the_header_has_outside_quotes(header, names):
+    assert read_delimited(header.encode(), "data.csv").column_names == names
+
+
+def test_a_tsv_takes_tabs_only():
+    assert rows("a,b\tc\n1,2\t3\n", delimiter="\t") == [{"a,b": "1,2", "c": 3}]
+
+
+@pytest.mark.parametrize("null", ["", '""', "NA", "NaN", "nan", "NULL", "null", "N/A", "None", "<NA>"])
+def test_missing_values(null):
+    assert rows(f"a,b\n1,2\n{null},3\n")[1]["a"] is None
+
+
+def test_types_follow_all_rows_however_late():
+    text = "a,b\n" + "1,1\n" * 400_000 + "1.5,x\n"  # past the reader's usual block of one megabyte
+    table = read_delimited(text.encode(), "data.csv")
+    assert [str(kind) for kind in table.schema.types] == ["double", "string"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n3\n", "line 3: expected 2 fields as in the header, found 1; mend this line"),
+        ("a,b\n1,2\n3,4,5\n", "line 3: expected 2 fields as in the header, found 3; mend this line"),
+        ('"a\nb",c\n\n1,"2\n3"\n4\n', "line 6: expected 2 fields as in the header, found 1; mend this line"),
+        ("a,b\n1,2\n  \n", "line 3: expected 2 fields as in the header, found 1; mend this line"),
+        ('a,b\n1,"2\n3,4\n5,6\n', "line 2: a quote is opened and never closed"),
+        ('a,"b\n1,2\n', "line 1: a quote is opened and never closed"),
+        ('a,b\n1,2\n3,"4', "line 3: a quote is opened and never closed"),
+        ('a,b\n"x"z,2\n"3,4\n', "line 2: a closing quote is followed by more text"),
+    ],
+)
+def test_damage_names_its_line(text, message):
+    with pytest.raises(DataError) as caught:
+        rows(text)
+    assert str(caught.value).startswith(f"data.csv, {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_lone_quote_inside_a_field_is_text():
+    assert rows('a,b\n5" pipe,1\n') == [{"a": '5" pipe', "b": 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "data.csv is empty: a header line and rows are needed"),
+        ("\r\n\n ", "data.csv is empty: a header line and rows are needed"),
+        ("\ufeff", "data.csv is empty: a header line and rows are needed"),
+        (
+            "a,é\n1,2\n".encode("latin-1"),
+            "data.csv is not UTF-8 text: line 1 has the byte 0xe9; save it as UTF-8",
+        ),
+        (b"a,b\n1,2\n3,\xff\n", "data.csv is not UTF-8 text: line 3 has the byte 0xff; save it as UTF-8"),
+    ],
+)
+def test_text_that_is_no_table(text, message):
+    with pytest.raises(DataError) as caught:
+        rows(text)
+    assert str(caught.value) == message
+
+
+@REPEATABLE
+@given(st.text('a1,;"\t\n\r .\ufeff\0é') | st.binary())
+def test_any_text_is_read_or_refused_in_one_line(text):
+    message = ""
+    try:
+        rows(text)
+    except DataError as error:
+        message = str(error)
+    assert len(message.splitlines()) <= 1
+
+
+def _ending(text):
+    try:
+        table = read_delimited(text, "t.csv")
+    except DataError as error:
+        return str(error)
+    return table.column_names, [column.to_pylist() for column in table.columns]
+
+
+def test_very_many_columns_are_read_some_at_a_time(monkeypatch):
+    good = b'\xef\xbb\xbfa,"b,""c""",d e,\xce\xbb,z\n1,p,,4,x\n2,,NA,5.5,1\n3,"q\nr",7,true,2\n'
+    texts = [
+        *(good, good + b"1,2\n", good.replace(b"d e", b"a"), good.replace(b",z", b",")),
+        *(b"a,b,c,d", b'a,"b\n",c,d\n1,2,3,4\n', b'a"b,c,d\n1,2,3\n', b'a,"b\n1,2\n', b",,\n1,2,3\n"),
+    ]
+    at_once = list(map(_ending, texts))
+    for some in (1, 2, 3):
+        monkeypatch.setattr("symscreen.data.files._AT_ONCE", some)
+        assert list(map(_ending, texts)) == at_once

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import numpy as np
+from helpers.expansion_oracles import problems
+from hypothesis import given, settings
+
+from symscreen.expansion import CandidateStatus, expand
+from symscreen.explain.missing import find_forbidding_rule
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_a_rule_is_named_for_the_forbidden_and_for_no_others(problem):
+    space = expand(*problem.arguments)
+    for candidate in range(0, space.candidates.total, 5):
+        formula = space.build_expression(space.n_materialized + candidate)
+        forbidden = space.statuses[candidate] == CandidateStatus.FORBIDDEN
+        by_identity = space.pool.symbols.operators[
+            space.candidates.locate(np.array([candidate]))[0][0]
+        ].name == "id"  # fmt: skip
+        if not by_identity:  # an `id` leaves no trace in the formula
+            assert bool(find_forbidding_rule(formula, problem.grammar)) == forbidden, str(formula)

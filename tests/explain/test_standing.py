@@ -1,0 +1,129 @@
+"""The rank pass of `why`: what it holds at a time, and what it says where that is not enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.config.screen_options import ScreenOptions
+from symscreen.explain import rank_position as standing
+from symscreen.explain.rank_position import compute_max_classes, compute_rank_position
+from symscreen.screening.preparation import prepare_screen
+from symscreen.screening.residual_rounds import build_space
+from symscreen.screening.scoring.block_scoring import TopKSpec
+
+OPTIONS = {"layers": "ub", "unary": "sin,square,exp", "binary": "mul,add,sub", "jobs": 1, "chunk_size": 100}
+LARGER = OPTIONS | {"layers": "ubb", "unary": "sin", "binary": "mul,add"}
+
+
+@pytest.fixture
+def asked(frame):
+    """A space with copies up to rounding, for x1 + x2 is there twice, and its features' standings."""
+    frame["total"] = frame.x1 + frame.x2
+    ready = prepare_screen(frame, None, ScreenOptions(**LARGER, target="target"))
+    space, _ = build_space(ready.dataset, ready.config)
+    keep = TopKSpec(0, "ranks", mirrored=True, limit=None)
+
+    def ask(number, most):
+        request = ready.config.scoring
+        return compute_rank_position(
+            space,
+            number,
+            ready.dataset.target,
+            request=request,
+            spec=keep,
+            screeners=request.column_screeners,
+            max_classes=most,
+        )
+
+    return space, ask
+
+
+def test_what_may_be_held_changes_no_rank_that_is_told(asked, monkeypatch, rng):
+    monkeypatch.setattr(standing, "_MIN_MERGE_SIZE", 16)
+    space, ask = asked
+    told = 0
+    for number in rng.choice(space.numbers, 6, replace=False).tolist():
+        whole = ask(number, 10**6)
+        assert whole.n_better == whole.rank - 1
+        for most in (8, 64, 256):
+            bounded = ask(number, most)
+            if bounded.rank is None:
+                assert bounded.n_better < whole.rank
+                assert bounded.n_better >= min(most // 2, 1)
+                assert (bounded.direction, bounded.scores) == (whole.direction, whole.scores)
+                assert bounded.n_features == whole.n_features
+                assert whole.rank > most // 2
+            else:
+                told += 1
+                assert repr(bounded) == repr(whole)
+    assert told
+
+
+def test_it_holds_no_more_than_it_may(asked, monkeypatch):
+    monkeypatch.setattr(standing, "_MIN_MERGE_SIZE", 16)
+    sizes = []
+    own = standing.concatenate_features
+
+    def counted(parts):
+        sizes.append(sum(map(len, parts)))
+        return own(parts)
+
+    monkeypatch.setattr(standing, "concatenate_features", counted)
+    space, ask = asked
+    last = int(space.numbers[-1])
+    ask(last, 64)
+    bounded = max(sizes)
+    sizes.clear()
+    assert ask(last, 10**6).rank > 100
+    assert bounded <= 2 * (64 + OPTIONS["chunk_size"]) < max(sizes)
+
+
+def test_how_many_fit_follows_from_the_memory_allowed(asked, frame):
+    space, _ = asked
+    request = prepare_screen(frame, None, ScreenOptions(**OPTIONS, target="target", top=5)).config.scoring
+    many = [compute_max_classes(space, request, 1, most) for most in (10**6, 4 * 10**9, 8 * 10**9)]
+    assert many[0] == 26  # what a list of five holds while it streams
+    assert many[1] & (many[1] - 1) == 0
+    assert 2 * many[1] <= many[2] <= 4 * many[1]
+    assert compute_max_classes(space, request, 1, None) == space.size
+
+
+def test_the_answer_tells_what_is_known(frame, monkeypatch):
+    whole = symscreen.why(frame, "x2*sin(x3)", **OPTIONS)
+    every = symscreen.screen(frame, **OPTIONS, top="all")
+    monkeypatch.setattr("symscreen.explain.rank_position.classes_that_fit", lambda *_: 30)
+    found = symscreen.why(frame, "x2*sin(x3)", **OPTIONS)
+    assert (found.status, found.rank) == ("ranked", None)
+    assert 0 < found.n_better < whole.rank
+    loss = np.round(np.minimum(every.table.t0, 2 * every.scale - every.table.t0), 12)
+    own = loss[every.table.expression == "x2*sin(x3)"].iloc[0]
+    assert found.screener_ranks == {"t0": (loss < own).sum() + 1}
+    lines = found.text.splitlines()
+    assert lines[0] == (
+        f"x2*sin(x3) is there: behind {found.n_better} classes, and more than --max-ram holds."
+    )
+    assert lines[1].endswith("features. More --max-ram would tell its rank.")
+    assert lines[2:] == whole.text.splitlines()[1 : len(lines) - 1]
+    alone = symscreen.why(frame, "x2*sin(x3)", **OPTIONS, top="all")
+    assert alone.rank is None
+
+
+def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
+    options = {**OPTIONS, "keep": "u:3"}
+    whole = symscreen.why(frame, "x2*sin(x3)", **options)
+    monkeypatch.setattr("symscreen.explain.missing.classes_that_fit", lambda *_: 2)
+    found = symscreen.why(frame, "x2*sin(x3)", **options)
+    assert (found.status, set(found.screener_ranks)) == ("cut", set(whole.screener_ranks))
+    assert all(1 <= found.screener_ranks[name] <= place for name, place in whole.screener_ranks.items())
+
+
+def test_screens_and_ranks_agree_where_several_classes_tie(rng):
+    steps = pd.DataFrame(rng.integers(0, 3, (30, 3)).astype(float) + 1, columns=["a", "b", "c"])
+    steps["target"] = rng.integers(0, 4, 30).astype(float)
+    options = {"layers": "ub", "unary": "square", "binary": "mul,add", "chunk_size": 40}
+    table = symscreen.screen(steps, **options, top=1000).table
+    for row in table.iloc[:: max(1, len(table) // 12)].to_dict("records"):
+        assert symscreen.why(steps, row["expression"], **options).rank == row["rank"]

@@ -1,0 +1,147 @@
+"""From a table to a formula: formulas that are known, and what may not matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.export import load_bundle
+from symscreen.expressions.tree import evaluate_expression, parse_expression
+
+SMALL = {"operators": "ablation", "layers": "ub"}
+DECAY = """
+unary = ["square", "decay"]
+binary = ["add", "mul"]
+layers = "ub"
+[define.decay]
+formula = "exp(-a*x)"
+parameters = { a = [0.1, 1, 10] }
+"""
+
+
+def _texts(result):
+    return sorted(map(str, result.formula.terms))
+
+
+def _fresh_share(formula, truth, frame, rng):
+    """Return 1 − R² of a formula on rows of its own, drawn over the range of a table's inputs."""
+    columns = {name: rng.uniform(*np.quantile(frame[name], [0, 1]), 1000) for name in ("x1", "x2")}
+    y = evaluate_expression(parse_expression(truth), columns)
+    left = formula.predict(columns) - y
+    return float((left @ left) / ((y - y.mean()) @ (y - y.mean())))
+
+
+def _same(one, other):
+    assert one.formula == other.formula
+    for own, theirs in (
+        (one.terms, other.terms),
+        (one.front, other.front),
+        (one.alternatives, other.alternatives),
+    ):
+        pd.testing.assert_frame_equal(own, theirs, check_exact=True)
+    assert (one.r2, one.record, one.notices) == (other.r2, other.record, other.notices)
+
+
+# Formulas that are known
+
+
+@pytest.mark.parametrize("name", ["barmag1", "glider2", "lv1", "lv2", "vdp1"])
+def test_an_equation_of_strogatz_is_found_exactly(rng, name):
+    data = symscreen.datasets.load_strogatz(name)
+    result = symscreen.fit(data.frame, operators="strogatz", layers="ub")
+    assert 1 - result.r2 < 1e-20
+    assert _fresh_share(result.formula, data.truth, data.frame, rng) < 1e-20
+    assert result.notices == ()
+
+
+def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
+    data = symscreen.datasets.load_strogatz("predprey2")
+    result = symscreen.fit(data.frame, operators="strogatz", layers="bub", snap=True)
+    assert _fresh_share(result.formula, data.truth, data.frame, rng) < 1e-24
+    assert result.formula.text == "x2 - 0.075*x2**2 - x2/(1 + x1)"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_additive_model_is_found_in_noise(seed):
+    data = symscreen.datasets.make_additive(n=100, noise_variance=0.1, seed=seed)
+    result = symscreen.fit(data.frame, operators="ablation", layers="bub")
+    assert _texts(result) == ["x1**3", "x3"]
+    truth = {"1": 10, "x1**3": 2, "x3": 5}
+    for row in result.terms.to_dict("records"):
+        assert row["low"] <= truth[row["term"]] <= row["high"]
+
+
+def test_a_constant_inside_a_formula_is_found(rng, tmp_path):
+    (tmp_path / "decay.toml").write_text(DECAY)
+    x = rng.uniform(0.0, 5.0, (100, 2))
+    y = 3 * np.exp(-0.37 * x[:, 0]) + 2
+    exact = symscreen.fit(x, y, operators=tmp_path / "decay.toml", snap=True)
+    assert exact.formula.round_numbers(9).text == "2 + 3*exp(-0.37*x1)"
+    noisy = symscreen.fit(x, y + rng.normal(0, 0.01, 100), operators=tmp_path / "decay.toml", layers="u")
+    (term,) = noisy.formula.terms
+    (decay,) = [part for part in str(term).replace("*x1)", "").split("exp(-") if part]
+    assert float(decay) == pytest.approx(0.37, abs=0.02)
+    assert noisy.formula.coefficients[0] == pytest.approx(3, abs=0.1)
+    noisy.save(tmp_path / "m.json")
+    again = load_bundle(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(x), noisy.predict(x))
+
+
+def test_honest_intervals_cover_as_often_as_they_say(rng):
+    # the rows kept: half of 60, and the terms of each fit taken as they come
+    covered = []
+    for _ in range(40):
+        x = rng.uniform(0, 1, (60, 2))
+        y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + rng.normal(0, 0.2, 60)
+        result = symscreen.fit(x, y, operators="ablation", layers="u", split=0.5, level=0.8, jobs=1)
+        if _texts(result) == ["x1**3", "x2"]:
+            truth = {"1": 10, "x1**3": 2, "x2": 5}
+            covered += [r["low"] <= truth[r["term"]] <= r["high"] for r in result.terms.to_dict("records")]
+    assert len(covered) > 80
+    # three intervals of one fit are dependent: at worst as good as one
+    assert np.mean(covered) == pytest.approx(0.8, abs=4 * np.sqrt(0.8 * 0.2 / (len(covered) / 3)))
+
+
+# What may not matter
+
+
+def test_neither_threads_nor_the_order_of_rows_and_columns_matter(frame):
+    one = symscreen.fit(frame, operators="basic", layers="ub", jobs=1)
+    _same(one, symscreen.fit(frame, operators="basic", layers="ub", jobs=2))
+    mixed = frame.sample(frac=1, random_state=1)[["x3", "target", "x1", "x2"]]
+    _same(one, symscreen.fit(mixed, operators="basic", layers="ub", target="target"))
+
+
+def test_the_bundle_is_the_same_bytes(tmp_path, frame):
+    for jobs in (1, 2):
+        symscreen.fit(frame, choose="cv", terms=6, jobs=jobs, split=0.3, **SMALL).save(
+            tmp_path / f"{jobs}.json"
+        )
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+
+
+@pytest.mark.parametrize("scale", [2.0**-332, 2.0**332])
+def test_the_response_may_be_huge_or_tiny(rng, scale):
+    x = rng.uniform(0.5, 2.0, (60, 2))
+    y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + rng.normal(0, 0.1, 60)
+    one, other = (symscreen.fit(x, s * y, **SMALL) for s in (1.0, scale))
+    assert one.formula.terms == other.formula.terms
+    np.testing.assert_allclose(
+        other.formula.coefficients, scale * np.array(one.formula.coefficients), rtol=1e-12
+    )
+    assert other.r2 == pytest.approx(one.r2, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_the_inputs_may_be_huge_or_tiny(rng, scale):
+    x = rng.uniform(0.5, 2.0, (60, 2))
+    for noise, near in ((0.0, 1e-12), (0.01, 0.01)):
+        y = 2 * x[:, 0] ** 3 + 5 * x[:, 1] + 10 + rng.normal(0, noise, 60)
+        formula = symscreen.fit(scale * x, y, snap=True, **SMALL).formula
+        found = dict(zip(map(str, formula.terms), formula.coefficients, strict=True))
+        assert found["x1**3"] == pytest.approx(2 / scale**3, rel=near)
+        assert found["x2"] == pytest.approx(5 / scale, rel=near)
+        assert formula.intercept == pytest.approx(10, rel=near)
+        assert len(found) == 2

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf, log
+
+import numpy as np
+import pytest
+from helpers.fitting_cases import dictionary
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symscreen.fitting import (
+    EXACT_SHARE,
+    ModelSearchResult,
+    ScoredModel,
+    find_alternatives,
+    find_pareto_front,
+    score_models,
+    select_model,
+)
+
+COMPLEXITY = [1, 2, 2, 3, 5, 8]
+shares = st.one_of(st.floats(1e-12, 1.0), st.just(0.0), st.sampled_from([0.25, 0.5]))
+models = st.dictionaries(
+    st.sets(st.integers(0, 5), min_size=1, max_size=4).map(lambda some: tuple(sorted(some))), shares
+)
+
+
+def _found(models, *, rivals=10.0, constants=0):
+    rng = np.random.default_rng(0)
+    return ModelSearchResult(
+        dictionary(rng, COMPLEXITY, rivals=rivals, constants=constants), dict(models), 6, len(models)
+    )
+
+
+def _one(found, rows, criterion, members):
+    return next(one for one in score_models(found, rows, criterion) if one.term_indices == members)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        ("aic", 50 * log(0.2) + 2 * 3),
+        ("bic", 50 * log(0.2) + 3 * log(50)),
+        ("ebic", 50 * log(0.2) + 3 * log(50) + 2 * (log(7) + log(11))),
+    ],
+)
+def test_a_criterion_is_its_formula(criterion, expected):
+    found = _found({(0, 3): 0.2})
+    found.terms.search_sizes[[0, 3]] = 7, 11
+    assert _one(found, 50, criterion, (0, 3)).score == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_constant_inside_a_term_counts_as_a_coefficient_does():
+    plain, fitted = (_one(_found({(1,): 0.3}, constants=c), 40, "bic", (1,)).score for c in (0, 2))
+    assert fitted - plain == pytest.approx(2 * log(40))
+
+
+def test_the_mean_stands_among_the_models_and_wins_where_nothing_else_pays():
+    weak = _found({(0,): 0.97, (1, 2): 0.95})
+    best = score_models(weak, 60, "ebic")[0]
+    assert (best.term_indices, best.unexplained_share, best.complexity) == ((), 1.0, 0)
+    assert best.score == pytest.approx(log(60))
+    assert score_models(weak, 6000, "ebic")[0].term_indices == (1, 2)
+
+
+def test_of_models_that_leave_as_much_the_simplest_stands_for_all():
+    found = _found({(0, 5): 0.3, (1, 3): 0.3 * (1 + 1e-11), (2, 4): 0.3, (0, 1): 0.3001, (3,): 0.3})
+    kept = {one.term_indices: one.n_rewritings for one in score_models(found, 100, "bic")}
+    assert kept == {(): 0, (3,): 0, (1, 3): 2, (0, 1): 0}
+
+
+def test_of_exact_formulas_the_simplest_is_first_whatever_the_criterion():
+    found = _found({(5,): 0.0, (0, 1, 2): 1e-30, (4,): EXACT_SHARE, (3,): 1e-20})
+    for criterion in ("aic", "bic", "ebic"):
+        ranked = score_models(found, 100, criterion)
+        assert [one.term_indices for one in ranked[:3]] == [(4,), (0, 1, 2), (3,)]
+        assert ranked[0].n_rewritings == 1
+        assert select_model(ranked) is ranked[0]
+
+
+def test_between_equally_complex_formulas_the_one_with_simpler_terms_is_taken():
+    found = _found({(0, 3): 0.0, (1, 2): 0.0})  # 1 + 3 and 2 + 2
+    ranked = score_models(found, 100, "bic")
+    assert ranked[0].term_indices == (1, 2)
+    long, short = ScoredModel((0,), 0.0, 6, 0.0, (5,)), ScoredModel((1, 2), 1e-30, 6, 0.0, (2, 2))
+    assert find_pareto_front([long, short]) == [short]
+
+
+@pytest.mark.parametrize(("rows", "largest"), [(5, 1), (14, 1), (15, 2), (19, 2), (20, 3), (25, 4)])
+def test_few_rows_allow_few_terms_unless_the_formula_is_exact(rows, largest):
+    sizes = [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
+    found = _found({members: 0.1 ** (3 * len(members)) for members in sizes})
+    assert max(len(one.term_indices) for one in score_models(found, rows, "bic")) == largest
+    exact = _found(dict.fromkeys(sizes, 0.0))
+    assert {len(one.term_indices) for one in score_models(exact, rows, "bic")} == {0, 1, 2, 3, 4}
+
+
+def test_a_fitted_constant_needs_its_rows_too():
+    found = _found({(0, 1): 0.1}, constants=1)  # an intercept, two coefficients, two constants
+    assert [len(one.term_indices) for one in score_models(found, 24, "bic")] == [0]
+    assert [len(one.term_indices) for one in score_models(found, 25, "bic")] == [2, 0]
+
+
+@given(models, st.sampled_from(["aic", "bic", "ebic"]))
+def test_the_order_is_exact_first_and_then_by_score(models, criterion):
+    ranked = score_models(_found(models), 200, criterion)
+    assert ranked == score_models(_found(dict(reversed(models.items()))), 200, criterion)
+    exact = [one.unexplained_share <= EXACT_SHARE for one in ranked]
+    assert exact == sorted(exact, reverse=True)
+    scores = [round(one.score, 6) for one in ranked if one.unexplained_share > EXACT_SHARE]
+    assert scores == sorted(scores)
+    assert sum(1 + one.n_rewritings for one in ranked) == len(models) + 1
+    for one in ranked:
+        assert one.complexity == sum(COMPLEXITY[place] + 1 for place in one.term_indices)
+
+
+@given(models)
+def test_the_front_is_a_pareto_front(models):
+    everyone = score_models(_found(models), 200, "bic")
+    shown = find_pareto_front(everyone)
+    left = [max(one.unexplained_share, EXACT_SHARE) for one in shown]
+    assert all(a.complexity < b.complexity for a, b in pairwise(shown))
+    assert all(a > b for a, b in pairwise(left))
+    for one in everyone:
+        beaten = any(
+            other.complexity <= one.complexity
+            and max(other.unexplained_share, EXACT_SHARE)
+            <= max(one.unexplained_share, EXACT_SHARE) * (1 + 1e-9)
+            for other in shown
+        )
+        assert beaten
+    assert all(any(one is other for other in everyone) for one in shown)
+
+
+@given(models)
+def test_the_exact_formula_chosen_stands_on_the_front(models):
+    everyone = score_models(_found(models), 200, "bic")
+    if everyone[0].unexplained_share <= EXACT_SHARE:
+        assert any(one is everyone[0] for one in find_pareto_front(everyone))
+
+
+@given(models, st.floats(0.0, 500.0), st.integers(0, 6))
+def test_rivals_are_within_the_margin_best_first_and_never_the_one_chosen(models, margin, limit):
+    everyone = score_models(_found(models), 200, "bic")
+    for chosen in everyone:
+        near = find_alternatives(chosen, everyone, margin, limit)
+        able = [
+            one
+            for one in everyone
+            if one is not chosen
+            and one.score <= chosen.score + margin
+            and not (
+                chosen.unexplained_share <= EXACT_SHARE and set(chosen.term_indices) < set(one.term_indices)
+            )
+        ]
+        assert near == able[:limit]
+
+
+@given(models)
+def test_what_is_preferred_is_the_simplest_within_two_points(models):
+    everyone = score_models(_found(models), 200, "bic")
+    one = select_model(everyone)
+    if everyone[0].unexplained_share > EXACT_SHARE:
+        near = [other for other in everyone if other.score <= everyone[0].score + 2]
+        assert one in near
+        assert one.complexity == min(other.complexity for other in near)
+        # where length says nothing, the criterion does
+        alike = [other for other in near if other.complexity == one.complexity]
+        assert one.score <= min(other.score for other in alike) + 1e-6
+
+
+def test_preferring_the_simpler_model_ends_at_two_points():
+    best, near, far = (
+        ScoredModel((0, 1), 0.5, 9, -10.0),
+        ScoredModel((0,), 0.6, 4, -8.1),
+        ScoredModel((), 1.0, 0, -7.9),
+    )
+    assert select_model([best, near, far]) is near
+    assert select_model([best, far]) is best
+    assert find_alternatives(best, [best, near, far], inf, 1) == [near]

@@ -1,0 +1,192 @@
+"""A small space screened the slow way: every feature at once, by other people's formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import kendalltau, norm, pearsonr, rankdata, spearmanr
+
+import symscreen
+from symscreen.backends import Threads
+from symscreen.data import read_dataset
+from symscreen.expansion import expand
+from symscreen.expressions.tree import compute_complexity, compute_key, evaluate_expression
+from symscreen.grammar import load_grammar
+from symscreen.screeners import SCREENERS, JointScores, JointScreener, ScreenerOption
+from symscreen.screening.scoring.score_space import ScoringConfig
+
+
+def table_of(rng, rows=30, inputs=3):
+    """Make a table of positive inputs, the last of them tied, and a noisy response."""
+    columns = {f"x{place}": rng.uniform(0.5, 2.0, rows) for place in range(1, inputs)}
+    columns[f"x{inputs}"] = rng.integers(1, 6, rows).astype(float)
+    y = 2 * columns["x1"] ** 3 + 5 * columns[f"x{inputs}"] + rng.normal(0, 0.5, rows)
+    return read_dataset(columns | {"y": y})
+
+
+def space_of(table, layers="ub", operators="ablation", pool="cumulative", also=(), **changes):
+    grammar = load_grammar(operators).override(**changes)
+    parsed = grammar.resolve_layers(layers)
+    return expand(table.names, table.columns, grammar, parsed, pool, also=also)
+
+
+def wide_space_of(table):
+    """Grow some two hundred features, of which many are mirrored or have the same ranks."""
+    return space_of(table, "ub", "basic", unary=("neg", "cube", "log"), binary=("sub", "mul"))
+
+
+def steep_of(rng):
+    """Make features of few rank classes whose members Pearson's correlation ranks far apart."""
+    x = rng.uniform(0.5, 2.0, (4, 20))
+    columns = {f"x{place}": column for place, column in enumerate(x, 1)}
+    table = read_dataset(columns | {"y": np.exp(12 * x[3])})
+    space = space_of(table, "u b[sub] u[exp]", "basic", unary=("log", "cube", "exp"), binary=("sub",))
+    return Whole.of(table, space)
+
+
+def request_of(*screeners, **changes):
+    asked = tuple(SCREENERS[one] if isinstance(one, str) else one for one in screeners)
+    plain = ScoringConfig(
+        screeners=asked,
+        sign="free",
+        limit=20,
+        prescreen=1000,
+        seed=0,
+        jobs=1,
+        backend=Threads(1),
+        chunk_size=1 << 14,
+    )
+    return replace(plain, **changes)
+
+
+def normal_null(response, seed):
+    """Stand in for T0's null distribution: a normal tail, without ties."""
+    del seed
+    n = response.n
+    scale = 4 / (n * (n - 1)) * np.sqrt(response.values.var() * n * n * (n + 1) / 12)
+
+    def p_values(ordered, statistics, sign):
+        assert len(ordered.values) == len(statistics)
+        return 2 * norm.sf(abs(statistics / scale)) if sign == "free" else norm.sf(statistics / scale)
+
+    return p_values
+
+
+def values_of(table, space):
+    """Compute all useful features of a space by their expressions: their numbers and values."""
+    by_name = dict(zip(table.names, table.columns, strict=True))
+    numbers = [number for block in space.evaluate_range(0, space.total) for number in block.numbers.tolist()]
+    return np.array(numbers), np.array(
+        [evaluate_expression(space.build_expression(number), by_name) for number in numbers]
+    )
+
+
+def loss_of(name, values, y, sign="free"):
+    """Score features as scipy and the definitions do; less is better."""
+    if name == "xi":
+        return 1 - symscreen.xi(values.T, y)
+    if name == "t0":  # Γ = cov(y, R(θ)) / cov(y, R(y)), Schechtman and Yitzhaki 1987
+        centred = y - y.mean()
+        r = np.array([centred @ rankdata(row) for row in values]) / (centred @ rankdata(y))
+    else:
+        correlation = {"kendall": kendalltau, "spearman": spearmanr, "pearson": pearsonr}[name]
+        r = np.array([correlation(row, y).statistic for row in values])
+    return 1 - (np.abs(r) if sign == "free" else r)
+
+
+def classes_of(values, merged, *, mirrored=True):
+    """Number the classes of features with the same ranks, or of affine copies."""
+    known: list[np.ndarray] = []
+    found = []
+    for row in values:
+        if merged == "ranks":
+            own = rankdata(row)
+            forms = [own, len(row) + 1 - own] if mirrored else [own]
+        else:
+            own = (row - row.mean()) / row.std()
+            forms = [own, -own] if mirrored else [own]
+        for place, other in enumerate(known):
+            if any(np.allclose(form, other, rtol=0, atol=1e-9) for form in forms):
+                found.append(place)
+                break
+        else:
+            known.append(own)
+            found.append(len(known) - 1)
+    return np.array(found)
+
+
+@dataclass
+class Whole:
+    """A space and all there is to know of it."""
+
+    table: Any
+    space: Any
+    numbers: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, table, space):
+        return cls(table, space, *values_of(table, space))
+
+    @property
+    def y(self):
+        return self.table.target.values
+
+    def order(self, loss, directions=None):
+        """Order places as members of one class are ordered, loss first."""
+        expressions = [self.space.expression(number) for number in self.numbers.tolist()]
+        strength = np.abs([pearsonr(row, self.y).statistic for row in self.values])
+        r = np.array([(self.y - self.y.mean()) @ rankdata(row) for row in self.values])
+        direction = np.where(r >= 0, 1, -1) if directions is None else directions
+        return sorted(
+            range(len(loss)),
+            key=lambda k: (
+                round(loss[k], 11),
+                -round(strength[k], 11),
+                compute_complexity(expressions[k]),
+                -direction[k],
+                compute_key(expressions[k]),
+            ),
+        )
+
+    def best(self, loss, merged, limit=None, directions=None, *, mirrored=True):
+        """Name the best classes by the places of their best members, with the sizes of the classes."""
+        classes = classes_of(self.values, merged, mirrored=mirrored)
+        best: dict[int, int] = {}
+        for k in self.order(loss, directions):
+            best.setdefault(int(classes[k]), k)
+        chosen = list(best.values())[:limit]
+        return chosen, [int((classes == classes[k]).sum()) for k in chosen]
+
+
+def fake(name="fake", blind_to="affine", most=10**6, chosen=2, log=None, judge=None):
+    """Make a joint screener that scores by |correlation| and writes down what it was shown."""
+
+    def correlate(shown, settings):
+        del settings
+        if log is not None:
+            log.append(shown)
+        y = shown.target.values
+        r = np.array([pearsonr(row, y).statistic for row in shown.values])
+        selected = np.zeros(len(r), dtype=bool)
+        selected[np.argsort(-np.abs(r), kind="stable")[:chosen]] = True
+        return JointScores(
+            score=r,
+            loss=1 - np.abs(r),
+            selected=selected,
+            direction=np.sign(r).astype(np.int8),
+            columns={f"{name}_rank2": np.where(selected, r**2, np.nan)},
+            record={"q": len(r), "seed": shown.seed, "jobs": shown.jobs},
+        )
+
+    words = dict.fromkeys(("summary", "assumes", "fails", "cost", "source"), "made up")
+    return JointScreener(
+        name=name,
+        score_function=judge or correlate,
+        capacity=lambda rows, settings: most,  # noqa: ARG005
+        equivalence=blind_to,
+        options=(ScreenerOption("strength", 1.0, "of nothing", min_value=0.0, max_value=9.0),),
+        **words,
+    )

@@ -1,0 +1,35 @@
+"""scikit-learn's own checks of every learner by regression: none is expected to fail."""
+
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_estimator
+
+from symscreen.label_ranking.learners.bradley_terry import BradleyTerryRanker
+from symscreen.label_ranking.learners.ensemble import RankingEnsemble
+from symscreen.label_ranking.learners.honest_forest import BreimanTree, HonestForest, LevelSplitsTree
+from symscreen.label_ranking.learners.labelwise import LabelwiseRegressor
+from symscreen.label_ranking.learners.pairwise_ranker import PairwiseRanker
+
+TREE = DecisionTreeRegressor(random_state=0)
+LEARNERS = [
+    BradleyTerryRanker(),
+    BreimanTree(),
+    BreimanTree(honest=False),
+    HonestForest(n_estimators=3),
+    HonestForest("level", n_estimators=3),
+    LabelwiseRegressor(TREE),
+    LabelwiseRegressor(TREE, multi_output=True),
+    LevelSplitsTree(),
+    LevelSplitsTree(honest=True),
+    PairwiseRanker(),
+    PairwiseRanker(voting="soft"),
+    RankingEnsemble(n_estimators=2, inner_folds=2),
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks give estimators odd data on purpose
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+def test_scikit_learn_finds_no_fault(learner):
+    answers = check_estimator(learner, on_skip=None)
+    assert [answer["check_name"] for answer in answers if answer["status"] == "failed"] == []
+    assert sum(answer["status"] == "passed" for answer in answers) > 30

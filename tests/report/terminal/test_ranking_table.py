@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers.screening_oracles import fake
+
+import symscreen
+from symscreen.report.terminal.listings import print_table
+from symscreen.report.terminal.ranking_table import show_result
+
+SMALL = {"operators": "ablation", "layers": "ub"}
+FIVE = "t0,lasso,scad,mcp,stepwise"
+NINE = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
+
+
+def _printed(result, rows=None) -> str:
+    stream = io.StringIO()
+    print_table(show_result(result, rows), stream)
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    return text
+
+
+def _flat(text) -> str:
+    return " ".join(text.split())
+
+
+def _header(text) -> list[str]:
+    return next(line for line in text.splitlines() if line.startswith("rank")).split()
+
+
+def _entries(text) -> list[list[str]]:
+    """Return the first line of each entry of the ranking, split."""
+    body = text[text.index("\nrank ") :].split("\n\n")[0]
+    return [line.split() for line in body.splitlines() if line[:4].strip().isdecimal()]
+
+
+@pytest.fixture
+def long(frame):
+    """The same table with columns that need more room than there is."""
+    names = {"x1": "a very long name of a column", "x2": "b", "x3": "temperature of the second sample"}
+    return frame.rename(columns=names)
+
+
+def test_up_to_two_screeners_show_their_scores(frame):
+    result = symscreen.screen(frame, screener="t0,lasso", top=6, **SMALL)
+    text = _printed(result)
+    assert _header(text) == ["rank", "expression", "compl.", "dir.", "t0", "lasso", "class"]
+    for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
+        star = "*" if row["lasso_selected"] else ""
+        assert entry[-3:] == [f"{row['t0']:.5g}", f"{row['lasso']:.5g}{star}", f"{row['class_size']}"]
+    assert "the rank among" not in _flat(text)
+
+
+def test_of_more_the_others_show_their_ranks(frame):
+    result = symscreen.screen(frame, screener=FIVE, top=9, prescreen=15, **SMALL)
+    text = _printed(result)
+    assert _header(text) == ["rank", "expression", "compl.", "dir.", *FIVE.split(","), "class"]
+    for entry, row in zip(_entries(text), result.table.to_dict("records"), strict=True):
+        expected = []
+        for name in FIVE.split(",")[1:]:
+            star = "*" if row[f"{name}_selected"] is True else ""
+            expected.append("-" if pd.isna(row[f"{name}_rank"]) else f"{row[f'{name}_rank']}{star}")
+        assert entry[-6:-1] == [f"{row['t0']:.5g}", *expected]
+    flat = _flat(text)
+    assert "t0: the score. lasso, scad, mcp, stepwise: the rank among the 15 features compared." in flat
+    assert "*: selected. -: not shown to that screener." in flat
+    assert "lasso was shown 15 features, the best by t0, affine copies merged." in flat
+
+
+def test_agreement_stands_as_a_square_with_a_legend(frame):
+    result = symscreen.screen(frame, screener="t0,xi,pearson", top=5, **SMALL)
+    text = _printed(result)
+    pairs = result.agreement.set_index(["first", "second"])
+    square = text[text.index("\nagreement ") :].split("\n\n")[0].splitlines()[2:]
+    cells = [line.split()[1:] for line in square]
+    for (one, other), row in zip([(0, 1), (0, 2), (1, 2)], pairs.to_dict("records"), strict=True):
+        assert cells[one][other - 1] == f"{row['kendall']:.2f}"
+        assert cells[other][one] == f"{row['overlap']:.2f}"
+    count = pairs["features"].max()
+    assert (
+        f"agreement among the {count} features compared: above the diagonal Kendall's tau of two rankings, "
+        f"below it the overlap of their best {pairs['top'].max()} (in both over in either" in _flat(text)
+    )
+    assert pairs["top"].max() == min(5, count // 2)
+    assert "agreement" not in _printed(symscreen.screen(frame, top=5, **SMALL))
+
+
+def test_the_legend_of_all_features_tells_the_size_of_the_heads_compared(frame):
+    result = symscreen.screen(frame, screener="t0,xi", top="all", **SMALL)
+    assert "the overlap of their best 20 (" in _flat(_printed(result))
+
+
+@pytest.mark.parametrize(
+    "screener", ["t0", "lasso,t0", FIVE, NINE, "kendall,spearman,pearson,stepwise,lasso"]
+)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_80_columns_hold_long_formulas_rounds_and_what_was_not_shown(long, screener, rounds):
+    result = symscreen.screen(long, screener=screener, rounds=rounds, top=6, prescreen=5, **SMALL)
+    text = _printed(result)
+    header = _header(text)
+    assert header[:2] == ["rank", "expression"]
+    assert header[-1] == "class"
+    assert [int(entry[0]) for entry in _entries(text)] == list(range(1, len(result) + 1))
+    # whole lines: the last column is the class, and nothing is cut off
+    first_line_ends = [entry[-1] for entry in _entries(text)]
+    assert first_line_ends == [f"{size:,}" for size in result.table["class_size"]]
+    names = screener.split(",")
+    missing = [name for name in ("compl.", "dir.", *names) if name not in header]
+    told = f"no room for {', '.join(missing)}: a file (--out) holds every column."
+    assert (told in _flat(text)) == bool(missing)
+    if len(names) <= 5:
+        assert set(missing) <= {"compl.", "dir."}
+    else:
+        assert not any(f"{name}: the rank" in _flat(text) for name in missing)
+    if rounds > 1:
+        assert "round" in header
+        assert ("alone" in header) == (names[0] in {"t0", "kendall"})
+        assert ("alone: its place" in _flat(text)) == ("alone" in header)
+        assert "round: which round found it" in _flat(text)
+
+
+def test_what_had_to_be_left_out_is_told_and_not_explained(long):
+    screener = "kendall,spearman,pearson,stepwise,lasso"
+    result = symscreen.screen(long, screener=screener, rounds=2, top=5, prescreen=5, **SMALL)
+    text = _printed(result)
+    assert _header(text) == ["rank", "expression", "dir.", "round", "alone", *screener.split(","), "class"]
+    assert "no room for compl.: a file (--out) holds every column." in _flat(text)
+    assert "compl.: complexity" not in text
+    assert "dir.: + rises" in text
+
+
+def test_too_many_screeners_agree_by_number(frame):
+    names = [*NINE.split(","), "a_long_name", "another_name"]
+    screeners = [NINE, fake("a_long_name"), fake("another_name", "ranks")]
+    text = _printed(symscreen.screen(frame, screener=screeners, top=4, prescreen=6, **SMALL))
+    square = text[text.index("\nagreement ") :].split("\n\n")[0].splitlines()[1:]
+    assert square[0].split() == ["agreement", *map(str, range(1, 12))]
+    assert [line.split()[:2] for line in square[1:]] == [
+        [str(place), name] for place, name in enumerate(names, 1)
+    ]
+
+
+def test_rounds_show_who_found_what_and_its_place_alone(frame):
+    result = symscreen.screen(frame, rounds=2, top=4, **SMALL)
+    text = _printed(result)
+    assert _header(text) == ["rank", "expression", "compl.", "dir.", "round", "alone", "t0", "class"]
+    rows = result.table.to_dict("records")
+    assert [entry[-4:-2] for entry in _entries(text)] == [
+        [str(row["round"]), f"{row['place_alone']:,}"] for row in rows
+    ]
+
+
+def test_a_run_that_ended_early_has_no_rounds_to_show(frame):
+    exact = frame.assign(target=frame["x1"] ** 3)
+    text = _printed(symscreen.screen(exact, rounds=2, top=4, **SMALL))
+    assert "round" not in _header(text)
+
+
+def test_a_joint_screener_without_missing_and_one_that_saw_nothing(frame):
+    alone = _flat(_printed(symscreen.screen(frame, screener="lasso", top=4, **SMALL)))
+    assert re.search(r"lasso was shown \d+ features, affine copies merged\.", alone)
+    few = _flat(_printed(symscreen.screen(frame, screener="lasso", top=4, prescreen=3, **SMALL)))
+    assert "lasso was shown 3 features, the best by t0 and xi, affine copies merged." in few
+    negative = frame.assign(x1=-frame["x1"], x2=-frame["x2"], x3=-frame["x3"])
+    options = {"layers": "u", "unary": "log", "pool": "strict", "screener": "lasso,t0,xi"}
+    assert "no feature is left." in _flat(_printed(symscreen.screen(negative, **options)))
+
+
+def test_missing_scores_are_dashes(frame):
+    result = symscreen.screen(frame, screener="lasso,t0", top="all", prescreen=4, **SMALL)
+    assert np.isnan(result.table["lasso"]).sum() > 10
+    text = _printed(result)
+    dashes = [entry[-3] == "-" for entry in _entries(text)]
+    assert dashes == np.isnan(result.table["lasso"]).tolist()
+
+
+def test_no_more_rows_than_asked_for(frame):
+    result = symscreen.screen(frame, top="all", **SMALL)
+    assert len(_entries(_printed(result, rows=3))) == 3
+    assert "the best 3 features:" in _flat(_printed(result, rows=3))
+    assert "all of them:" in _flat(_printed(result))

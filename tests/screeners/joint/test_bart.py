@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from symscreen import datasets
+from symscreen.errors import DataError, OptionError
+from symscreen.screeners.base import JointInput
+from symscreen.screeners.checks import check_screener
+from symscreen.screeners.joint import bart
+from symscreen.screeners.joint.bart import BART, compute_thresholds, sample_inclusion
+from symscreen.targets import NumericTarget
+
+QUICK = {"burn": 150, "draws": 50, "replicates": 3, "permutations": 20}
+
+
+def _quick(**settings):
+    return BART.replace_settings(QUICK | settings)
+
+
+def _shown(rng, features=6, rows=60, **options):
+    """Noise, and of two features the sum with noise as the response."""
+    values = rng.normal(size=(features, rows))
+    y = values[0] + values[1] + rng.normal(0, 0.1, rows)
+    order = np.argsort(y)
+    return JointInput(np.ascontiguousarray(values[:, order]), NumericTarget(y[order]), **options)
+
+
+def _same(one, other):
+    return (
+        one.score.tobytes() == other.score.tobytes()
+        and one.selected.tolist() == other.selected.tolist()
+        and all(one.columns[name].tobytes() == other.columns[name].tobytes() for name in one.columns)
+    )
+
+
+def test_it_keeps_its_promises():
+    check_screener(_quick(permutations=10, burn=100))
+
+
+@pytest.mark.parametrize("rule", ["local", "gmax", "gse"])
+def test_a_rule_selects_what_the_response_depends_on(rng, rule):
+    verdict = _quick(rule=rule, burn=500, draws=200).score_features(_shown(rng, features=10))
+    assert verdict.selected[:2].all()
+    assert verdict.selected.sum() <= 3
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert np.array_equal(verdict.selected, verdict.score > verdict.columns["bart_threshold"])
+
+
+def test_the_figures_are_those_of_the_sampled_shares(rng):
+    shown = _shown(rng)
+    own, permuted = sample_inclusion(shown, _quick(alpha=0.2).all_settings)
+    verdict = _quick(alpha=0.2).score_features(shown)
+    assert [each.shape for each in own] == [(50, 6)] * 3
+    assert permuted.shape == (20, 6)
+    drawn = np.concatenate(own)
+    assert verdict.score == pytest.approx(drawn.mean(axis=0))
+    assert (drawn < verdict.columns["bart_low"]).mean() <= 0.025
+    assert (drawn > verdict.columns["bart_high"]).mean() <= 0.025
+    assert np.array_equal(verdict.columns["bart_threshold"], compute_thresholds(permuted, "gse", 0.2))
+    assert verdict.loss == pytest.approx(1 - verdict.score, abs=1e-9)
+
+
+def test_without_a_rule_nothing_is_permuted_or_selected(rng):
+    shown = _shown(rng)
+    verdict = _quick(rule="none").score_features(shown)
+    assert "bart_threshold" not in verdict.columns
+    assert not verdict.selected.any()
+    assert np.array_equal(verdict.score, _quick().score_features(shown).score)
+
+
+def test_the_seed_decides_and_the_processes_do_not(rng, monkeypatch):
+    monkeypatch.setattr(bart, "_MIN_PARALLEL_TIME_S", 0.0)
+    shown = _shown(rng)
+    alone = _quick().score_features(shown)
+    assert _same(_quick().score_features(JointInput(shown.values, shown.target, jobs=2)), alone)
+    other = _quick().score_features(JointInput(shown.values, shown.target, seed=1))
+    assert not np.array_equal(other.score, alone.score)
+
+
+def test_permutations_are_the_same_whatever_the_replicates(rng):
+    shown = _shown(rng)
+    _, few = sample_inclusion(shown, _quick(replicates=1).all_settings)
+    own, many = sample_inclusion(shown, _quick(replicates=4).all_settings)
+    assert np.array_equal(few, many)
+    assert len({each.tobytes() for each in own}) == 4
+
+
+def test_members_of_a_rank_class_are_one_and_the_same(rng):
+    shown = _shown(rng)
+    copies = np.exp(shown.values)
+    copies[::2] *= -1
+    assert _same(_quick().score_features(JointInput(copies, shown.target)), _quick().score_features(shown))
+
+
+def test_a_feature_that_only_falls_is_split_on_like_one_that_only_rises(rng):
+    shown = _shown(rng)
+    falls, rises = shown.values.copy(), shown.values.copy()
+    falls[2], rises[2] = -shown.target.values, shown.target.values
+    verdict = _quick().score_features(JointInput(falls, shown.target))
+    assert np.argmax(verdict.score) == 2
+    assert _same(verdict, _quick().score_features(JointInput(rises, shown.target)))
+
+
+def test_the_unit_of_the_response_does_not_matter(rng):
+    shown = _shown(rng)
+    plain = _quick().score_features(shown)
+    for exponent in (-900, 900):
+        scaled = NumericTarget(np.ldexp(shown.target.values, exponent))
+        assert _same(_quick().score_features(JointInput(shown.values, scaled)), plain)
+
+
+@pytest.mark.parametrize("rows", [3, 4, 10, 11])
+def test_few_rows_are_enough_to_split(rng, rows):
+    verdict = _quick().score_features(_shown(rng, features=4, rows=rows))
+    assert verdict.score.sum() == pytest.approx(1.0)
+
+
+def test_two_rows_are_refused(rng):
+    with pytest.raises(DataError, match="at least 3 rows to split, and the table has 2"):
+        _quick().score_features(_shown(rng, rows=2))
+
+
+def test_one_feature_has_all_the_splits_and_the_record_says_so(rng):
+    verdict = _quick().score_features(_shown(rng, features=2))
+    assert not verdict.record["warnings"]
+    shown = JointInput(rng.normal(size=(1, 30)), NumericTarget(np.sort(rng.normal(size=30))))
+    verdict = _quick().score_features(shown)
+    assert verdict.score[0] == pytest.approx(1.0, abs=0.01)
+    assert "one feature" in verdict.record["warnings"][0]
+
+
+def test_a_missing_stochtree_is_told(rng, monkeypatch):
+    monkeypatch.setitem(sys.modules, "stochtree", None)
+    with pytest.raises(OptionError, match=r"pip install 'symscreen\[bart\]'"):
+        _quick().score_features(_shown(rng))
+
+
+def test_it_takes_fewer_features_of_more_rows_and_never_none():
+    taken = [BART.compute_max_features(rows) for rows in (100, 1000, 10_000, 1_000_000)]
+    assert taken == sorted(taken, reverse=True)
+    assert taken[0] > taken[-1] >= 50
+    assert _quick(draws=10, burn=0).compute_max_features(100) < BART.compute_max_features(100)
+
+
+def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
+    frame = datasets.make_additive(n=100, noise_variance=0.01, seed=3).frame.sort_values("target")
+    x1, x2, x3 = (frame[name].to_numpy() for name in ("x1", "x2", "x3"))
+    # one feature a rank class of the space bu
+    values = np.array([x1, x2, x3, x1 + x2, x1 + x3, x2 + x3, x1 * x2, x1 * x3, x2 * x3])
+    shown = JointInput(values, NumericTarget(frame["target"].to_numpy()))
+    verdict = BART.replace_settings(
+        {"rule": "local", "burn": 600, "draws": 100, "replicates": 4, "permutations": 20}
+    ).score_features(shown)
+    assert verdict.selected[2]
+    assert verdict.selected[0] or verdict.selected[4]
+    assert not verdict.selected[[1, 3, 5, 6, 8]].any()

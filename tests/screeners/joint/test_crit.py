@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.screeners.base import JointInput, transform_to_ranks
+from symscreen.screeners.checks import check_screener
+from symscreen.screeners.joint.crit import CRIT, build_ranking_sample, compute_dispersion
+from symscreen.screeners.joint.forest import (
+    FOREST,
+    RankingForestSettings,
+    compute_impurity_importance,
+    compute_permutation_importance,
+)
+from symscreen.targets.ranking import RankingTarget
+from symscreen.targets.ranking_notation import Rankings
+from symscreen.targets.ranking_ranks import compute_pair_signs
+
+LABELS = ("a", "b", "c")
+QUICK_FOREST = FOREST.replace_settings({"trees": 20, "rounds": 8})
+
+
+def _shown(rng, *, features=8, rows=120, missing=0.0, **options):
+    """Noise with ties; three labels are ranked by the first two features, the second of which turns."""
+    values = np.round(rng.normal(size=(features, rows)), 1)
+    worth = np.column_stack([2 * values[0], values[1] ** 2 - 1, np.zeros(rows)])
+    ranks = -(worth + rng.normal(0, 0.2, worth.shape))
+    ranks[rng.random(rows) < missing, 1] = np.nan
+    return JointInput(values, RankingTarget(Rankings(ranks, LABELS)), **options)
+
+
+def _bytes(verdict):
+    return [array.tobytes() for array in (verdict.score, verdict.loss, verdict.selected)]
+
+
+def test_it_keeps_its_promises():
+    check_screener(CRIT)
+    assert CRIT.target_types == ("ranking",)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_what_decides_the_rankings_is_important(rng, missing):
+    verdict = CRIT.score_features(_shown(rng, missing=missing))
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert verdict.selected[:2].all()
+    assert verdict.score.sum() == pytest.approx(verdict.record["explained"])
+    assert 0.5 < verdict.score.sum() <= 1.0
+    assert not verdict.direction.any()
+
+
+def test_one_split_removes_what_it_removes_by_definition(rng):
+    whole = _shown(rng)
+    shown = JointInput(whole.values[:1], whole.target)
+    verdict = CRIT.replace_settings({"depth": 1, "gain": 0.0}).score_features(shown)
+    signs = compute_pair_signs(shown.target.ranks)
+
+    def dispersion(rows):
+        p = (signs[rows] < 0).mean(axis=0) + (signs[rows] == 0).mean(axis=0) / 2
+        return len(rows) * (p * (1 - p)).sum()
+
+    order = np.argsort(shown.values[0])
+    z, rows = shown.values[0][order], len(order)
+    cuts = [cut for cut in range(5, rows - 4) if z[cut - 1] < z[cut]]
+    best = min(dispersion(order[:cut]) + dispersion(order[cut:]) for cut in cuts)
+    assert verdict.score[0] == pytest.approx(1 - best / dispersion(order), abs=1e-9)
+
+
+def test_members_of_a_rank_class_are_one_and_the_same(rng):
+    shown = _shown(rng)
+    copies = np.exp(shown.values)
+    copies[1::2] *= -1
+    for one in (CRIT, QUICK_FOREST):
+        assert _bytes(one.score_features(JointInput(copies, shown.target))) == _bytes(
+            one.score_features(shown)
+        )
+
+
+def test_the_order_of_labels_does_not_matter(rng):
+    shown = _shown(rng)
+    turned = RankingTarget(Rankings(shown.target.ranks[:, ::-1], LABELS))
+    assert _bytes(CRIT.score_features(JointInput(shown.values, turned))) == _bytes(CRIT.score_features(shown))
+
+
+@pytest.mark.parametrize("importance", ["permutation", "impurity"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_forest_of_rankings_confirms_what_matters(rng, importance, missing):
+    shown = _shown(rng, missing=missing, seed=5)
+    screener = QUICK_FOREST.replace_settings({"importance": importance})
+    verdict = screener.score_features(shown)
+    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
+    assert verdict.selected[:2].all()
+    assert verdict.selected.sum() <= 3
+    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 5, 2))) == _bytes(verdict)
+    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 6))) != _bytes(verdict)
+
+
+def test_who_is_missing_teaches_the_forest_nothing(rng):
+    """A label is missing where the first feature is high: a forest that read 0 would split there."""
+    values = rng.normal(size=(3, 200))
+    ranks = np.column_stack([np.where(rng.random(200) < 0.9, -1.0, 1.0), np.zeros(200), 3 * values[1]])
+    ranks[values[0] > 0, 0] = np.nan
+    sample = build_ranking_sample(transform_to_ranks(values), RankingTarget(Rankings(ranks, LABELS)))
+    for importance in (compute_impurity_importance, compute_permutation_importance):
+        found = importance(sample, RankingForestSettings(np.random.SeedSequence(1), 30, 1.0, 1))
+        assert found[1] > 5 * np.abs(found[[0, 2]]).max()
+
+
+def test_the_dispersion_is_that_of_its_definition(rng):
+    ranks = rng.normal(size=(30, 3))
+    ranks[:5, 0] = np.nan
+    sample = build_ranking_sample(np.ones((30, 1)), RankingTarget(Rankings(ranks, LABELS)))
+    expected = 0.0
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        both = ~np.isnan(ranks[:, i]) & ~np.isnan(ranks[:, j])
+        p = (ranks[both, i] < ranks[both, j]).mean()
+        expected += both.sum() * p * (1 - p) / 30
+    assert compute_dispersion(sample) == pytest.approx(expected)

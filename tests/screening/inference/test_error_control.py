@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from helpers.screening_oracles import Whole, normal_null, request_of, table_of, wide_space_of
+from helpers.statistic_oracles import q_in_memory
+
+from symscreen.backends import Threads
+from symscreen.errors import OptionError
+from symscreen.screeners import SCREENERS, T0
+from symscreen.screening.inference.error_control import ErrorControl, build_inference, parse_error_control
+from symscreen.screening.scoring.score_space import score_space
+from symscreen.statistics.inference.max_t import compute_z_scores
+from symscreen.statistics.inference.p_value_counts import decode_p_values, encode_p_values
+from symscreen.statistics.ranks.sorted_block import sort_block
+
+WITH_NULL = replace(T0, null_distribution=normal_null)
+ASKED = {"p_values": False, "fdr": None, "method": "bh", "permutations": None}
+PLAIN = {"first": WITH_NULL, "kind": "numeric", "search": "exact", "rounds": 1, "cut": False}
+
+
+@pytest.fixture(params=["noise", "signal"])
+def whole(rng, request):
+    table = table_of(rng, rows=20)
+    if request.param == "noise":
+        response = replace(table.target, values=np.sort(rng.standard_cauchy(20)))
+        table = replace(table, target=response)
+    return Whole.of(table, wide_space_of(table))
+
+
+@pytest.mark.parametrize("sign", ["free", "positive"])
+@pytest.mark.parametrize("limit", [6, None])
+@pytest.mark.parametrize("method", ["bh", "by"])
+def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method):
+    response, ordered = whole.table.target, sort_block(whole.values)
+    p = normal_null(response, 0)(ordered, T0.statistic(ordered, response), sign)
+    p = decode_p_values(encode_p_values(p))
+    q = q_in_memory(p, method)
+    control = ErrorControl(method=method, fdr=0.2)
+    request = request_of(WITH_NULL, sign=sign, limit=limit, control=control)
+    for changes in ({}, {"chunk_size": 9, "jobs": 2, "backend": Threads(2)}):
+        found = score_space(whole.space, response, replace(request, **changes))
+        places = np.searchsorted(whole.numbers, found.features.number)
+        assert found.extra_columns["p_value"].tobytes() == p[places].tobytes()
+        assert found.extra_columns["q_value"].tobytes() == q[places].tobytes()
+        assert found.error_control_record == {
+            "method": method,
+            "tests": len(p),
+            "fdr": 0.2,
+            "passing": int((q <= 0.2).sum()),
+            "least_q": q.min(),
+            # p-values of four digits times twenty are exact to nine: an edge belongs to the bin below it
+            "histogram": [int((np.ceil(np.round(p * 20, 9)) == edge).sum()) for edge in range(1, 21)],
+        }
+    assert len(places) == len(p) if limit is None else 0 < len(places) <= limit
+
+
+def test_family_p_values_compare_with_the_best_of_the_whole_space(whole):
+    response = whole.table.target
+    control = ErrorControl(p_values=False, permutations=60)
+    request = request_of(T0, limit=5, seed=8, control=control)
+    shuffles = build_inference(control, response, T0, "free", 8).permuted_target
+    z = compute_z_scores(sort_block(whole.values), shuffles)
+    best = [
+        compute_z_scores(sort_block(whole.values), replace(shuffles, weights=column)).max()
+        for column in shuffles.permuted_weights.T
+    ]
+    expected = {
+        number: (1 + sum(b >= own * (1 - 1e-12) for b in best)) / 61
+        for number, own in zip(whole.numbers.tolist(), z.tolist(), strict=True)
+    }
+    for changes in ({}, {"chunk_size": 9, "jobs": 2, "backend": Threads(2)}):
+        found = score_space(whole.space, response, replace(request, **changes))
+        assert list(found.extra_columns) == ["p_family"]
+        assert found.extra_columns["p_family"].tolist() == [
+            expected[number] for number in found.features.number.tolist()
+        ]
+        assert found.error_control_record == {"permutations": 60}
+
+
+def _read(**changes):
+    return parse_error_control(**ASKED | PLAIN | changes)
+
+
+def test_options_are_read():
+    assert _read() == (None, ())
+    assert _read(p_values=None, method="by") == (ErrorControl(method="by"), ())
+    assert _read(p_values=True, permutations=np.int64(3))[0] == ErrorControl(permutations=3)
+    assert _read(fdr=0.1)[0] == ErrorControl(fdr=0.1)
+    only = ErrorControl(p_values=False, permutations=9)
+    assert _read(permutations=9, first=SCREENERS["spearman"]) == (only, ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"first": replace(T0, null_distribution=None)}, ""),
+        ({"first": SCREENERS["lasso"]}, ""),
+        ({"kind": "ranking"}, ""),
+        ({"search": "race"}, ""),
+        ({"cut": True}, "p- and q-values are left out: the cuts between layers chose"),
+    ],
+)
+def test_where_figures_would_not_be_honest_there_are_none_by_themselves(changes, words):
+    control, notices = _read(p_values=None, **changes)
+    assert control is None
+    assert " ".join(notices).startswith(words) if words else notices == ()
+
+
+def test_of_several_rounds_the_first_has_figures():
+    control, (notice,) = _read(p_values=None, rounds=2)
+    assert control == ErrorControl()
+    assert "round 1" in notice
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"method": "bhy"}, "fdr_method is 'bhy'"),
+        ({"fdr": 0.0}, "fdr is 0.0; give a rate between 0 and 1"),
+        ({"fdr": float("nan")}, "fdr is nan"),
+        ({"fdr": True}, "fdr is True"),
+        ({"permutations": 0}, "permutations is 0; give a whole number of at least 1"),
+        ({"p_values": True, "cut": True}, "--p-values cannot be had: the cuts between layers"),
+        ({"p_values": True, "first": replace(T0, null_distribution=None)}, "of t0 is not known, put"),
+        ({"fdr": 0.05, "search": "sieve"}, "--fdr 0.05 cannot be had: --search sieve does not"),
+        ({"fdr": 0.05, "rounds": 2}, "use --rounds 1"),
+        ({"fdr": 0.05, "kind": "ranking"}, "the response is a ranking"),
+        ({"permutations": 9, "first": SCREENERS["xi"]}, "xi is no linear rank statistic, put t0 or spearman"),
+        ({"permutations": 9, "first": SCREENERS["forest"]}, "forest judges features together"),
+        ({"permutations": 9, "cut": True}, "--permutations 9 cannot be had: the cuts between layers"),
+    ],
+)
+def test_what_cannot_be_had_is_refused(changes, words):
+    with pytest.raises(OptionError, match=words):
+        _read(**changes)

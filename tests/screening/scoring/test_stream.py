@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from helpers.screening_oracles import Whole, space_of, table_of
+
+from symscreen.backends import Threads
+from symscreen.screeners import PEARSON, T0, XI
+from symscreen.screening.run_control import RunControl
+from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec, compute_threshold
+from symscreen.screening.scoring.streaming import (
+    _split_stages,
+    add_margin,
+    compute_chunk_size,
+    finalize_features,
+    score_stream,
+)
+from symscreen.screening.scoring.top_features import FeatureTable, select_best_classes
+
+KEEPS = (
+    TopKSpec(0, "ranks", mirrored=True, limit=3),
+    TopKSpec(1, "affine", mirrored=True, limit=4),
+    TopKSpec(0, "ranks", mirrored=True, limit=None),
+)
+
+
+@pytest.fixture
+def scorer(rng):
+    table = table_of(rng)
+    return Scorer(space_of(table), table.target, (T0, PEARSON, XI), "free", KEEPS)
+
+
+def _same(a: FeatureTable, b: FeatureTable) -> bool:
+    return all(
+        getattr(a, field.name).tobytes() == getattr(b, field.name).tobytes() for field in fields(FeatureTable)
+    )
+
+
+@pytest.mark.parametrize(("jobs", "chunk_size"), [(1, 1), (2, 1), (1, 7), (2, 7), (2, 10**6)])
+def test_a_stream_is_the_same_for_every_backend_and_chunk_size(scorer, jobs, chunk_size):
+    expected = score_stream(scorer, Threads(1), 10**6)
+    found = score_stream(scorer, Threads(jobs), chunk_size)
+    assert found.n_scored == expected.n_scored
+    assert {f: n for f, n in found.n_invalid.items() if n} == {
+        f: n for f, n in expected.n_invalid.items() if n
+    }
+    for keep, kept, whole in zip(KEEPS, found.top_features, expected.top_features, strict=True):
+        if keep.limit is None:
+            assert _same(kept, whole)
+        else:
+            limit = keep.limit - 1  # streamed without the margin that merging copies needs
+            assert _same(
+                finalize_features(kept, scorer.space, limit), finalize_features(whole, scorer.space, limit)
+            )
+
+
+def test_progress_counts_candidates(scorer):
+    told = []
+    score_stream(scorer, Threads(2), 20, RunControl(progress=lambda done, total: told.append((done, total))))
+    total = scorer.space.total
+    assert told == [(min(20 * k, total), total) for k in range(1, -(-total // 20) + 1)]
+
+
+def test_chunks_hold_some_megabytes_of_values_and_never_nothing():
+    assert compute_chunk_size(10) == compute_chunk_size(512) == 1 << 14
+    assert compute_chunk_size(10_000) * 10_000 <= 1 << 23 < (compute_chunk_size(10_000) + 1) * 10_000
+    assert compute_chunk_size(10**9) == 16
+
+
+def test_classes_that_are_equal_up_to_rounding_are_one_and_the_simplest_stands_for_them(rng):
+    table = table_of(rng, rows=20, inputs=2)
+    space = space_of(table, "b[mul] u[log] b[add]", "basic", unary=("log",), binary=("add", "mul"))
+    whole = Whole.of(table, space)
+    keep = TopKSpec(0, "affine", mirrored=True, limit=add_margin(100))
+    kept = score_stream(Scorer(space, table.target, (PEARSON,), "free", (keep,)), Threads(1), 9).top_features[
+        0
+    ]
+    # as if rounding had split every class
+    apart = whole.space.get_metadata(whole.numbers)
+    split = kept.take(np.zeros(len(whole.numbers), dtype=np.int64))
+    split = replace(
+        split,
+        number=whole.numbers,
+        signature=np.arange(len(whole.numbers), dtype=np.uint64),
+        complexity=apart.complexity,
+        keys=apart.keys,
+        class_size=np.ones(len(whole.numbers), dtype=np.int64),
+    )
+    settled = finalize_features(split, space, 100)
+    assert settled.class_size.sum() == len(whole.numbers)
+    values = space.compute_values(settled.number)
+    for number, own in zip(whole.numbers, whole.values, strict=True):
+        near = np.isclose(values, own, rtol=1e-12, atol=0).all(axis=1)
+        assert near.sum() == 1
+        simplest = settled.complexity[near][0]
+        assert simplest <= space.get_metadata(np.array([number])).complexity[0]
+    assert len(settled) < len(whole.numbers)
+    assert len(finalize_features(split, space, 2)) == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 37])
+def test_stages_hold_every_chunk_once_in_order(count):
+    chunks = [(place, place + 1) for place in range(count)]
+    stages = list(_split_stages(chunks))
+    assert [chunk for stage in stages for chunk in stage] == chunks
+    assert all(stages)
+    assert len(stages) <= 4
+
+
+def test_a_bar_only_spares_what_could_not_have_been_kept(scorer):
+    expected = score_stream(scorer, Threads(1), 10**6)
+    chunks = scorer.space.split_chunks(25)
+    bars = tuple(
+        compute_threshold(select_best_classes(kept, keep.limit), keep.limit) if keep.limit else np.inf
+        for kept, keep in zip(expected.top_features, KEEPS, strict=True)
+    )
+    low = replace(scorer, thresholds=bars)
+    spared = 0
+    for chunk in chunks:
+        for keep, with_bar, without in zip(
+            KEEPS, low(chunk).top_features, scorer(chunk).top_features, strict=True
+        ):
+            bar = bars[KEEPS.index(keep)]
+            assert set(with_bar.number.tolist()) <= set(without.number.tolist())
+            assert set(without.number[without.loss <= bar].tolist()) <= set(with_bar.number.tolist())
+            spared += len(without) - len(with_bar)
+    assert spared > 0

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+import symscreen
+from symscreen.backends import Threads
+from symscreen.expansion import pruning as duplicates
+
+
+@pytest.mark.parametrize("verb", [symscreen.screen, symscreen.fit])
+def test_judging_is_spread_over_the_threads_of_a_run(verb, frame, monkeypatch):
+    monkeypatch.setattr(duplicates, "_MIN_TASK_SIZE", 8)
+    monkeypatch.setattr(duplicates, "_BUCKET_ENTRIES", 8)
+    mapped, whole = [], Threads.map
+
+    def noted(self, function, tasks):
+        mapped.append((self.jobs, getattr(function, "__name__", "")))
+        return whole(self, function, tasks)
+
+    monkeypatch.setattr(Threads, "map", noted)
+    verb(frame, layers="b", jobs=2)
+    assert {(2, "_sifted"), (2, "_gathered"), (2, "_compared")} <= set(mapped)

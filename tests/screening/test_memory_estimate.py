@@ -1,0 +1,154 @@
+"""Predictions of memory, held against what processes really take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from symscreen.backends import Threads
+from symscreen.expansion import expand
+from symscreen.grammar import load_grammar
+from symscreen.screeners import parse_screeners
+from symscreen.screening.inference.error_control import ErrorControl
+from symscreen.screening.memory_estimate import estimate_memory, estimate_scoring_bytes
+from symscreen.screening.scoring.score_space import ScoringConfig
+from symscreen.screening.search.modes import SearchConfig
+
+STATUS = Path("/proc/self/status")
+
+# A process predicts its peak when the space is counted and when it is grown, then screens it.
+PROCESS = """
+import json, re, sys
+from pathlib import Path
+import numpy as np
+import symscreen
+from symscreen.pipeline import growth
+from symscreen.pipeline import rounds
+from symscreen.expansion import expand
+from symscreen.result import predicted
+
+rows, inputs, thin, options = json.loads(sys.argv[1])
+told, one_round, require_room, grow = [], rounds._one_round, rounds._require_room, growth.expand
+
+def counting(table, job):
+    counted = expand(table.names, None, job.grammar, job.layers, job.pool_kind)
+    told.append(predicted(counted, table.response.n, job.request, thin=thin).peak())
+    return one_round(table, job)
+
+def grown(space, job):
+    told.append(predicted(space, space.rows, job.request, thin=thin).peak())
+    require_room(space, job)
+
+rounds._one_round, rounds._require_room = counting, grown
+growth.expand = lambda *a, **k: grow(*a, **(k | {"thin": thin} if "thin" in k else k))
+rng = np.random.default_rng(1)
+X = rng.uniform(0.5, 2.0, (rows, inputs))
+symscreen.screen(X, X[:, 0] * X[:, 1] + rng.normal(0, 0.1, rows), **options)
+# not ru_maxrss, which a process inherits from the one that started it
+peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]
+print(json.dumps([told, int(peak) * 1024]))
+"""
+SLACK = 150_000_000
+
+
+@pytest.mark.skipif(not STATUS.is_file(), reason="the system does not tell the peak of a process")
+@pytest.mark.parametrize(
+    ("rows", "inputs", "thin", "options"),
+    [
+        (100, 120, False, {"layers": "b[add,mul]", "jobs": 2, "top": "all"}),
+        (6000, 10, False, {"layers": "u[square,inv] b[add,mul] u[neg]", "jobs": 1}),
+        (6000, 10, True, {"layers": "u[square,inv] b[add,mul] u[neg]", "jobs": 2}),
+        (100_000, 6, False, {"layers": "u[square] b[mul]", "jobs": 2}),
+    ],
+)
+def test_the_peak_is_predicted(rows, inputs, thin, options):
+    text = json.dumps([rows, inputs, thin, options])
+    done = subprocess.run([sys.executable, "-c", PROCESS, text], capture_output=True, text=True, check=True)
+    told, peak = json.loads(done.stdout.splitlines()[-1])
+    assert len(told) == 2
+    for each in told:
+        assert peak <= each <= 2 * peak + SLACK
+
+
+def request(screeners="t0", **changes):
+    asked = ScoringConfig(
+        screeners=parse_screeners(screeners, {}), sign="free", limit=20, prescreen=1000, seed=0, jobs=1,
+        backend=Threads(1), chunk_size=1 << 14,
+    )  # fmt: skip
+    return replace(asked, **changes)
+
+
+def test_what_takes_more_is_predicted_to_take_more():
+    least = estimate_scoring_bytes(10_000, request())
+    assert estimate_scoring_bytes(10_000, request(), n_features=5) < least
+    assert estimate_scoring_bytes(100_000, request()) > least
+    assert estimate_scoring_bytes(10_000, request(jobs=2)) > least
+    assert estimate_scoring_bytes(10_000, request(limit=2000)) > least
+    assert estimate_scoring_bytes(10_000, request("t0,xi")) > least
+    assert estimate_scoring_bytes(10_000, request("t0,lasso")) > estimate_scoring_bytes(
+        10_000, request("t0,xi")
+    )
+    assert estimate_scoring_bytes(10_000, request("t0,xi", prescreen=10_000)) > estimate_scoring_bytes(
+        10_000, request("t0,xi")
+    )
+    assert estimate_scoring_bytes(10_000, request(limit=None), n_features=10**6) > least + 10**9
+    watched = [
+        estimate_scoring_bytes(10_000, request(control=ErrorControl(permutations=b))) for b in (0, 1, 1000)
+    ]
+    assert least < watched[0] < watched[1] < watched[2] - 8 * 10_000 * 999
+    assert (
+        estimate_scoring_bytes(10_000, request(search=SearchConfig("sieve")), n_candidates=10**8)
+        > least + 10**8
+    )
+
+
+def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):
+    grammar, names = load_grammar("basic"), ["a", "b", "c"]
+    layers = grammar.resolve_layers("ub u[sin]")
+    counted = expand(names, None, grammar, layers)
+    held = expand(names, rng.uniform(0.5, 2.0, (3, 1000)), grammar, layers)
+    coming, there, thin = (
+        estimate_memory(counted, 1000, request()),
+        estimate_memory(held, 1000, request()),
+        estimate_memory(counted, 1000, request(), recompute_pool=True),
+    )
+    assert coming.pool_bytes - thin.pool_bytes == len(counted.pool) * 8000
+    assert coming.candidate_bytes == counted.candidates.total
+    assert there.candidate_bytes == there.filter_bytes == 0
+    assert there.pool_bytes < coming.pool_bytes
+    assert thin.compute_peak() < coming.compute_peak()
+    for each in (coming, there, thin):
+        assert each.compute_peak() == each.process_bytes + each.pool_bytes + each.candidate_bytes + max(
+            each.filter_bytes, each.scoring_bytes
+        )
+
+
+def test_lists_are_no_longer_than_the_space():
+    few, many = (estimate_scoring_bytes(10**6, request("t0,xi"), n_features=size) for size in (10, 10**6))
+    assert few < many / 5
+    assert estimate_scoring_bytes(10**6, request("t0,xi"), n_features=10**9) == many
+    assert np.isfinite(float(many))
+
+
+def test_orders_are_counted_where_they_are_allowed_and_worth_their_while():
+    grammar, names = load_grammar("basic"), ["a", "b", "c"]
+    counted = expand(names, None, grammar, grammar.resolve_layers("b[add,mul] u[exp,log,sqrt]"))
+    free = estimate_memory(counted, 10**6, request())
+    assert free.row_order_bytes == len(counted.pool) * (4 * 10**6 + 1)
+    assert (
+        free.compute_peak()
+        == free.process_bytes
+        + free.pool_bytes
+        + free.candidate_bytes
+        + free.row_order_bytes
+        + free.scoring_bytes
+    )
+    assert free.compute_peak(free.compute_peak() - 1) == free.compute_peak() - free.row_order_bytes
+    assert estimate_memory(counted, 10**6, request("pearson")).row_order_bytes == 0
+    assert estimate_memory(counted, 10**6, request(), recompute_pool=True).row_order_bytes == 0

@@ -1,0 +1,170 @@
+"""A stored ranking as a result again, and the report that it gives."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symscreen
+from symscreen.cli import main as verbs
+from symscreen.errors import DataError
+from symscreen.report.html_page import build_report_html
+from symscreen.results.ranking_files import write_ranking
+
+KINDS = {
+    "plain": {"top": 5},
+    "several screeners": {"screener": "t0,xi,lasso[folds=3]", "prescreen": 15, "top": 6},
+    "joint alone": {"screener": "lasso[folds=3]", "prescreen": 15, "top": 4},
+    "every feature": {"top": "all", "layers": "b", "binary": "add"},
+    "trust": {"fdr": 0.9, "permutations": 19, "stability": 2, "intervals": True, "top": 4},
+    "distinct": {"distinct": 0.99, "members": 2, "top": 4},
+    "rounds": {"rounds": 2, "top": 3},
+    "categories": {"categorical": "c", "top": 4},
+    "onehot": {"categorical": ["c"], "categorical_as": "onehot", "top": 4},
+    "race": {"search": "race", "top": 3},
+    "cut": {"keep": "u:4", "cut": "xi", "layers": "ub", "top": 3},
+    "also": {"also": ["x1*x3", "-x1"], "top": 3},
+    "units": {"units": {"x1": "mm", "x2": "km/h"}, "top": 3},
+    "classes": {"target": "c", "screener": "t0,xi", "top": 3},
+    "several targets": {"target": ["target", "x2"], "across": "worst", "top": 3},
+    "survival": {"target": "x2", "event": "e", "top": 3},
+    "ranking": {"ranking": ["x2", "x3"], "top": 3},
+    "stages": {"stages": ["e", "f"], "top": 3},
+}
+USUAL = {"layers": "ub", "unary": "neg,log", "binary": "sub"}
+
+
+@pytest.fixture
+def data(frame, rng):
+    frame["c"] = rng.choice(["p", "it's"], 60)
+    frame["e"] = rng.integers(0, 2, 60)
+    frame["f"] = np.where(frame.e == 1, rng.integers(0, 2, 60), 0)
+    return frame
+
+
+def asked_for(kind):
+    """Leave out the columns that a kind has no use for."""
+    options = USUAL | KINDS[kind]
+    used = {"categories": "c", "onehot": "c", "classes": "c", "survival": "e", "stages": "ef"}.get(kind, "")
+    options["exclude"] = [name for name in "cef" if name not in used]
+    return options | ({} if kind != "survival" else {"exclude": ["c", "f", "target"]})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_report_made_afterwards_is_that_of_the_run(kind, data, tmp_path, monkeypatch):
+    if kind == "units":
+        pytest.importorskip("pint", reason="units need pint")
+    monkeypatch.chdir(tmp_path)
+    data.to_csv("d.csv", index=False)
+    result = symscreen.screen("d.csv", **asked_for(kind))
+    endings = ["csv", "parquet", "json"]
+    for ending in endings:
+        write_ranking(result, f"r.{ending}")
+        back = symscreen.load_result(f"r.{ending}", "d.csv")
+        pd.testing.assert_frame_equal(back.table, result.table, check_dtype=False)
+        assert back.expressions == result.expressions
+        assert (back.n_scored, back.scale, back.notices) == (result.n_scored, result.scale, result.notices)
+        if ending == endings[list(KINDS).index(kind) % 3]:  # one of them: pages take their time
+            assert build_report_html(back, data="d.csv") == build_report_html(result, data="d.csv")
+            pd.testing.assert_frame_equal(back.transform(data), result.transform(data))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A folder with data, others, a ranking and the report of its run."""
+    folder = tmp_path_factory.mktemp("written")
+    draw = np.random.default_rng(3)
+    data = pd.DataFrame(draw.uniform(0.5, 2.0, (40, 3)), columns=["x1", "x2", "target"])
+    data.to_csv(folder / "d.csv", index=False)
+    data.iloc[1:].to_csv(folder / "other.csv", index=False)
+    words = [
+        "--layers",
+        "b",
+        "--binary",
+        "add",
+        "--screener",
+        "t0,xi",
+        "--quiet",
+        "--out",
+        str(folder / "r.csv"),
+    ]
+    with pytest.MonkeyPatch.context() as moved:
+        moved.chdir(folder)
+        assert verbs._run(["screen", "d.csv", *words, "--report", "own.html"]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(written, tmp_path, monkeypatch):
+    shutil.copytree(written, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys):
+    capsys.readouterr()
+    assert verbs._run(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0
+    assert "symscreen: written: with.html" in capsys.readouterr().err
+    assert (folder / "with.html").read_bytes() == (folder / "own.html").read_bytes()
+    assert verbs._run(["report", "r.csv", "--out", "without.html", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    page = (folder / "without.html").read_text(encoding="utf-8")
+    assert "The rows were not at hand: the scatters and the redundancy map are left out." in page
+    assert 'id="agreement"' in page
+    assert "Response against the feature" not in page
+    assert 'id="redundancy"' not in page
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        (None, ["absent.csv", "--out", "o.html"], "absent.csv"),
+        (None, ["r.csv", "--out", "o.pdf"], "give a name that ends in .html"),
+        (None, ["r.csv", "--out", "-"], "--out needs a file's name"),
+        (None, ["r.csv"], "Missing option '--out'"),
+        (None, ["r.csv", "--out", "own.html"], "exists and is not overwritten"),
+        (
+            None,
+            ["r.csv", "--data", "other.csv", "--out", "o.html"],
+            "not the data that the result was made from",
+        ),
+        ({"layers": [{}]}, ["r.csv", "--out", "o.html"], "its record is damaged: layers"),
+        ({"grammar": 3}, ["r.csv", "--out", "o.html"], "operators cannot be read"),
+        ({"search": {}}, ["r.csv", "--out", "o.html"], "its record is damaged"),
+        ({"agreement": [3]}, ["r.csv", "--out", "o.html"], "damaged"),
+        ({"partial": 3}, ["r.csv", "--out", "o.html"], "damaged"),
+        ({"error_control": {"passing": "x", "fdr": None}}, ["r.csv", "--out", "o.html"], "damaged"),
+    ],
+)
+def test_mistakes_and_damage_are_told_in_one_line(change, arguments, message, folder, capsys):
+    if change is not None:
+        beside = folder / "r.csv.json"
+        beside.write_text(json.dumps(json.loads(beside.read_text()) | change | {"digest": None}))
+    capsys.readouterr()
+    assert verbs._run(["report", *arguments]) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert not (folder / "o.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("complexity", 3.5, "its column 'complexity' holds"),
+        ("t0", "x", "no ranking that symscreen wrote"),
+        ("expression", "q + x1", "is damaged: there is no column 'q'"),
+    ],
+)
+def test_a_table_that_was_changed_is_refused(column, value, message, folder):
+    table = pd.read_csv(folder / "r.csv").astype(object)
+    table.loc[0, column] = value
+    table.to_csv(folder / "r.csv", index=False)
+    beside = folder / "r.csv.json"
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"digest": None}))
+    with pytest.raises(DataError, match=message):
+        symscreen.load_result(folder / "r.csv")

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from symscreen.screeners import SCREENERS, T0
+from symscreen.statistics.inference.max_t import compute_max_t_p_values, compute_z_scores, permute_target
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.statistics.workspace import Workspace
+from symscreen.targets import NumericTarget
+
+
+def _features(rng, m, n):
+    values = rng.normal(size=(m, n))
+    values[::3] = np.round(values[::3] * 1.5)  # tied
+    values[1::4] = values[1::4] > 0.3  # in two levels
+    return values
+
+
+def _centred(weights):
+    return (weights - (weights.min() + weights.max()) / 2) / np.ptp(weights)
+
+
+def _response(rng, n, kind):
+    y = {
+        "normal": rng.normal(size=n),
+        "cauchy": rng.standard_cauchy(size=n),
+        "tied": rng.integers(0, 4, n).astype(float),
+        "far": 1e9 + rng.normal(size=n),
+    }[kind]
+    return NumericTarget(np.sort(y))
+
+
+@pytest.mark.parametrize("kind", ["normal", "cauchy", "tied", "far"])
+@pytest.mark.parametrize("name", ["t0", "spearman"])
+@pytest.mark.parametrize("free", [True, False])
+def test_the_best_under_each_permutation_is_that_of_the_ordinary_scores(rng, kind, name, free):
+    n, screener = 25, SCREENERS[name]
+    response, values = _response(rng, n, kind), _features(rng, 40, n)
+    weights = screener.rank_weights(response)
+    shuffles = permute_target(weights, 30, seed=3, sign_free=free)
+    best = shuffles.initial_max
+    shuffles.update_max(sort_block(values), best, Workspace())
+
+    spread = np.sqrt([((rankdata(row) - (n + 1) / 2) ** 2).sum() for row in values])
+    places = np.argsort(shuffles.weights, kind="stable")
+    for b in range(30):
+        # rows permuted as y is: the rows of y in ascending order are what the screener takes
+        rows = np.argsort(shuffles.permuted_weights[:, b], kind="stable")
+        assert shuffles.permuted_weights[rows, b].tolist() == shuffles.weights[places].tolist()
+        statistics = screener.statistic(sort_block(np.ascontiguousarray(values[:, rows])), response)
+        ratio = statistics / spread if name == "t0" else statistics
+        own = np.abs(ratio).max() if free else ratio.max()
+        unit = compute_z_scores(sort_block(np.arange(n)[None] * 1.0), shuffles)[0]
+        one = screener.statistic(sort_block(np.arange(n)[None] * 1.0), response)[0]
+        one = one / np.sqrt(n * (n * n - 1) / 12) if name == "t0" else one
+        assert best[b] / unit == pytest.approx(own / one, rel=1e-8)
+
+
+def test_blocks_and_their_order_do_not_matter(rng):
+    response, values = _response(rng, 57, "cauchy"), _features(rng, 103, 57)
+    shuffles = permute_target(T0.rank_weights(response), 17, seed=0, sign_free=True)
+    at_once = shuffles.initial_max
+    shuffles.update_max(sort_block(values), at_once, Workspace())
+    room, bit_by_bit = Workspace(), shuffles.initial_max
+    for size, start in ((1, 60), (59, 0), (1, 59), (42, 61)):
+        shuffles.update_max(sort_block(values[start : start + size]), bit_by_bit, room)
+    assert bit_by_bit.tobytes() == at_once.tobytes()
+    several = compute_z_scores(sort_block(values), shuffles)
+    alone = np.concatenate([compute_z_scores(sort_block(row[None]), shuffles) for row in values])
+    assert several.tobytes() == alone.tobytes()
+    mirrored = compute_z_scores(sort_block(-values), shuffles)
+    assert mirrored.tobytes() == several.tobytes()
+
+
+@pytest.mark.parametrize("n", [3, 400, 4097, 9000])
+def test_sums_are_exact_at_any_length(rng, n):
+    weights = rng.standard_cauchy(size=n) if n % 2 else rng.lognormal(0, 3, size=n)
+    shuffles = permute_target(weights, 3, seed=1, sign_free=False)
+    assert (shuffles.permuted_weights == np.rint(shuffles.permuted_weights)).all()
+    values = rng.normal(size=(2, n))
+    best = shuffles.initial_max
+    shuffles.update_max(sort_block(values), best, Workspace())
+    doubled = (2 * rankdata(values, axis=1) - (n + 1)).astype(int)
+    exact = [
+        max(sum(w * r for w, r in zip(column, ranks, strict=True)) for ranks in doubled.tolist())
+        for column in shuffles.permuted_weights.astype(int).T.tolist()
+    ]
+    sums = best / (1.0 / np.sqrt(n * (n * n - 1.0) / 3.0))
+    # of one stretch of rows the sum is exact; over several it is rounded once a stretch
+    assert np.allclose(sums, np.array(exact, dtype=float), rtol=1e-14)
+    assert np.allclose(shuffles.weights / np.ptp(shuffles.weights), _centred(weights), atol=2.0**-20)
+
+
+def test_the_first_of_more_permutations_are_the_same(rng):
+    y = rng.normal(size=30)
+    few, many = (permute_target(y, count, seed=5, sign_free=True).permuted_weights for count in (4, 9))
+    assert few.tolist() == many[:, :4].tolist()
+    assert permute_target(y, 4, seed=6, sign_free=True).permuted_weights.tolist() != few.tolist()
+
+
+def test_a_family_p_value_counts_who_does_as_well(rng):
+    best = rng.integers(0, 9, 40) / 8.0
+    z = np.array([-1.0, 0.0, 0.125, 0.5, 1.0, 2.0])
+    expected = [(1 + sum(b >= own for b in best.tolist())) / 41 for own in z.tolist()]
+    assert compute_max_t_p_values(z, best).tolist() == expected
+    last_bit = np.where(z == 0, z, np.nextafter(z, 3))  # which never decides
+    assert compute_max_t_p_values(last_bit, best).tolist() == expected

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from symscreen.statistics.nulls.xi_null import (
+    _build_extrapolated_table,
+    _compute_z_scores,
+    build_xi_null,
+    compute_step_sum_moments,
+)
+from symscreen.statistics.ranks.sorted_block import sort_block
+from symscreen.statistics.ranks.xi import compute_xi
+from symscreen.targets import NumericTarget
+
+
+def told(response, values, seed=0):
+    ordered = sort_block(np.ascontiguousarray(values, dtype=float))
+    return build_xi_null(response, seed)(ordered, compute_xi(ordered, response), "free")
+
+
+def tail_of_runs(n, ones):
+    """P(R ≤ k) for k = 0, 1, …: runs come of cutting the zeros and the ones, each into its own."""
+    zeros, all_ways = n - ones, math.comb(n, ones)
+    upper, lower = (
+        [math.comb(rows - 1, cuts) for cuts in range(min(ones, zeros) + 1)] for rows in (ones, zeros)
+    )
+    tail, ways = [0.0, 0.0], 0
+    for runs in range(2, 2 * min(ones, zeros) + 2):
+        first, second = (runs + 1) // 2 - 1, runs // 2 - 1
+        ways += upper[first] * lower[second] + lower[first] * upper[second]
+        tail.append(float(Fraction(ways, all_ways)))
+    assert ways == all_ways
+    return tail
+
+
+def with_runs(n, ones, runs):
+    """Rows 0 … n−1, zeros first, in an order where zeros and ones make so many runs, as a feature."""
+    zeros, upper = list(range(n - ones)), list(range(n - ones, n))
+    order = []
+    for run in range(runs):
+        of = (zeros, upper)[run % 2]
+        length = 1 if run < runs - 2 else len(of)
+        order += of[:length]
+        del of[:length]
+    theta = np.empty(n)
+    theta[order] = np.arange(n)
+    return theta
+
+
+@pytest.mark.parametrize("r", [[1, 2, 3, 4, 5], [2, 2, 3, 5, 5], [1, 2], [3, 3, 3]])
+def test_mean_and_variance_are_those_of_all_orders(r):
+    sums = [np.abs(np.diff(order)).sum() for order in permutations(r)]
+    mean, variance = compute_step_sum_moments(np.array(r))
+    assert abs(mean - np.mean(sums)) < 1e-12
+    assert abs(variance - np.var(sums)) < 1e-11
+
+
+def test_variance_without_ties_is_the_published_one():
+    n = 30
+    variance = compute_step_sum_moments(np.arange(1, n + 1))[1] * (3.0 / (n * n - 1.0)) ** 2
+    assert abs(variance - (n - 2) * (4 * n - 7) / (10 * (n - 1) ** 2 * (n + 1))) < 1e-12
+
+
+@pytest.mark.parametrize(("n", "levels"), [(40, 0), (40, 3), (150, 0), (150, 4)])
+def test_rates_are_nominal_or_below(n, levels, rng):
+    response = NumericTarget(np.sort(np.arange(n) % levels if levels else np.arange(n)).astype(float))
+    null = build_xi_null(response, 0)
+    for ties in (0, 12):
+        values = rng.random((20_000, n))
+        ordered = sort_block(np.floor(values * ties) if ties else values)
+        p = null(ordered, compute_xi(ordered, response), "free")
+        for level in (0.05, 0.01):
+            rate, error = (p <= level).mean(), np.sqrt(level / len(p))
+            assert rate <= level + 4.0 * error
+            assert ties or levels or rate >= level - 4.0 * error
+
+
+@pytest.mark.parametrize(("n", "ones"), [(5, 1), (40, 25), (150, 17), (101, 50), (2000, 180)])
+def test_two_values_have_the_exact_law_of_runs(n, ones):
+    response = NumericTarget(np.repeat([0.0, 1.0], [n - ones, ones]))
+    exact = tail_of_runs(n, ones)
+    middle = 2 * ones * (n - ones) / n
+    runs = np.unique(np.linspace(2, max(min(1.2 * middle, 2 * min(ones, n - ones)), 2), 7).astype(int))
+    p = told(response, [with_runs(n, ones, k) for k in runs])
+    assert p == pytest.approx(np.maximum([exact[k] for k in runs], 1e-300), rel=1e-8)
+
+
+def test_seventeen_ones_of_150_in_23_runs():
+    y = NumericTarget(np.repeat([0.0, 1.0], [133, 17]))
+    assert told(y, [with_runs(150, 17, 23)])[0] == pytest.approx(tail_of_runs(150, 17)[23])
+    assert 0.00359 < told(y, [with_runs(150, 17, 23)])[0] < 0.00361
+
+
+SMALL = {
+    "even": [1, 2, 3, 4, 5, 6],
+    "a pair": [0, 0, 1, 2, 3, 4],
+    "three": [0, 0, 0, 1, 1, 2],
+    "one": [0, 0, 0, 0, 0, 1],
+    "mostly the largest": [0, 1, 2, 2, 2, 2],
+}
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_small_responses_have_the_p_values_of_all_orders(kind):
+    response = NumericTarget(np.array(SMALL[kind], dtype=float))
+    ordered = sort_block(np.array(list(permutations(range(6))), dtype=float))
+    xi = compute_xi(ordered, response)
+    p = build_xi_null(response, 0)(ordered, xi, "free")
+    below = np.searchsorted(np.sort(xi), xi - 1e-13)
+    assert np.abs(p - (1.0 - below / len(xi))).max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_of_features_with_ties_no_p_value_is_below_that_of_all_orders(kind):
+    response = NumericTarget(np.array(SMALL[kind], dtype=float))
+    null = build_xi_null(response, 0)
+    for pattern in ([0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 1, 2, 3, 4]):
+        ordered = sort_block(np.array(sorted(set(permutations(pattern))), dtype=float))
+        xi = compute_xi(ordered, response)
+        p = null(ordered, xi, "free")
+        below = np.searchsorted(np.sort(xi), xi - 1e-13)
+        assert (p >= 1.0 - below / len(xi) - 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "least"),
+    [
+        (range(5), 2 / 120),
+        (range(10), 2 / math.factorial(10)),
+        ([0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5], 2 * 6 * 6 * 2 / math.factorial(11)),
+    ],
+)
+def test_perfect_order_has_the_p_value_of_its_two_directions(y, least):
+    values = np.array(y, dtype=float)
+    p = told(NumericTarget(values), [np.arange(len(values)), -np.arange(float(len(values)))])
+    assert p[0] == p[1]
+    assert least * (1 - 1e-12) <= p[0] < 1.2 * least
+
+
+@pytest.mark.parametrize("shares", [(0.45, 0.45, 0.1), (0.85, 0.1, 0.05)])
+def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
+    n = 101
+    response = NumericTarget(np.searchsorted(np.cumsum(shares)[:-1], (np.arange(n) + 0.5) / n).astype(float))
+    p = told(response, rng.random((60_000, n)))
+    for level in (0.3, 0.05, 0.01, 1e-3):
+        rate, error = (p <= level).mean(), np.sqrt(level / len(p))
+        assert 0.6 * level < rate <= level + 4.0 * error
+
+
+@pytest.mark.parametrize("ones", [440, 2000])
+def test_more_rows_than_are_drawn_have_p_values_hardly_too_small(ones):
+    n = 4000
+    r = np.repeat([n - ones, n], [n - ones, ones])
+    mean, variance = compute_step_sum_moments(r)
+    exact = np.array(tail_of_runs(n, ones))
+    at = [int(np.searchsorted(exact, level)) for level in (0.3, 0.05, 0.01, 1e-3)]
+    table, jump = _build_extrapolated_table(r, 400, 0)
+    q = ones * (np.array(at) - 1.0)
+    ratio = table.compute_sf(_compute_z_scores(q, mean - jump, math.sqrt(variance))) / exact[at]
+    assert ratio.min() > 0.98
+    assert ratio.max() < 1.25
+
+
+def test_a_response_of_nearly_one_value_and_many_rows_has_p_values_of_one():
+    n = 3500
+    response = NumericTarget(np.maximum(np.arange(n) - 3200.0, 0.0))
+    assert told(response, [np.arange(n), np.arange(n) % 7]).tolist() == [1.0, 1.0]
