@@ -106,13 +106,13 @@ def test_too_little_to_start_with_is_refused_in_one_line(system):
 
 
 def test_a_limit_is_a_limit_of_max_ram(monkeypatch):
-    monkeypatch.setattr("symscreen.config.parsing.may_hold", lambda held: held + 10**9)
-    monkeypatch.setattr("symscreen.config.parsing.resident", lambda: 10**9)
-    monkeypatch.setattr("symscreen.config.parsing.whole_memory", lambda: 10**11)
+    monkeypatch.setattr("symscreen.config.parsing.compute_max_resident_bytes", lambda held: held + 10**9)
+    monkeypatch.setattr("symscreen.config.parsing.read_resident_bytes", lambda: 10**9)
+    monkeypatch.setattr("symscreen.config.parsing.get_total_memory", lambda: 10**11)
     assert parse_memory_limit("8GB") == 2 * 10**9
     assert parse_memory_limit("1.5GB") == 1_500_000_000
     assert parse_memory_limit(None) == 1_600_000_000
-    monkeypatch.setattr("symscreen.config.parsing.whole_memory", lambda: None)
+    monkeypatch.setattr("symscreen.config.parsing.get_total_memory", lambda: None)
     assert parse_memory_limit(None) == 1_600_000_000
 
 

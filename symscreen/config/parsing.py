@@ -10,9 +10,8 @@ from symscreen._limits import compute_max_resident_bytes, find_minimum, get_tota
 from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from symscreen._typing import Names
 
-    Names = str | Sequence[str]
 
 __all__ = [
     "DEFAULT_PRESCREEN",

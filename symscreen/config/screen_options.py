@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from symscreen._typing import Names, ProgressCallback
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
     from symscreen.grammar import Grammar
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
-    Names = str | Sequence[str]
-    ProgressCallback = Callable[[int, int], None]
     ScreenerSpec = str | Sequence[str | AnyScreener]
 
 __all__ = ["ScreenOptions", "make_screen_options"]

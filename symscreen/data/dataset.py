@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.data.target_columns import ClassData, RankingData, StageData, SurvivalData
 
     Inputs = dict[str, NDArray[np.float64]]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "Dataset",

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.data.column_types import SourceColumn
     from symscreen.data.files import SourceFrame
     from symscreen.targets import TargetType
     from symscreen.targets.stages import StagesTarget
 
-    Values = NDArray[np.float64]
     TargetTypeChoice = Literal["numeric", "classes", "several"]
 
 __all__ = [

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Names
     from symscreen.expressions.tree import Expression
     from symscreen.results.screen_result import ScreenResult
     from symscreen.screeners import AnyScreener
 
-    Names = str | Sequence[str]
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     Screeners = str | Sequence[str | AnyScreener]
 

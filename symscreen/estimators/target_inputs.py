@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Names = str | Sequence[str]
+    from symscreen._typing import Names
+
 
 __all__ = ["build_numeric_targets", "build_target_columns", "make_unique_name"]
 

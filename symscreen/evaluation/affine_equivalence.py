@@ -43,12 +43,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Values
     from symscreen.evaluation.mp_evaluation import ExpressionGraph, ValueCache
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 __all__ = ["BLOCK_EXPRESSIONS", "find_affine_copies_in_space", "find_any_affine_copies"]
 

@@ -24,9 +24,9 @@ from symscreen.errors import DataError, OptionError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Flags, Values
+
     Counts = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 __all__ = [
     "PrecisionRecallCurve",

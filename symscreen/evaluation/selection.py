@@ -30,10 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Values
     from symscreen.evaluation.precision_recall import PrecisionRecallCurve
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 __all__ = [
     "CurveArea",

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Flags, Values
+
     Counts = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
     Side = Literal["lower", "upper"]
 
 __all__ = [

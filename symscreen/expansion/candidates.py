@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Numbers
     from symscreen.expansion.nodes import SymbolTable
     from symscreen.grammar import Layer, Operator
 
-    Numbers = NDArray[np.int64]
 
 __all__ = ["Candidates", "OperatorRange", "enumerate_candidates"]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Residues, Values
     from symscreen.expansion.candidates import Candidates, OperatorRange
     from symscreen.expansion.nodes import NodeArray, SymbolTable
     from symscreen.expansion.pool import Pool
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
     from symscreen.statistics.ranks.monotone_order import MonotoneParents
 
-    Values = NDArray[np.float64]
-    Residues = NDArray[np.uint64]
     Inputs = Mapping[str, Values]
 
 __all__ = [

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Numbers, Residues
     from symscreen.expansion.candidates import Candidates, OperatorRange
     from symscreen.expansion.nodes import NodeArray, SymbolTable
     from symscreen.grammar import Grammar, Operator
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Exponents = NDArray[np.int64]
     Kinds = NDArray[np.int32]
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.int64]
-    Residues = NDArray[np.uint64]
 
 __all__ = [
     "NO_UNIT",

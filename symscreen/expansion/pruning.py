@@ -27,14 +27,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._limits import DeadlineCheck
+    from symscreen._typing import Flags, Numbers
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.nodes import NodeArray, SymbolTable
     from symscreen.expansion.operator_tasks import OperatorTask, PoolUnits
     from symscreen.grammar import Grammar
 
-    Numbers = NDArray[np.int64]
     MapFunction = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
-    Flags = NDArray[np.bool_]
 
 __all__ = [
     "EXCLUSION_REASONS",

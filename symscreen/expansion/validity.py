@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Values
     from symscreen.expansion.candidates import Candidates
     from symscreen.expansion.pool import Pool
     from symscreen.grammar import Domain
 
-    Flags = NDArray[np.bool_]
-    Numbers = NDArray[np.int64]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "CONSTANT_TOLERANCE",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Numbers
     from symscreen.backends import Backend
     from symscreen.data import Dataset
     from symscreen.expansion import PoolPruning, Space
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from symscreen.screening.residual_rounds import ScreenConfig
 
     Columns = Mapping[str, NDArray[np.float64]]
-    Numbers = NDArray[np.int64]
 
 __all__ = [
     "DomainViolation",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.model_selection import ScoredModel
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import RegressionTarget
     from symscreen.units import Units
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "CoefficientEstimates",

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.expressions.tree import Expression
     from symscreen.grammar.operator import Operator, OperatorFamily
 
-    Values = NDArray[np.float64]
     ModelShares = dict[tuple[int, ...], float]
 
 __all__ = ["count_constants", "fit_constants", "inline_start_constants", "refine_constants"]

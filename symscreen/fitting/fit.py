@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen._typing import Names
     from symscreen.data import Dataset, SourceFrame
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
     from symscreen.targets import TargetType
 
-    Names = str | Sequence[str]
     ScreenerSpec = str | Sequence[str | AnyScreener]
 
 __all__ = ["fit"]

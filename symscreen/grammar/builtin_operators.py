@@ -19,10 +19,8 @@ from symscreen.grammar.operator import Domain, Monotonicity, Notation, Operator,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numpy.typing import NDArray
+    from symscreen._typing import Residues, Values
 
-    Values = NDArray[np.float64]
-    Residues = NDArray[np.uint64]
 
 __all__ = ["CORE_OPERATORS", "EXTRA_OPERATORS", "OPERATORS"]
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags
     from symscreen.grammar.operator import Operator
 
     Exponents = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 __all__ = [
     "EXPONENT_DENOMINATOR",

@@ -22,12 +22,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Flags, Values
     from symscreen.grammar.operator import Operator
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
     ErrorRule = Callable[..., Values]
 
 __all__ = [

@@ -30,9 +30,8 @@ from symscreen._numba import compile_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from symscreen._typing import Residues
 
-    Residues = NDArray[np.uint64]
 
 __all__ = [
     "PRIME",

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Residues, Values
     from symscreen.grammar.parser import SyntaxNode
 
-    Values = NDArray[np.float64]
-    Residues = NDArray[np.uint64]
 
 __all__ = [
     "Domain",

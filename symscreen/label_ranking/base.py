@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    Values = NDArray[np.float64]
-    Ranks = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
 
 __all__ = [
     "EncodedTrainingData",

@@ -24,11 +24,8 @@ from symscreen._numba import compile_kernel
 from symscreen.linear_models.stepwise_selection import RSS_TIE_TOLERANCE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from symscreen._typing import Flags, Integers, Values
 
-    Flags = NDArray[np.bool_]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = ["BestSubsets", "find_best_subsets", "search_subsets"]
 

@@ -28,8 +28,8 @@ from symscreen.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from symscreen._typing import Integers, Values
+
 
 __all__ = [
     "MIN_DETERMINANT",

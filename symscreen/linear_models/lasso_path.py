@@ -24,7 +24,8 @@ from symscreen.errors import OptionError, suggest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = [
     "StandardizedData",

@@ -12,7 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["Criterion", "assign_folds", "compute_criterion", "compute_cv_error", "compute_rounding_floor"]
 

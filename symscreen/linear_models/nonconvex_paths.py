@@ -30,7 +30,8 @@ from symscreen._numba import compile_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["NonconvexPath", "compute_lambda_sequence", "fit_nonconvex_path"]
 

@@ -23,11 +23,8 @@ import numpy as np
 from symscreen._numba import compile_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from symscreen._typing import Integers, Values
 
-    Flags = NDArray[np.bool_]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "RSS_TIE_TOLERANCE",

@@ -26,7 +26,8 @@ from symscreen.errors import OptionError, suggest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
     Indices = NDArray[np.int32]
 
 __all__ = [

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from symscreen._typing import Integers, Values
+
 
 __all__ = [
     "ARTICLES_FILE",

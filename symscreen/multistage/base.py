@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
-    Outcomes = NDArray[np.int8]
+    from symscreen._typing import Outcomes, Values
+
     Signs = NDArray[np.int8]
 
 __all__ = ["ChainEstimator", "ErrorRates", "Inconsistency", "compute_error_rates", "count_inconsistencies"]

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.multistage.entity_encoding import EncodedEntities, EntityEncoder
     from symscreen.multistage.factor_model import BlockSolverOptions
 
-    Values = NDArray[np.float64]
     Indices = NDArray[np.int32]
 
 __all__ = [

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["SimulatedChains", "simulate_chains"]
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Outcomes = NDArray[np.int8]
+    from symscreen._typing import Outcomes
+
 
 __all__ = [
     "Chains",

@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Outcomes, Values
     from symscreen.multistage.entity_encoding import EncodedEntities
 
-    Values = NDArray[np.float64]
-    Outcomes = NDArray[np.int8]
     Indices = NDArray[np.int32]
 
 __all__ = [

@@ -39,14 +39,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Outcomes, Values
     from symscreen.multistage.block_fitting import FitStep
     from symscreen.multistage.chains import Chains
     from symscreen.multistage.entity_encoding import EntityEncoder
     from symscreen.multistage.factor_model import LatentFactors
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Outcomes = NDArray[np.int8]
 
 __all__ = [
     "MonotoneChainRecommender",

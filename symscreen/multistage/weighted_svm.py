@@ -46,7 +46,8 @@ from symscreen.multistage._kernels import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
     Offsets = NDArray[np.int64]
 
 __all__ = ["SvmSolution", "SvmTerms", "compute_svm_objective", "solve_groups", "solve_offset_svm"]

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.screeners.base import CoefficientPath, Sign
     from symscreen.targets.registry import Target
 
-    Values = NDArray[np.float64]
 
 __all__ = ["CASE_ROWS", "ScreenerCheckCase", "check_screener", "generate_cases"]
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.backends import Backend
     from symscreen.evaluation.evaluate import RankedResult
     from symscreen.expansion import Space
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
     Matches = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "MEMBER_COLUMNS",

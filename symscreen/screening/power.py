@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.screening.residual_rounds import ScreenConfig
 
-    Values = NDArray[np.float64]
 
 __all__ = ["PlantedFormula", "PowerResult", "compute_noise_std", "plant_formula", "power", "simulate_ranks"]
 

@@ -64,7 +64,7 @@ from symscreen.targets.registry import count_labels
 from symscreen.units import check_formula_units, read_units
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -74,8 +74,6 @@ if TYPE_CHECKING:
     from symscreen.screening.inference.stability import HalfSampling
     from symscreen.targets import TargetType
 
-    Names = str | Sequence[str]
-    ProgressCallback = Callable[[int, int], None]
     ScreenerSpec = str | Sequence[str | AnyScreener]
 
 __all__ = [

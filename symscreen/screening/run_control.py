@@ -26,11 +26,11 @@ from symscreen.screening.scoring.top_features import concatenate_features, make_
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from symscreen._typing import ProgressCallback
     from symscreen.backends import Backend
     from symscreen.screening.scoring.block_scoring import ChunkResult, Scorer
     from symscreen.screening.scoring.streaming import StreamAccumulator, StreamResult
 
-    ProgressCallback = Callable[[int, int], None]
 
 __all__ = [
     "DEFAULT_RUN_CONTROL",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen._typing import Names, ProgressCallback
     from symscreen.data.categories import CategoricalAs
     from symscreen.expansion import PoolKind
     from symscreen.results.screen_result import ScreenResult
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from symscreen.screening.search.modes import SearchMode
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
-    ProgressCallback = Callable[[int, int], None]
-    Names = str | Sequence[str]
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
     ScreenerSpec = str | Sequence[str | AnyScreener]
 

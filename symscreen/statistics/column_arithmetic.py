@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Integers = NDArray[np.int64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Integers, Values
+
 
 __all__ = [
     "ARITHMETIC_UFUNCS",

@@ -23,11 +23,9 @@ from symscreen.statistics.column_arithmetic import compute_simd_dot
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
+    from symscreen._typing import Flags, Integers, Rows, Values
+
     Signs = NDArray[np.int8]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "MAX_EXHAUSTIVE_CATEGORIES",

@@ -28,12 +28,8 @@ from symscreen.statistics.crit_splits import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from symscreen._typing import Flags, Integers, Rows, Values
 
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "RankingSample",

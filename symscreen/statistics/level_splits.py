@@ -21,8 +21,9 @@ from symscreen._numba import compile_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
+
     Indices = NDArray[np.int64]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "LevelTree",

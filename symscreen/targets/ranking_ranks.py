@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Ranks = NDArray[np.float64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
     IntArray = NDArray[np.int64]
 
 __all__ = [

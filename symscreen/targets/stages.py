@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Outcomes, Values
     from symscreen.targets.numeric import TargetType
 
-    Values = NDArray[np.float64]
-    Outcomes = NDArray[np.int8]
 
 __all__ = [
     "STAGE_WEIGHTS",

@@ -15,11 +15,9 @@ from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, escape_control_chars
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Values
     from symscreen.targets.numeric import NumericTarget, TargetType
 
-    Values = NDArray[np.float64]
 
 __all__ = ["MAX_WEIGHT_RATIO", "WeightedTarget", "normalize_weights"]
 

@@ -9,9 +9,10 @@ import numpy as np
 from symscreen.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["check_column", "check_features", "check_target", "check_threshold"]
 

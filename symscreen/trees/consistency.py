@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
     ScoringFunction = Callable[[Values], Values]
 
 __all__ = ["InputDesign", "Learner", "compute_sine_scores", "measure_regret"]

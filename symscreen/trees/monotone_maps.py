@@ -18,9 +18,10 @@ from symscreen.trees._column_checks import check_column, check_threshold
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = [
     "Interval",

@@ -18,7 +18,8 @@ from symscreen.trees._column_checks import check_target
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
     RowIndices = NDArray[np.int64]
 
 __all__ = [

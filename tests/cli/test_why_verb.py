@@ -65,8 +65,8 @@ def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, f
 
 
 def test_a_dropped_formula_is_printed(run, data, monkeypatch):
-    monkeypatch.setattr("symscreen.screening.search.modes._FEWEST", 8)
-    monkeypatch.setattr("symscreen.screening.search.modes._PER_WANTED", 1)
+    monkeypatch.setattr("symscreen.screening.search.modes._MIN_SURVIVORS", 8)
+    monkeypatch.setattr("symscreen.screening.search.modes._SURVIVORS_PER_CLASS", 1)
     options = ["--target", "target", "--layers", "ubb", *SMALL, "--search", "sieve", "--top", 2, "--quiet"]
     status, out, _ = run("why", data, "sin(x3)*sin(x2) + sin(x3)", *options)
     assert status == 0

@@ -136,5 +136,5 @@ def test_very_many_columns_are_read_some_at_a_time(monkeypatch):
     ]
     at_once = list(map(_ending, texts))
     for some in (1, 2, 3):
-        monkeypatch.setattr("symscreen.data.files._AT_ONCE", some)
+        monkeypatch.setattr("symscreen.data.files._MIN_COLUMNS_AT_ONCE", some)
         assert list(map(_ending, texts)) == at_once

@@ -314,8 +314,8 @@ def test_a_joint_screener_beside_tells_what_it_says(frame):
 
 @pytest.mark.parametrize("search", ["sieve", "race"])
 def test_what_a_search_dropped_is_told_with_its_place(frame, search, monkeypatch):
-    monkeypatch.setattr("symscreen.screening.search.modes._FEWEST", 8)
-    monkeypatch.setattr("symscreen.screening.search.modes._PER_WANTED", 1)
+    monkeypatch.setattr("symscreen.screening.search.modes._MIN_SURVIVORS", 8)
+    monkeypatch.setattr("symscreen.screening.search.modes._SURVIVORS_PER_CLASS", 1)
     options = {"layers": "ubb", "unary": "sin,square", "binary": "mul,add,sub", "top": 2}
     best = symscreen.screen(frame, search=search, **options).table.expression[0]
     assert symscreen.why(frame, best, search=search, **options).rank == 1

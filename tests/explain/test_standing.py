@@ -94,7 +94,7 @@ def test_how_many_fit_follows_from_the_memory_allowed(asked, frame):
 def test_the_answer_tells_what_is_known(frame, monkeypatch):
     whole = symscreen.why(frame, "x2*sin(x3)", **OPTIONS)
     every = symscreen.screen(frame, **OPTIONS, top="all")
-    monkeypatch.setattr("symscreen.explain.rank_position.classes_that_fit", lambda *_: 30)
+    monkeypatch.setattr("symscreen.explain.rank_position.compute_max_classes", lambda *_: 30)
     found = symscreen.why(frame, "x2*sin(x3)", **OPTIONS)
     assert (found.status, found.rank) == ("ranked", None)
     assert 0 < found.n_better < whole.rank
@@ -114,7 +114,7 @@ def test_the_answer_tells_what_is_known(frame, monkeypatch):
 def test_a_place_in_a_cut_is_bounded_too(frame, monkeypatch):
     options = {**OPTIONS, "keep": "u:3"}
     whole = symscreen.why(frame, "x2*sin(x3)", **options)
-    monkeypatch.setattr("symscreen.explain.missing.classes_that_fit", lambda *_: 2)
+    monkeypatch.setattr("symscreen.explain.rank_position.compute_max_classes", lambda *_: 2)
     found = symscreen.why(frame, "x2*sin(x3)", **options)
     assert (found.status, set(found.screener_ranks)) == ("cut", set(whole.screener_ranks))
     assert all(1 <= found.screener_ranks[name] <= place for name, place in whole.screener_ranks.items())

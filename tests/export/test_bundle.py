@@ -416,7 +416,7 @@ def test_files_that_cannot_be_read_are_told(tmp_path, monkeypatch):
     ]:
         with pytest.raises(FormulaError, match=message):
             load_bundle(path)
-    monkeypatch.setattr("symscreen.export.bundle.MOST_JSON", 100)
+    monkeypatch.setattr("symscreen.export.bundle.MAX_JSON_BYTES", 100)
     save = tmp_path / "m.json"
     save.write_text(" " * 101)
     with pytest.raises(FormulaError, match="larger than"):

@@ -178,8 +178,8 @@ def test_what_was_asked_for_is_searched_whatever_its_size(rng, monkeypatch):
 
 
 def test_memory_for_the_small_spaces_alone_gives_their_answer(rng, monkeypatch):
-    monkeypatch.setattr("symscreen._limits.resident", lambda: 0)
-    monkeypatch.setattr("symscreen.expansion.feature_values._BYTES_A_VALUE", 0)
+    monkeypatch.setattr("symscreen._limits.read_resident_bytes", lambda: 0)
+    monkeypatch.setattr("symscreen.expansion.feature_values._BYTES_PER_VALUE", 0)
     table = _table(rng, 400)
     result = run_fit(table, _job(None, max_bytes=100_000))
     assert _terms(result) == ["x1**3", "x2"]
@@ -307,7 +307,7 @@ def test_simple_numbers_are_those_of_the_formula_and_their_r2_its_own(rng):
 
 
 def test_simple_numbers_that_the_data_refuse_are_told(monkeypatch, rng):
-    monkeypatch.setattr("symscreen.fitting.coefficients.snapped", lambda *_: None)
+    monkeypatch.setattr("symscreen.fitting.coefficients.snap_coefficients", lambda *_: None)
     result = run_fit(_table(rng), _job(snap=True))
     assert any("do not allow simple numbers" in notice for notice in result.notices)
 

@@ -63,7 +63,7 @@ def test_found_a_ranking_of_a_kind_that_arrow_cannot_read(tmp_path, monkeypatch)
     def broken(*_):
         raise pa.ArrowException("Unknown error: Wrapping (-a) failed")
 
-    monkeypatch.setattr("symscreen.results.ranking_reader.parquet_table", broken)
+    monkeypatch.setattr("symscreen.results.ranking_reader.read_parquet", broken)
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     assert "Wrapping (-a) failed" in refused(tmp_path / "r.parquet")
 

@@ -147,7 +147,7 @@ def test_what_only_the_columns_show_to_be_collinear_is_dropped(monkeypatch, rng)
     stream[2] = simple[0] + 1e-4 * stream[2]
     core = compute_gram(simple[:1], target)
     assert sorted(search_core_subsets(stream, core, sizes=[1])[0].features.tolist()) == [0, 1, 2, 3, 4]
-    monkeypatch.setattr("symscreen.linear_models.gram.PIVOT", 1e-6)
+    monkeypatch.setattr("symscreen.linear_models.gram.MIN_PIVOT", 1e-6)
     assert sorted(search_core_subsets(stream, core, sizes=[1])[0].features.tolist()) == [0, 1, 3, 4]
 
 

@@ -102,7 +102,7 @@ def test_what_only_the_columns_show_to_be_collinear_is_dropped(monkeypatch, rng)
     values[3] = values[2] + 1e-4 * values[3]
     gram = compute_gram(values, rng.normal(size=30))
     assert [2, 3] in find_best_models(gram, 2, 10)[0].tolist()
-    monkeypatch.setattr("symscreen.linear_models.gram.PIVOT", 1e-6)
+    monkeypatch.setattr("symscreen.linear_models.gram.MIN_PIVOT", 1e-6)
     members, unexplained = find_best_models(gram, 2, 10)
     assert len(members) == 5
     assert [2, 3] not in members.tolist()

@@ -226,7 +226,7 @@ def test_a_record_beside_a_ranking_is_bounded(small, tmp_path, monkeypatch):
     for ending in ("csv", "parquet"):
         write_ranking(small, tmp_path / f"r.{ending}")
         assert len(read_ranking(tmp_path / f"r.{ending}").table)
-    monkeypatch.setattr("symscreen.results.ranking_reader.MOST_JSON", 100)
+    monkeypatch.setattr("symscreen.results.ranking_reader.MAX_JSON_BYTES", 100)
     for ending in ("csv", "parquet"):
         with pytest.raises(DataError, match="is no ranking that symscreen wrote"):
             read_ranking(tmp_path / f"r.{ending}")

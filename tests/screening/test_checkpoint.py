@@ -418,7 +418,7 @@ def test_a_list_of_every_feature_must_be_whole(frame, tmp_path):
 
 def test_a_state_beyond_what_a_run_can_keep_is_not_read(frame, tmp_path, monkeypatch):
     symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
-    monkeypatch.setattr("symscreen.screening.scoring.streaming.most_bytes_kept", lambda _: 1000)
+    monkeypatch.setattr("symscreen.screening.scoring.streaming.compute_max_state_bytes", lambda _: 1000)
     with pytest.raises(OutputError, match="larger than this run can have kept"):
         symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
 

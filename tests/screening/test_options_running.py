@@ -94,7 +94,7 @@ def test_the_last_standing_names_the_best_of_all_features_too(frame):
 
 def test_quiet_writes_nothing_and_still_calls_what_was_given(frame, capfd, monkeypatch):
     silenced, told = [], []
-    monkeypatch.setattr("symscreen._numba.ANNOUNCEMENT.silence", lambda: silenced.append(1))
+    monkeypatch.setattr("symscreen._numba.COMPILE_NOTICE.silence", lambda: silenced.append(1))
     asked = {"layers": "u", "unary": "sin", "top": 2}
     loud = symscreen.screen(frame, progress=True, **asked)
     assert " of " in capfd.readouterr().err

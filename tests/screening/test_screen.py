@@ -233,7 +233,7 @@ def test_the_record_says_how_it_was_made(frame):
 
 
 def test_keeping_every_feature_is_refused_where_it_cannot_fit(frame, monkeypatch):
-    monkeypatch.setattr("symscreen.screening.memory_estimate._SHOWN", 10**9)
+    monkeypatch.setattr("symscreen.screening.memory_estimate._RESULT_ROW_BYTES", 10**9)
     with pytest.raises(
         MemoryLimitError, match=r"keeping \d+ features would take .* ask for fewer with --top"
     ):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from tests.response.test_survival import pairs_by_definition
+from targets.test_survival import pairs_by_definition
 
 import symscreen
 from symscreen.cli.main import command

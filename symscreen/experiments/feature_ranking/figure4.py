@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["EXPERIMENT", "MAPS", "compute_maps", "make_equally_spaced_points", "run"]
 

@@ -26,11 +26,9 @@ from symscreen.targets import NumericTarget
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Values
     from symscreen.screeners.joint.bart import InclusionRule
 
-    Values = NDArray[np.float64]
     Design = tuple[Callable[[np.random.Generator], Values], float]
 
 __all__ = ["COUNTING_RULES", "DESIGNS", "EXPERIMENT", "FORMULAS", "PUBLISHED", "run"]

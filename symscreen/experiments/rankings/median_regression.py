@@ -31,9 +31,9 @@ from symscreen.targets.ranking_ranks import to_orders
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.label_ranking.generators import PiecewisePartition
 
-    Values = NDArray[np.float64]
 
 __all__ = ["EXPERIMENT", "ClusterRankingModel", "fit_cluster_modes", "fit_plackett_luce_weights", "run"]
 

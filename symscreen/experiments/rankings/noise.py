@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.experiments.rankings.repeated_folds import LearnerFactory
     from symscreen.label_ranking.generators import RankingOracle
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "EXPERIMENT",

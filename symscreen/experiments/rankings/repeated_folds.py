@@ -17,11 +17,9 @@ from symscreen.label_ranking import kendall_tau, order_list_tau
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Values
     from symscreen.backends import Threads
 
-    Values = NDArray[np.float64]
     LearnerFactory = Callable[[int], Any]
 
 __all__ = ["FoldScores", "RankedSet", "cross_validate"]

@@ -25,9 +25,8 @@ from symscreen.targets.ranking_ranks import to_mid_ranks
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from symscreen._typing import Values
 
-    Values = NDArray[np.float64]
 
 __all__ = ["EXPERIMENT", "PUBLISHED", "SURVEY_FILE", "run"]
 

@@ -15,9 +15,10 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import check_weigh
 from symscreen.targets.ranking_ranks import to_mid_ranks, to_orders
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Ranks = NDArray[np.float64]
+    from symscreen._typing import Ranks
+
 
 __all__ = [
     "d2",

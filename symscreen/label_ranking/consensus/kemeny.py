@@ -24,9 +24,9 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.label_ranking.consensus.pairwise_probabilities import Pairwise
 
-    Values = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
 __all__ = [

@@ -29,10 +29,9 @@ from symscreen.targets.ranking_ranks import list_label_pairs
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Ranks, Values
     from symscreen.label_ranking.consensus.pairwise_probabilities import Pairwise
 
-    Values = NDArray[np.float64]
-    Ranks = NDArray[np.float64]
 
 __all__ = [
     "MedianRanking",

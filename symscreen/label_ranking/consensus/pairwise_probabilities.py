@@ -23,7 +23,8 @@ from symscreen.targets.ranking_ranks import to_float_array, to_mid_ranks
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = [
     "EVEN_TOLERANCE",

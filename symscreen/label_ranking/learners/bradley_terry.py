@@ -20,10 +20,10 @@ from symscreen.targets.ranking_ranks import compute_pair_signs, list_label_pairs
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Ranks = NDArray[np.float64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
 
 __all__ = ["BradleyTerryRanker", "check_labels_ordered", "compute_expected_positions", "fit_scores"]
 

@@ -39,14 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Integers, Values
     from symscreen.label_ranking.base import EncodedTrainingData
     from symscreen.statistics.crit_splits import RankingSample
     from symscreen.statistics.crit_tree import TreeNodes
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "ConsensusRankingForest",

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Ranks = NDArray[np.float64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
     Predictor = Callable[[Values], list[Values]]
 
 __all__ = ["ModelFamily", "RankingEnsemble", "build_model_families", "impute_positions"]

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
     TreeGrower = Callable[..., "PositionTree"]
     PositionTree = Callable[[Values], Values]
-    Ranks = NDArray[np.float64]
 
 __all__ = [
     "TREE_GROWERS",

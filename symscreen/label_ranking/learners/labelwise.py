@@ -16,10 +16,10 @@ from symscreen.label_ranking.consensus.median import rank_by_position
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Ranks = NDArray[np.float64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
 
 __all__ = ["LabelwiseRegressor", "build_weight_params", "check_estimator", "compute_canonical_positions"]
 

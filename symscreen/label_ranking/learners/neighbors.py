@@ -16,10 +16,10 @@ from symscreen.targets.ranking_ranks import compute_pair_signs, mask_ranked_pair
 if TYPE_CHECKING:
     from typing import Self
 
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = ["KemenyNeighbors"]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Ranks = NDArray[np.float64]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Ranks, Values
+
 
 __all__ = ["PairwiseRanker"]
 

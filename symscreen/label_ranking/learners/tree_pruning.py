@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Values
     from symscreen.label_ranking.base import EncodedTrainingData
     from symscreen.statistics.crit_tree import TreeNodes
 
-    Flags = NDArray[np.bool_]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "PruningPath",

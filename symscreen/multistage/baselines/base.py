@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Outcomes, Values
     from symscreen.multistage.entity_encoding import EncodedEntities, EntityEncoder
 
-    Integers = NDArray[np.int64]
-    Values = NDArray[np.float64]
-    Outcomes = NDArray[np.int8]
 
 __all__ = ["ChainBaseline", "EncodedRows", "encode_one_hot"]
 

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Values
     from symscreen.multistage.baselines.base import EncodedRows
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = ["StagePairFactors"]
 

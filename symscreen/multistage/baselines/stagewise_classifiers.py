@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.multistage.baselines.base import EncodedRows
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "OrdinalStageSVM",

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.results.screen_result import ScreenResult
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "MAX_REDUNDANCY_FEATURES",

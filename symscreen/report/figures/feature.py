@@ -14,12 +14,11 @@ from symscreen.targets import NumericTarget
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.results.screen_result import ScreenResult
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "ScatterData",

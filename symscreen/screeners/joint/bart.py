@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.screeners.base import JointInput
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "BART",

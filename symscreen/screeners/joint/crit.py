@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.screeners.base import JointInput
     from symscreen.targets.ranking import RankingTarget
 
-    Values = NDArray[np.float64]
 
 __all__ = ["CRIT", "build_ranking_sample", "compute_dispersion"]
 

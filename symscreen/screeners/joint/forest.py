@@ -38,11 +38,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Values
     from symscreen.screeners.base import JointInput
     from symscreen.statistics.crit_tree import TreeNodes
 
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
     ImportanceFunction = Callable[[Values, np.random.SeedSequence], Values]
     PermutationFunction = Callable[[Values, np.random.SeedSequence, np.random.Generator], Values]
 

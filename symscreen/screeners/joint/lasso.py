@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from symscreen._typing import Values
     from symscreen.screeners.base import JointInput
 
-    Values = NDArray[np.float64]
 
 __all__ = ["LASSO", "LassoCrossValidation", "compute_lasso_path", "cross_validate_lasso"]
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.linear_models.nonconvex_paths import NonconvexPath, NonconvexPenalty
     from symscreen.screeners.base import JointInput
 
-    Values = NDArray[np.float64]
 
 __all__ = ["MCP", "SCAD"]
 

@@ -14,7 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Values = NDArray[np.float64]
+    from symscreen._typing import Values
+
 
 __all__ = [
     "compute_path_direction",

@@ -23,12 +23,9 @@ from symscreen.screeners.base import CoefficientPath, JointScores, JointScreener
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Integers, Values
     from symscreen.screeners.base import JointInput
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = ["STEPWISE"]
 

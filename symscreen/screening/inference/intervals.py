@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.expansion import Space
     from symscreen.screeners import AnyScreener
     from symscreen.screening.preparation import RowGroups
     from symscreen.screening.residual_rounds import RoundResult
     from symscreen.targets.registry import Target
 
-    Values = NDArray[np.float64]
 
 __all__ = ["INTERVAL_COLUMNS", "add_intervals", "parse_confidence_level"]
 

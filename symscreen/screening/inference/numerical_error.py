@@ -29,8 +29,7 @@ from symscreen.targets import NumericTarget
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Values
     from symscreen.data import Dataset
     from symscreen.expressions.tree import Expression
     from symscreen.screeners import AnyScreener
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.inference.order_uncertainty import OrderUncertainty
     from symscreen.targets.registry import Target
 
-    Values = NDArray[np.float64]
 
 __all__ = [
     "MAX_ERROR_SHARE_OF_STD",

@@ -40,15 +40,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Numbers, Values
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.grammar import Operator
     from symscreen.screeners import Screener, Sign
 
-    Values = NDArray[np.float64]
     Counts = NDArray[np.int64]
     Indices = NDArray[np.int64]
-    Numbers = NDArray[np.int64]
 
 __all__ = [
     "UNDEFINED",

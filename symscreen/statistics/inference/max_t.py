@@ -26,12 +26,10 @@ from symscreen.statistics.workspace import Workspace
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
     GroupRows = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "PermutedTarget",

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Values
     from symscreen.targets import NumericTarget
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 __all__ = ["OrderUncertainty", "compute_t0_bounds", "find_order_uncertainty", "find_separated_runs"]
 

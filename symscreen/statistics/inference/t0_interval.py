@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Values
     from symscreen.targets import NumericTarget
 
     Rows = NDArray[np.int64]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "MIN_UNITS",

@@ -15,13 +15,12 @@ from symscreen.statistics.nulls.t0_null import build_linear_rank_table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Rows, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets import NumericTarget
 
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "KendallNull",

@@ -42,11 +42,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "LOG_TAIL_RESOLUTION",

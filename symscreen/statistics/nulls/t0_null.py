@@ -31,15 +31,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Rows, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.nulls.null_table import NullTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets import NumericTarget
 
-    Rows = NDArray[np.int32]
     RngState = NDArray[np.uint64]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "LinearRankStatistic",

@@ -53,13 +53,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers, Values
     from symscreen.screeners.base import Sign
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets import NumericTarget
 
     RngState = NDArray[np.uint64]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "XiNull",

@@ -21,14 +21,11 @@ from symscreen.statistics.ranks.fast_sort import write_doubled_ranks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets import NumericTarget
     from symscreen.targets.binary import BinaryTargets
 
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 __all__ = [
     "compute_binary_correlations",

@@ -32,15 +32,11 @@ from symscreen.statistics.column_arithmetic import compute_bounds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Numbers, Rows, Values
     from symscreen.statistics.workspace import Workspace
 
-    Numbers = NDArray[np.int64]
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
     TruncatedKeys = NDArray[np.uint32] | NDArray[np.uint64]
-    Rows = NDArray[np.int32]
     Keys = NDArray[np.uint32]
-    Integers = NDArray[np.int64]
 
 __all__ = [
     "KEYS_PER_ROW",

@@ -17,10 +17,8 @@ from symscreen._numba import compile_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Flags = NDArray[np.bool_]
-    Integers = NDArray[np.int64]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
+    from symscreen._typing import Flags, Integers, Rows, Values
+
 
 __all__ = ["MonotoneParents", "derive_orders"]
 

@@ -41,13 +41,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Numbers, Rows, Values
     from symscreen.statistics.ranks.monotone_order import MonotoneParents
 
-    Flags = NDArray[np.bool_]
     Keys = NDArray[np.uint64]
-    Numbers = NDArray[np.int64]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
     Weights = NDArray[np.uint64]
 
 __all__ = [

@@ -73,16 +73,13 @@ from symscreen.targets.weighted import WeightedTarget
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets.binary import BinaryTargets
     from symscreen.targets.registry import Target
 
     Counts = NDArray[np.int32] | NDArray[np.int64]
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
     Signs = NDArray[np.int8]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Ranks = NDArray[np.int32]
 
 __all__ = [

@@ -26,14 +26,10 @@ from symscreen._numba import compile_kernel
 from symscreen.statistics.column_arithmetic import compute_simd_dot
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Flags, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets.weighted import WeightedTarget
 
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
 
 __all__ = [
     "compute_weighted_gini_mean_difference",

@@ -31,14 +31,11 @@ from symscreen._numba import compile_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Flags, Integers, Rows, Values
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.targets import NumericTarget
     from symscreen.targets.multiclass import MulticlassTarget
 
-    Flags = NDArray[np.bool_]
-    Rows = NDArray[np.int32]
-    Values = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 __all__ = ["compute_multiclass_xi", "compute_xi"]
 

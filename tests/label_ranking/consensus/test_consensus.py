@@ -114,8 +114,8 @@ def test_many_matrices_are_ranked_at_once():
 
 
 def test_borda_takes_over_where_an_exact_median_is_out_of_reach(monkeypatch):
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MOST_LABELS", 2)
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny.SUBSETS", 2)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MAX_PROGRAM_LABELS", 2)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny.MAX_SUBSET_LABELS", 2)
     p = estimate_pairwise_probabilities(CYCLE)
     median = find_median_ranking(p)
     assert (median.method, median.certified, median.ranking.tolist()) == ("borda", False, [1, 2, 3])

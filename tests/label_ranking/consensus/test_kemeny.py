@@ -119,6 +119,6 @@ def test_what_is_too_long_is_refused():
 
 
 def test_a_program_that_passes_its_bound_on_work_says_so(monkeypatch):
-    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MOST_ROUNDS", 1)
+    monkeypatch.setattr("symscreen.label_ranking.consensus.kemeny._MAX_ROUNDS", 1)
     with pytest.raises(OptionError, match="no exact median of 15 labels"):
         solve_kemeny_program(_circle(15))

@@ -30,7 +30,7 @@ def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
 def test_near_duplicates_that_no_file_names_are_not_promised(frame, monkeypatch):
     options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "distinct": 0.5}
     assert "a file (--out) names them." in " ".join(_shown(frame, **options).split())
-    monkeypatch.setattr("symscreen.screening.inference.redundancy._LISTED", 2)
+    monkeypatch.setattr("symscreen.screening.inference.redundancy._MAX_LISTED", 2)
     assert "a file (--out) names the best 2 of each." in " ".join(_shown(frame, **options).split())
 
 

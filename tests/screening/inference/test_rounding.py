@@ -102,7 +102,7 @@ def test_each_round_is_looked_at_against_its_own_rows(noisy):
 
 
 def test_of_a_very_long_ranking_the_head_is_looked_at(noisy, monkeypatch):
-    monkeypatch.setattr("symscreen.screening.inference.numerical_error._MOST_OF_ALL", 12)
+    monkeypatch.setattr("symscreen.screening.inference.numerical_error._MAX_FEATURES_OF_FULL_RANKING", 12)
     result = symscreen.screen(noisy, top="all", layers="ub", unary="sin,square", binary="add,sub,mul")
     assert result.table["unsafe_rows"].notna().sum() == 12
     assert "NaN" not in shown(result)

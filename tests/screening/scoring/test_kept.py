@@ -77,7 +77,7 @@ def test_best_classes_are_those_of_a_plain_sort(space, limit):
 
 
 def test_more_ties_than_fit_still_merge_to_one_answer_in_any_order(monkeypatch, rng):
-    monkeypatch.setattr("symscreen.screening.scoring.top_features.MOST_TIES", 5)
+    monkeypatch.setattr("symscreen.screening.scoring.top_features.MAX_TIED_CLASSES", 5)
     members = [
         (int(c), int(p), 1, 1) for c, p in zip(rng.permutation(np.arange(60) % 10), range(60), strict=True)
     ]

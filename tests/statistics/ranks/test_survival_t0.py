@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.response.test_survival import pairs_by_definition
+from targets.test_survival import pairs_by_definition
 
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.t0 import compute_harrell_c, compute_survival_ranking_metric

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from helpers.fitting_cases import every_feature, found_in, space_of
-from tests.statistics.test_shared_scan import mean_share
+from linear_models.test_shared_scan import mean_share
 
 import symscreen
 from symscreen.cli import main as verbs
