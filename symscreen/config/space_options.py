@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from symscreen.config.parsing import Names
+    from symscreen._typing import Names
     from symscreen.grammar import Layer
 
 
