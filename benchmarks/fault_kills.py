@@ -30,11 +30,11 @@ OPTIONS = ["--layers", "ubb", "--unary", "sqrt,log,square", "--binary", "add,mul
 # As users run it, but with a state every tenth of a second instead of two seconds, so that there are many.
 _RUN = """
 import sys
-from symscreen.pipeline import checkpoint
-from symscreen.cli import verbs
-checkpoint._EVERY, checkpoint._SHARE = 0.1, 1e9
+from symscreen.screening import checkpoint
+from symscreen.cli import app
+checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.1, 1e9
 sys.argv[0] = "symscreen"
-verbs.main()
+app.main()
 """
 
 

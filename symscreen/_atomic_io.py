@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of files: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -24,21 +24,17 @@ __all__ = [
     "write_atomically",
 ]
 
-_PREFIX_CHARACTERS = (
-    40  # letters of a name that a file beside it is called by: a name may be as long as can be
-)
-_LOCK_TIMEOUT_S = (
-    5.0  # seconds for another process that renames; it takes milliseconds, unless it was stopped
-)
+_PREFIX_CHARACTERS = 40  # characters of the target's name in the temporary name: a name may be very long
+_LOCK_TIMEOUT_S = 5.0  # another process holds the lock for milliseconds, unless it was stopped
 
 
 def check_writable(path: Path, *, force: bool = False) -> None:
-    """Refuse, before any work is done, a file that could not be written after it.
+    """Raise an error, before any work is done, if a file cannot be written.
 
     Parameters
     ----------
     path : Path
-        Where the file is to stand.
+        The file to write.
     force : bool
         Whether an existing file may be overwritten.
 
@@ -66,23 +62,22 @@ def check_writable(path: Path, *, force: bool = False) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, OutputError):
             raise
-        # a ValueError is a path with a null character inside
+        # A path with a null character raises a ValueError.
         raise OutputError(f"{path}: cannot be written ({getattr(error, 'strerror', error)})") from None
 
 
 def check_not_input(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
-    """Refuse, before any work is done, an output that is a file which the same command reads.
+    """Raise an error, before any work is done, if an output is also an input of the command.
 
     Parameters
     ----------
     outputs, inputs : iterable of str or None
-        Names of files; None is left out, and ``-``. Of a table ``.csv`` the record beside it counts too. What
-        are names of grammars or words, and no files, cannot be taken for one another.
+        File names. None and ``-`` are ignored. The record of a ``.csv`` table (``.csv.json``) is checked too.
 
     Raises
     ------
     OutputError
-        If one is both, by whatever name, link or path; no ``--force`` changes that.
+        If a file is both, under any name, link or path. The option `force` does not change that.
 
     Examples
     --------
@@ -90,7 +85,7 @@ def check_not_input(outputs: Iterable[str | None], inputs: Iterable[str | None])
     """
     read = [*_add_sidecar_names(inputs)]
     for output in _add_sidecar_names(outputs):
-        if any(_is_same_file(output, one) for one in read):
+        if any(_is_same_file(output, name) for name in read):
             raise OutputError(
                 f"{quote_value(output)} is read by this command and never overwritten by it; give another "
                 "name"
@@ -98,18 +93,18 @@ def check_not_input(outputs: Iterable[str | None], inputs: Iterable[str | None])
 
 
 def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
-    """Refuse, before any work is done, outputs of one command that would be one file.
+    """Raise an error, before any work is done, if two outputs of a command are the same file.
 
     Parameters
     ----------
     outputs : mapping of str to str or None
-        Options, and the files or folders that they name; None is left out, and ``-``. Of a table that
-        ``--out`` names the record beside it counts too.
+        The file or folder of each option. None and ``-`` are ignored. The record of a table that ``--out``
+        names is checked too.
 
     Raises
     ------
     OutputError
-        If two are one, by whatever name, link or path; no ``--force`` changes that.
+        If two are the same file, under any name, link or path. The option `force` does not change that.
 
     Examples
     --------
@@ -129,16 +124,16 @@ def check_outputs_differ(outputs: Mapping[str, str | None]) -> None:
 
 
 def _is_same_path(first: str, second: str) -> bool:
-    """Say whether two names are one file, or would be if it were there."""
+    """Check whether two names are the same file, or would be if it existed."""
     return not _resolve_paths(first).isdisjoint(_resolve_paths(second)) or _is_same_file(first, second)
 
 
 def _resolve_paths(name: str) -> set[str]:
-    """Name where a file would stand, and where it would be if it is a link and is followed."""
+    """Return the path of a file with links resolved, and with only the links of its folder resolved."""
     path = Path(name)
     try:
         return {os.path.realpath(path), str(Path(os.path.realpath(path.parent), path.name))}
-    except (OSError, ValueError):  # what is no name is refused where it is to be written
+    except (OSError, ValueError):  # an invalid name is refused where the file is written
         return set()
 
 
@@ -153,12 +148,12 @@ def _add_sidecar_names(names: Iterable[str | None]) -> Iterator[str]:
 def _is_same_file(first: str, second: str) -> bool:
     try:
         return Path(first).samefile(second)
-    except (OSError, ValueError):  # one of them is not there, or is no name
+    except (OSError, ValueError):  # one of them does not exist, or is not a valid name
         return False
 
 
 def _check_path(path: Path, *, force: bool) -> None:
-    """Refuse a place that is taken; a link counts, wherever it leads, for it would be replaced."""
+    """Raise an error if a path is taken. A link counts, because it would be replaced."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -172,91 +167,92 @@ def _check_path(path: Path, *, force: bool) -> None:
 
 
 def write_atomically(path: Path, content: bytes, *, force: bool = True) -> None:
-    """Write beside the target and rename, so that no reader ever sees half a file.
+    """Write a temporary file and rename it, so that no reader sees a partial file.
 
     Parameters
     ----------
     path : Path
-        Where the file is to stand; what stands there is replaced.
+        The file to write. An existing file is replaced.
     content : bytes
-        All that it is to hold.
+        The content.
     force : bool
-        Whether what stands there is replaced, were it written a moment ago by another process.
+        Whether an existing file is replaced, even if another process wrote it a moment ago.
 
     Raises
     ------
     OutputError
-        If it cannot be written; nothing is left behind then, and what stood there stays.
+        If the file cannot be written. No temporary file remains, and an existing file is unchanged.
     """
     write_all_atomically({path: content}, force=force)
 
 
 def write_all_atomically(contents: Mapping[Path, bytes], *, force: bool = True) -> None:
-    """Write files beside their targets, and rename them when all are written.
+    """Write temporary files, and rename them when all are written.
 
     Parameters
     ----------
     contents : mapping of Path to bytes
-        What each is to hold; what stands there is replaced, in this order.
+        The content of each file. Existing files are replaced in this order.
     force : bool
-        As of `write_atomically`.
+        Whether existing files are replaced.
 
     Raises
     ------
     OutputError
-        If one cannot be written; nothing is left behind then, and what stood there stays.
+        If a file cannot be written. No temporary file remains, and existing files are unchanged.
     """
-    with ExitStack() as left:
-        beside = {}
+    with ExitStack() as cleanup:
+        temporary = {}
         for path, content in contents.items():
             try:
-                beside[path] = _write_temporary(path, content)
+                temporary[path] = _write_temporary(path, content)
             except OSError as error:
                 raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
-            left.callback(beside[path].unlink, missing_ok=True)
+            cleanup.callback(temporary[path].unlink, missing_ok=True)
         with _lock_directories({path.parent for path in contents}):
             for path in contents:
                 _check_path(path, force=force)
-            for path, own in beside.items():
+            for path, written in temporary.items():
                 try:
-                    own.replace(path)
+                    written.replace(path)
                 except OSError as error:
                     raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 @contextmanager
 def _lock_directories(folders: set[Path]) -> Iterator[None]:
-    """Let no other process rename in these folders meanwhile, where the system has such locks.
+    """Keep other processes from renaming in these folders, where the system has such locks.
 
-    Without it two runs that write one ranking could leave the table of one beside the record of the other.
+    Without the lock, two runs that write the same ranking could leave the table of one with the record of
+    the other.
     """
-    with ExitStack() as held:
+    with ExitStack() as locks:
         for folder in sorted(folders):
             try:
                 handle = os.open(folder, os.O_RDONLY)
-                held.callback(os.close, handle)
+                locks.callback(os.close, handle)
                 _acquire_lock(handle)
             except (ImportError, OSError):
-                continue  # a system or a network's files that know no locks, a folder that may not be read
+                continue  # a system or a file system without locks, or a folder without read permission
         yield
 
 
 def _acquire_lock(handle: int) -> None:
-    """Take the lock of an open folder as soon as it is free."""
+    """Acquire the lock of an open folder, waiting for at most `_LOCK_TIMEOUT_S`."""
     import fcntl
 
-    until = monotonic() + _LOCK_TIMEOUT_S
+    deadline = monotonic() + _LOCK_TIMEOUT_S
     while True:
         try:
             return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if monotonic() > until:
+            if monotonic() > deadline:
                 raise
             sleep(0.01)
 
 
 def _write_temporary(path: Path, content: bytes) -> Path:
-    """Write a file with the modes of a new one, and have it on the disk."""
+    """Write a temporary file with default permissions and flush it to the disk."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name[:_PREFIX_CHARACTERS]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""An attribute that is computed when it is first asked for, by as many threads at a time as ask.
+"""A cached property without a lock, so that threads do not wait for each other.
 
 `functools.cached_property` holds one lock for all instances of a class until Python 3.12: threads that sort
 different features would wait for each other.
@@ -19,9 +19,9 @@ Value = TypeVar("Value")
 
 
 class lockfree_cached_property(Generic[Value]):  # noqa: N801  # a decorator, named like `property`
-    """Keep what a method returns in the instance, under the method's name.
+    """Cache what a method returns in the instance, under the name of the method.
 
-    Threads that ask for one instance's value at the same moment may each compute it; so it must be a pure
+    Threads that read the value of one instance at the same time may each compute it, so it must be a pure
     function of the instance.
 
     Parameters
@@ -33,7 +33,7 @@ class lockfree_cached_property(Generic[Value]):  # noqa: N801  # a decorator, na
     --------
     >>> class Square:
     ...     def __init__(self, side): self.side = side
-    ...     @once
+    ...     @lockfree_cached_property
     ...     def area(self):
     ...         print("computing")
     ...         return self.side**2

@@ -1,11 +1,9 @@
-"""What the system lets this process have: addresses (``ulimit -v``), data (``ulimit -d``), a cgroup's memory.
+"""Limits of a run: memory that the system allows, memory that the user allows, and the deadline.
 
-Libraries reserve more addresses than they use. What is written here as needed was measured as the most of
-many runs, rounded up: it is a bound for starting, and what data take comes on top of it.
-
-The memory of this process: what it holds now, and a refusal of what would take it over the limit.
-
-The moment after which no more of a space is grown.
+The system limits address space (``ulimit -v``), data (``ulimit -d``) and the memory of a control group.
+Libraries
+reserve more addresses than they use. The amounts needed at startup are the largest of many measured runs,
+rounded up; the memory for the data comes on top.
 """
 
 from __future__ import annotations
@@ -46,29 +44,30 @@ __all__ = [
     "read_resident_bytes",
 ]
 
-# Bytes of a bundle, of a record beside its ranking, and of what a checkpoint is of: they have kilobytes.
+# Largest size of a bundle, a record file or a checkpoint header. They usually have kilobytes.
 MAX_JSON_BYTES = 16_000_000
-# How many times their size texts take while they are read. Measured as the most of several: 30 for JSON, of
-# nested lists (7 for a ranking); 48 for CSV, of cells of one letter (15 for a ranking).
+# Memory that parsing takes, as a multiple of the file size. Largest measured values: 30 for JSON (nested
+# lists; 7 for
+# a ranking) and 48 for CSV (cells of one character; 15 for a ranking).
 JSON_PARSE_FACTOR = 32
 CSV_PARSE_FACTOR = 50
 
 _ROOT = Path("/")
 _MIB = 1 << 20
-_STARTUP_ADDRESS_BYTES = (
-    640 * _MIB
-)  # addresses that the interpreter, its libraries and compiled code take, modest as below
-_STARTUP_RESIDENT_BYTES = 300 * _MIB  # what of them is held
-_THREAD_BYTES = 12 * _MIB  # a thread's stack, and what it keeps of its own
-_LATE_ADDRESS_BYTES = 160 * _MIB  # addresses that code compiled or loaded after the data were read may take
-# Where addresses are limited: no arena of 1 GiB for Arrow, and no idle threads with arenas of 64 MiB each.
+# Addresses of the interpreter, its libraries and compiled code, with the environment below.
+_STARTUP_ADDRESS_BYTES = 640 * _MIB
+_STARTUP_RESIDENT_BYTES = 300 * _MIB
+_THREAD_BYTES = 12 * _MIB  # the stack of a thread and its own arrays
+_LATE_ADDRESS_BYTES = 160 * _MIB  # addresses of code that is compiled or loaded after the data were read
+# Used where addresses are limited: it avoids Arrow's arena of 1 GiB and idle threads with arenas of 64 MiB
+# each.
 _ALLOCATOR_ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "ARROW_IO_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-# A control group's limit, what it holds, and what of that can be had back; by the version of control groups.
+# Files of a control group by version: the limit, the memory in use, and the part of it that can be reclaimed.
 _CGROUP_V1_FILES = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _CGROUP_V2_FILES = ("memory.max", "memory.current", "inactive_file")
 _M_ARENA_MAX = -8  # of glibc's malloc.h
@@ -76,18 +75,18 @@ _M_ARENA_MAX = -8  # of glibc's malloc.h
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """What one limit leaves.
+    """One memory limit of the system.
 
     Parameters
     ----------
-    limit : str
-        Its name, for messages.
-    most : int
-        Bytes that it allows in all.
-    left : int
-        Bytes beside those that the process has, at least 0.
-    addresses : bool
-        Whether addresses count, used or not; else memory that is held.
+    name : str
+        The name of the limit, for messages.
+    limit_bytes : int
+        Bytes that the limit allows in total.
+    headroom_bytes : int
+        Bytes that the process may still take, at least 0.
+    counts_addresses : bool
+        Whether the limit counts reserved addresses. Otherwise it counts resident memory.
     """
 
     name: str
@@ -97,16 +96,16 @@ class MemoryLimit:
 
 
 def read_memory_limits(root: Path = _ROOT) -> tuple[MemoryLimit, ...]:
-    """Return what each limit on this process leaves; none where there are no limits, or they are not told.
+    """Return the memory limits of this process; empty where there are none or they are unknown.
 
     Parameters
     ----------
     root : Path
-        Where ``proc`` and ``sys`` are.
+        The folder that holds ``proc`` and ``sys``.
 
     Examples
     --------
-    >>> all(room.left >= 0 for room in read_memory_limits())
+    >>> all(limit.headroom_bytes >= 0 for limit in read_memory_limits())
     True
     """
     return (*_read_process_limits(root), *_read_cgroup_limits(root))
@@ -116,10 +115,10 @@ def _read_process_limits(root: Path) -> list[MemoryLimit]:
     try:
         import resource
 
-        told = dict(
+        status = dict(
             line.split(":", 1) for line in (root / "proc/self/status").read_text().splitlines() if ":" in line
         )
-        used = {name: int(told[name].split()[0]) * 1024 for name in ("VmSize", "VmData")}
+        used = {name: int(status[name].split()[0]) * 1024 for name in ("VmSize", "VmData")}
     except (ImportError, OSError, ValueError, LookupError):
         return []
     kinds = (
@@ -140,27 +139,27 @@ def _read_cgroup_limits(root: Path) -> list[MemoryLimit]:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return []
-    found = []
+    limits = []
     for line in lines:
         kind, _, path = line.partition(":")[2].partition(":")
         if kind and "memory" not in kind.split(","):
             continue
         top = root / "sys/fs/cgroup" / ("memory" if kind else "")
         own = top / path.lstrip("/")
-        # a container may see its own group at the top, whatever its path is outside
+        # A container may see its own group at the top, although its path outside is longer.
         for folder in (own, *own.parents):
-            told = _read_cgroup_limit(folder, _CGROUP_V1_FILES if kind else _CGROUP_V2_FILES)
-            if told is not None:
-                found.append(
-                    MemoryLimit("the limit on its control group's memory", *told, counts_addresses=False)
+            amounts = _read_cgroup_limit(folder, _CGROUP_V1_FILES if kind else _CGROUP_V2_FILES)
+            if amounts is not None:
+                limits.append(
+                    MemoryLimit("the limit on its control group's memory", *amounts, counts_addresses=False)
                 )
             if folder == top:
                 break
-    return found
+    return limits
 
 
 def _read_cgroup_limit(folder: Path, file_names: tuple[str, str, str]) -> tuple[int, int] | None:
-    """Return what a group may hold and what is left of it; a file's pages that nobody uses count as left."""
+    """Return the limit and the headroom of a group in bytes; unused pages of files count as headroom."""
     limit, usage, idle = file_names
     try:
         most = int((folder / limit).read_text())
@@ -173,87 +172,86 @@ def _read_cgroup_limit(folder: Path, file_names: tuple[str, str, str]) -> tuple[
 
 
 def compute_max_resident_bytes(resident_bytes: int, root: Path = _ROOT) -> int | None:
-    """Return how much memory this process may hold in all, by the limits on it.
+    """Compute the memory that the system's limits allow this process in total.
 
     Parameters
     ----------
-    held : int
-        Bytes that it holds now.
+    resident_bytes : int
+        Memory that the process holds now.
     root : Path
-        As of `rooms`.
+        See `read_memory_limits`.
 
     Returns
     -------
     int or None
-        Bytes, at least 0; None where there is no limit.
+        Bytes, at least 0; None without a limit.
 
     Examples
     --------
-    >>> most = compute_max_resident_bytes(10**9)
-    >>> most is None or most >= 0
+    >>> limit = compute_max_resident_bytes(10**9)
+    >>> limit is None or limit >= 0
     True
     """
-    left = [
-        room.headroom_bytes - (_LATE_ADDRESS_BYTES if room.counts_addresses else 0)
-        for room in read_memory_limits(root)
+    headrooms = [
+        limit.headroom_bytes - (_LATE_ADDRESS_BYTES if limit.counts_addresses else 0)
+        for limit in read_memory_limits(root)
     ]
-    return max(resident_bytes + min(left), 0) if left else None
+    return max(resident_bytes + min(headrooms), 0) if headrooms else None
 
 
 @lru_cache(maxsize=1)
 def get_total_memory() -> int | None:
-    """Return the bytes of memory that this machine has, or that the limits on this process allow in all.
+    """Return the memory of this machine in bytes, or the smallest limit on this process.
 
     Examples
     --------
-    >>> whole = get_total_memory()
-    >>> whole is None or whole > 10**7
+    >>> total = get_total_memory()
+    >>> total is None or total > 10**7
     True
     """
     machine = None
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return find_minimum(machine, *(room.limit_bytes for room in read_memory_limits()))
+    return find_minimum(machine, *(limit.limit_bytes for limit in read_memory_limits()))
 
 
 def find_minimum(*amounts: int | None) -> int | None:
-    """Return the least of amounts of which some may be unknown.
+    """Return the smallest of the known amounts.
 
     Examples
     --------
     >>> find_minimum(3, None, 2), find_minimum(None)
     (2, None)
     """
-    return min((one for one in amounts if one is not None), default=None)
+    return min((amount for amount in amounts if amount is not None), default=None)
 
 
 def check_startup_memory(root: Path = _ROOT) -> None:
-    """Refuse to start where the libraries would not fit: several of them end the process then.
+    """Refuse to start if the libraries do not fit into memory, because several of them would abort.
 
-    Where addresses are limited, libraries that are loaded later reserve fewer of them. To be called before
-    numpy is imported; it changes the environment of this process then.
+    Call it before numpy is imported. Where addresses are limited, it sets environment variables so that
+    libraries reserve fewer of them.
 
     Parameters
     ----------
     root : Path
-        As of `rooms`.
+        See `read_memory_limits`.
 
     Raises
     ------
-    SpaceError
-        If a limit leaves less than starting takes.
+    MemoryLimitError
+        If a limit leaves less memory than starting takes.
     """
-    found = read_memory_limits(root)
-    if any(room.counts_addresses for room in found):
+    limits = read_memory_limits(root)
+    if any(limit.counts_addresses for limit in limits):
         _limit_allocators()
     threads = _THREAD_BYTES * (os.cpu_count() or 1)
-    for room in found:
-        needed = _STARTUP_ADDRESS_BYTES + threads if room.counts_addresses else _STARTUP_RESIDENT_BYTES
-        if room.headroom_bytes < needed:
+    for limit in limits:
+        required = _STARTUP_ADDRESS_BYTES + threads if limit.counts_addresses else _STARTUP_RESIDENT_BYTES
+        if limit.headroom_bytes < required:
             raise MemoryLimitError(
-                f"{room.name} leaves this process {format_bytes(room.headroom_bytes)}, and starting takes "
-                f"{format_bytes(needed)} "
-                "of it: raise that limit"
+                f"{limit.name} leaves this process {format_bytes(limit.headroom_bytes)}, and starting takes "
+                f"{format_bytes(required)} of it: raise that limit"
             )
 
 
@@ -283,12 +281,15 @@ def format_bytes(n_bytes: int) -> str:
 
 
 _STATM_PATH = Path("/proc/self/statm")
-_FALLBACK_BYTES = 250_000_000  # the interpreter with numpy, numba and pandas, where the system does not tell
+_FALLBACK_BYTES = (
+    250_000_000  # the interpreter with numpy, numba and pandas; used where the system gives no figure
+)
+_SYSTEM_LIMIT = "the limit on this process's memory, and "
 REDUCTION_HINTS = ("use fewer operators, inputs or layers", "cut the pool between layers with --keep 200")
 
 
 def read_resident_bytes() -> int:
-    """Return the bytes of memory that this process holds, or where the system tells only that, has held.
+    """Return the resident memory of this process in bytes; its peak where the system gives only that.
 
     Examples
     --------
@@ -311,30 +312,30 @@ def _read_peak_resident_bytes() -> int:
 
 
 def has_memory_for(required_bytes: int, max_bytes: int | None) -> bool:
-    """Say whether so many bytes beside those that the process holds are allowed."""
+    """Check whether the process may take `required_bytes` more."""
     return max_bytes is None or read_resident_bytes() + required_bytes <= max_bytes
 
 
 def check_memory(
     required_bytes: int, max_bytes: int | None, purpose: str, hints: Sequence[str] = REDUCTION_HINTS
 ) -> None:
-    """Refuse what would take this process over the memory allowed.
+    """Raise an error if a step would exceed the memory limit.
 
     Parameters
     ----------
-    needed : int
-        Bytes beside those that the process holds.
+    required_bytes : int
+        Bytes that the step takes in addition to those that the process holds.
     max_bytes : int or None
-        What the process may hold.
-    what : str
-        What would take them, for the message.
-    ways : sequence of str
-        What the user may do, beside allowing more.
+        The most that the process may hold; None for no limit.
+    purpose : str
+        The step, for the message.
+    hints : sequence of str
+        Ways to need less memory, for the message.
 
     Raises
     ------
-    SpaceError
-        If it is too much.
+    MemoryLimitError
+        If the step would exceed the limit.
     """
     if max_bytes is None:
         return
@@ -342,57 +343,56 @@ def check_memory(
     if held > max_bytes:
         raise MemoryLimitError(
             f"the interpreter, its libraries and the table take {format_bytes(held)} before any space is "
-            "grown, "
-            f"{format_bytes(max_bytes)} are allowed: {_suggest_limit(held, held + required_bytes)}"
+            f"grown, {format_bytes(max_bytes)} are allowed: {_suggest_limit(held, held + required_bytes)}"
         )
     if held + required_bytes > max_bytes:
         raise MemoryLimitError(
-            f"{purpose} would take this process to {format_bytes(held + required_bytes)}, of which "
-            f"{format_bytes(held)} are held "
-            f"already; {format_bytes(max_bytes)} are allowed: {', '.join(hints)}, or "
+            f"{purpose} would take this process to {format_bytes(held + required_bytes)}, "
+            f"{format_bytes(held)} of them held already; {format_bytes(max_bytes)} are allowed: "
+            f"{', '.join(hints)}, or "
             f"{_suggest_limit(held, held + required_bytes)}"
         )
 
 
 def _suggest_limit(resident_bytes: int, required_total: int) -> str:
-    """Say what to raise: a limit of the system's, too, where that is what leaves less."""
-    most = compute_max_resident_bytes(resident_bytes)
-    beside = "" if most is None or required_total <= most else "the limit on this process's memory, and "
-    return f"raise {beside}--max-ram to at least {_format_max_ram(required_total)}"
+    """Name the limits to raise: --max-ram, and the system's limit where it is too low as well."""
+    system_limit = compute_max_resident_bytes(resident_bytes)
+    too_low = system_limit is not None and required_total > system_limit
+    return f"raise {_SYSTEM_LIMIT if too_low else ''}--max-ram to at least {_format_max_ram(required_total)}"
 
 
 def _format_max_ram(n_bytes: int) -> str:
-    """Write an amount, rounded up, as `--max-ram` reads it."""
+    """Format an amount, rounded up, as `--max-ram` reads it."""
     return f"{ceil(n_bytes / 1e8) / 10:.1f}GB" if n_bytes >= 1e9 else f"{ceil(n_bytes / 1e6)}MB"
 
 
-class DeadlineExceeded(Exception):  # noqa: N818  # it tells of no error: what is complete stands
-    """The time is over; what was under way is given up."""
+class DeadlineExceeded(Exception):  # noqa: N818  # not an error: complete layers are used
+    """The deadline has passed; unfinished work is dropped."""
 
 
 def ignore_deadline() -> None:
-    """Let work go on for as long as it takes."""
+    """Do nothing: there is no deadline."""
 
 
 def make_deadline_check(deadline: float | None) -> DeadlineCheck:
-    """Return what work calls now and then, to be ended when the time is over.
+    """Return a function that long-running work calls regularly.
 
     Parameters
     ----------
-    moment : float or None
-        By `time.monotonic`; None for never.
+    deadline : float or None
+        A time of `time.monotonic` in seconds; None for no deadline.
 
     Returns
     -------
     callable
-        Raises `DeadlineExceeded` after that moment.
+        Raises `DeadlineExceeded` after the deadline.
 
     Examples
     --------
-    >>> ends_at(None)()
-    >>> ends_at(0.0)()
+    >>> make_deadline_check(None)()
+    >>> make_deadline_check(0.0)()
     Traceback (most recent call last):
-    symscreen._limits.OutOfTime
+    symscreen._limits.DeadlineExceeded
     """
     if deadline is None:
         return ignore_deadline

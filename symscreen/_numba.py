@@ -1,4 +1,4 @@
-"""How kernels are compiled: without the interpreter's lock, and kept for the next run where there is room."""
+"""Compilation of kernels with numba: without the interpreter's lock, cached on disk where possible."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     function : callable
-        Arrays and numbers in, arrays changed in place or a number out.
+        A function of arrays and numbers that changes arrays in place or returns a number.
 
     Returns
     -------
     callable
-        Cached on disk; where neither the package's folder nor the user's home can be written, compiled anew
-        in each run. A quotient by zero is infinite or NaN, as numpy's is.
+        The compiled function, cached on disk. Where neither the package's folder nor the user's home can be
+        written, it is compiled again in each run. Division by zero gives infinity or NaN, as in numpy.
     """
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # numba's word for having no place to cache
+    except RuntimeError:  # raised by numba if no cache folder can be written
         return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 class CompileNotice(event.Listener):
-    """Say once, to who sits at a terminal, that kernels are being compiled.
+    """Prints one line on a terminal when the first kernel is compiled.
 
     Parameters
     ----------
     package : str
-        Whose kernels are meant.
+        The package whose kernels are announced.
     """
 
     def __init__(self, package: str = "symscreen") -> None:
@@ -52,7 +52,7 @@ class CompileNotice(event.Listener):
         self._lock = Lock()
 
     def on_start(self, event: Any) -> None:
-        """Speak up when the first kernel is compiled, not loaded; numba calls this."""
+        """Print the line if a kernel is compiled rather than loaded; called by numba."""
         function = event.data["dispatcher"].py_func
         ours = str(function.__module__).split(".")[0] == self._package
         if ours and sys.stderr.isatty() and self._lock.acquire(blocking=False):
@@ -63,7 +63,7 @@ class CompileNotice(event.Listener):
         """Do nothing."""
 
     def mute(self) -> None:
-        """Say nothing from now on."""
+        """Print nothing from now on."""
         self._lock.acquire(blocking=False)
 
 

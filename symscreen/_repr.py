@@ -1,4 +1,4 @@
-"""What a prompt shows of a result: a screenful at most, whatever its size."""
+"""The representation of results at a prompt: at most a screenful of text."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ __all__ = ["format_repr", "truncate_text"]
 
 _MAX_ROWS = 10
 _MAX_NOTICES = 3
-_LINE_WIDTH_CHARS = 110  # characters a line
-_MAX_CELL_CHARS = 60  # characters a cell
+_LINE_WIDTH_CHARS = 110
+_MAX_CELL_CHARS = 60
 _MAX_NOTICE_CHARS = 200
 
 
 def format_repr(heading: str, notices: Iterable[str], tables: dict[str, pd.DataFrame]) -> str:
-    """Write the beginnings of what a result holds.
+    """Format the first rows of the tables of a result.
 
     Parameters
     ----------
-    head : str
-        What it is.
+    heading : str
+        The first line.
     notices : iterable of str
-        For people; the first three, shortened.
+        The first three are shown, truncated.
     tables : dict of str to pandas.DataFrame
-        By the attribute that holds the whole of each; the first ten rows.
+        Tables by the name of the attribute that holds them. The first ten rows are shown.
 
     Returns
     -------
     str
-        Lines; no newline at the end.
+        Lines without a trailing newline.
 
     Examples
     --------
     >>> import pandas as pd
-    # doctest: +ELLIPSIS
-    >>> print(format_repr("<Twelve>", [], {"table": pd.DataFrame({"number": range(12)})}))
+    >>> table = pd.DataFrame({"number": range(12)})
+    >>> print(format_repr("<Twelve>", [], {"table": table}))  # doctest: +ELLIPSIS
     <Twelve>
     ...
          8
          9
     … 2 more in .table
     """
-    told = list(notices)
+    texts = list(notices)
     lines = [
         truncate_text(heading, _MAX_NOTICE_CHARS),
-        *(truncate_text(notice, _MAX_NOTICE_CHARS) for notice in told[:_MAX_NOTICES]),
+        *(truncate_text(notice, _MAX_NOTICE_CHARS) for notice in texts[:_MAX_NOTICES]),
     ]
-    if len(told) > _MAX_NOTICES:
-        lines.append(f"… {len(told) - _MAX_NOTICES} more in .notices")
+    if len(texts) > _MAX_NOTICES:
+        lines.append(f"… {len(texts) - _MAX_NOTICES} more in .notices")
     for name, table in tables.items():
         lines.append(
             table.head(_MAX_ROWS).to_string(
@@ -64,16 +64,16 @@ def format_repr(heading: str, notices: Iterable[str], tables: dict[str, pd.DataF
         )
         if len(table) > _MAX_ROWS:
             lines.append(f"… {len(table) - _MAX_ROWS:,} more in .{name}")
-    # names of columns may hold anything, and a prompt is a terminal
+    # Column names may contain control characters, which would steer the terminal.
     return "\n".join(escape_control_chars(line) for text in lines for line in text.split("\n"))
 
 
 def truncate_text(text: str, max_length: int) -> str:
-    """Cut a text to so many characters, and mark it.
+    """Truncate a text to `max_length` characters, with an ellipsis at the end.
 
     Examples
     --------
-    >>> shortened("a long story", 7)
+    >>> truncate_text("a long story", 7)
     'a long…'
     """
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

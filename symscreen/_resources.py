@@ -1,4 +1,4 @@
-"""Where the shipped grammars and tables lie: inside an installed package, or beside it in a checkout."""
+"""Location of the shipped grammars and tables, in an installed package or in a checkout."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ def find_resource_folder(name: str) -> Path:
     Returns
     -------
     Path
-        ``symscreen/_NAME`` of an installed wheel; in an editable install, which has none, the
-        checkout's own folder.
+        ``symscreen/_NAME`` of an installed wheel, or the folder of the checkout in an editable install.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def load_strogatz(name: str) -> BenchmarkDataset:
     Raises
     ------
     OptionError
-        If there is no such table.
+        If the table does not exist.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def load_strogatz(name: str) -> BenchmarkDataset:
     import pandas as pd
 
     path = find_resource_folder("data") / "strogatz" / f"{name}.csv"
-    # not pandas.read_csv: older versions may miss the last bit, newer ones warn when told not to
+    # not pandas.read_csv: older versions may miss the last bit, newer ones warn if disabled
     rows = np.loadtxt(path, delimiter=",", skiprows=1, encoding="ascii")
     return BenchmarkDataset(
         name, pd.DataFrame(rows, columns=["x1", "x2", "target"]), _STROGATZ_FORMULAS[name]

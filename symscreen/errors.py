@@ -1,9 +1,7 @@
-"""One small tree of errors: what came, why it is wrong, how to mend it.
+"""The exceptions of symscreen, and helpers that format names and values for their messages.
 
-Everything below `InputError` is the user's to mend; the command line prints it as one line and exits with
-status 2. Anything else that escapes is a fault of symscreen's own.
-
-Names, cells and rows as messages show them: short, and on one line whatever they hold.
+A message says what came, why it is wrong, and how to fix it. The user can fix an `InputError`: the command
+line prints it as one line and exits with status 2. Any other exception is a bug in symscreen.
 """
 
 from __future__ import annotations
@@ -13,11 +11,10 @@ import re
 import reprlib
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -42,17 +39,17 @@ __all__ = [
     "truncate_message",
 ]
 
-_MAX_MESSAGE_CHARS = 280  # with the name of the program before it, a line has fewer than 300
-_TAIL_CHARS = 130  # how to mend it stands at the end
+_MAX_MESSAGE_CHARS = 280  # with the program's name, a line has fewer than 300 characters
+_TAIL_CHARS = 130  # the end of a message says how to fix the error
 _MAX_QUOTED_CHARS = 60
 _LONG_QUOTATION = re.compile(r"'[^'\n]{61,}'|\"[^\"\n]{61,}\"")
 _LONG_WORD = re.compile(r"\S{61,}")
 
 
 class SymscreenError(Exception):
-    """The root: catch it to catch everything that symscreen raises on purpose.
+    """The base class of all errors that symscreen raises on purpose.
 
-    Its text is short, whatever it quotes.
+    Its message is short, even if it quotes long values.
 
     Examples
     --------
@@ -66,7 +63,7 @@ class SymscreenError(Exception):
 
 
 class InputError(SymscreenError, ValueError):
-    """What the user gave cannot be used as it is."""
+    """An input of the user cannot be used."""
 
 
 class DataError(InputError):
@@ -108,12 +105,12 @@ def truncate_message(text: str) -> str:
     Returns
     -------
     str
-        At most 280 characters; the end, which says how to mend it, stays.
+        At most 280 characters. The end, which says how to fix the error, is kept.
 
     Examples
     --------
-    >>> truncate_message(f"top is {'9' * 10**6!r}; give a whole number of at least 1")[-41:]
-    "99999'; give a whole number of at least 1"
+    >>> truncate_message(f"top is {'9' * 10**6!r}; give an integer of at least 1")[-37:]
+    "99999'; give an integer of at least 1"
     >>> len(truncate_message("word " * 10**5)), truncate_message("as it stands")
     (280, 'as it stands')
     """
@@ -148,9 +145,9 @@ def quote_value(value: object) -> str:
 
     Examples
     --------
-    >>> print(quoted("two\nlines, λ"))
+    >>> print(quote_value("two\nlines, λ"))
     'two\nlines, λ'
-    >>> len(quoted("9" * 10**6)), quoted(7)
+    >>> len(quote_value("9" * 10**6)), quote_value(7)
     (62, '7')
     """
     if isinstance(value, str):
@@ -192,7 +189,7 @@ def suggest(word: str, known_names: Iterable[str]) -> str:
     ----------
     word : str
         What the user wrote.
-    known : iterable of str
+    known_names : iterable of str
         The names that would have been right.
 
     Returns
@@ -226,7 +223,7 @@ def quote(text: object) -> str:
 
     Examples
     --------
-    >>> print(quoted("a b"))
+    >>> print(quote("a b"))
     'a b'
     """
     whole = repr(str(text))
@@ -261,9 +258,12 @@ def format_rows(row_mask: NDArray[np.bool_]) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> format_rows(np.array([False, True, True]))
     'rows 2, 3'
     """
+    import numpy as np  # errors must not load numpy at startup
+
     numbers = np.flatnonzero(row_mask) + 1
     shown = ", ".join(str(number) for number in numbers[:_MAX_LISTED])
     return f"row{'' if numbers.size == 1 else 's'} {shown}" + (", …" if numbers.size > _MAX_LISTED else "")

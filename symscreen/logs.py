@@ -1,7 +1,7 @@
-"""What happens, told to the standard library's logging under the name ``symscreen``; quiet by default.
+"""Logging of the stages of a run, under the logger name ``symscreen``. It is silent by default.
 
-Each record has the stage as its message and its figures in the attribute ``figures``, so that a handler can
-write lines for programs.
+Each log record has the stage as its message and its numbers in the attribute ``figures``, so that a handler
+can write machine-readable lines.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def log_event(name: str, **fields: str | float | None) -> None:
     ----------
     name : str
         ``prepared``, ``grown``, ``scored``, ``finished``, …
-    **figures : str, int, float or None
-        What is to be told of it.
+    **fields : str, int, float or None
+        Numbers and names that describe the stage.
     """
     if LOGGER.isEnabledFor(logging.INFO):
         words = ", ".join(f"{key} {value}" for key, value in fields.items())
@@ -33,7 +33,7 @@ def log_event(name: str, **fields: str | float | None) -> None:
 
 
 class JsonLines(logging.Formatter):
-    r"""One JSON object a line: time (seconds since 1970), level, stage or message, figures.
+    r"""Formats a record as one line of JSON: time (seconds since 1970), level, stage or message, figures.
 
     Examples
     --------
@@ -53,12 +53,12 @@ class JsonLines(logging.Formatter):
 
 
 class LogStream(logging.StreamHandler[TextIO]):
-    r"""Writes records to a stream for as long as it can, and keeps why it no longer could.
+    r"""Writes records to a stream until one cannot be written, and stores that error.
 
     Attributes
     ----------
     failure : OSError or None
-        Of the first record that could not be written; none is written after it.
+        The error of the first record that could not be written. No record is written after it.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class LogStream(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
-        """Keep that the stream cannot be written; any other error is told as logging tells it."""
+        """Store an error of the stream; leave any other error to the standard library."""
         error = sys.exception()
         if isinstance(error, OSError):
             self.failure = error
@@ -86,7 +86,7 @@ class LogStream(logging.StreamHandler[TextIO]):
             super().handleError(record)
 
     def close_stream(self) -> OSError | None:
-        """Close the stream; return why not all could be written, or None."""
+        """Close the stream; return the first error of writing, or None."""
         try:
             self.stream.close()
         except OSError as error:

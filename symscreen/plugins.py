@@ -1,4 +1,4 @@
-"""What other packages bring, found by entry points: told by name and origin, loaded when it is asked for."""
+"""Plug-ins of other packages, found by entry points and imported when they are used."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["Plugin", "collect_origins", "find_plugins", "get_plugin", "list_avai
 
 @dataclass(frozen=True, eq=False)
 class Plugin:
-    """A thing of another package.
+    """A screener, grammar or backend of another package.
 
     Parameters
     ----------
     kind : {"screener", "grammar", "backend"}
-        What it is.
+        The kind of plug-in.
     name : str
-        As users type it: the entry point's name.
+        The name of the entry point, as users type it.
     origin : str
-        The package and its version, ``"symscreen-example 0.1"``.
-    entry : importlib.metadata.EntryPoint
-        Where it lies.
-    clash : str
-        Why its name cannot be used, with both origins; empty as a rule.
+        The package and its version, such as ``"symscreen-example 0.1"``.
+    entry_point : importlib.metadata.EntryPoint
+        The entry point.
+    conflict : str
+        Why the name cannot be used, with both origins; empty if it can.
     """
 
     kind: PluginKind
@@ -41,40 +41,40 @@ class Plugin:
     conflict: str = ""
 
     def load(self) -> Any:
-        """Import it.
+        """Import the plug-in.
 
         Raises
         ------
         OptionError
-            If its name is taken, or the import fails for whatever reason: one line with the origin.
+            If its name is taken or the import fails; the message is one line with the origin.
         """
         if self.conflict:
             raise OptionError(self.conflict)
         try:
             return self.entry_point.load()
-        except (Exception, SystemExit) as error:  # a package must not end the program that only lists it
+        except (Exception, SystemExit) as error:  # listing a package must not end the program
             raise self.build_error(f"cannot be loaded: {type(error).__name__}: {error}") from error
 
     def build_error(self, reason: str) -> OptionError:
-        """Return the error that says so."""
+        """Build an error with the kind, name and origin of the plug-in."""
         line = escape_control_chars(" ".join(reason.split()))
         return OptionError(f"the {self.kind} {self.name!r} of {self.origin} {line}")
 
 
 def find_plugins(kind: PluginKind, built_in_names: Collection[str]) -> tuple[Plugin, ...]:
-    """Find what other packages bring; nothing of it is imported.
+    """Find the plug-ins of other packages without importing them.
 
     Parameters
     ----------
     kind : {"screener", "grammar", "backend"}
-        The entry points' group is ``symscreen.screeners``, and so on.
-    own : collection of str
-        The names of symscreen's own, which stay its own.
+        The kind. The group of the entry points is ``symscreen.screeners`` for screeners, and so on.
+    built_in_names : collection of str
+        The names of symscreen itself, which plug-ins cannot replace.
 
     Returns
     -------
     tuple of Plugin
-        By name, then origin.
+        Sorted by name, then origin.
 
     Examples
     --------
@@ -88,19 +88,19 @@ def find_plugins(kind: PluginKind, built_in_names: Collection[str]) -> tuple[Plu
 
 
 def get_plugin(name: str, kind: PluginKind, built_in_names: Collection[str]) -> Plugin | None:
-    """Find one of another package by name, or nothing.
+    """Find a plug-in by name.
 
     Parameters
     ----------
     name : str
-        As a user typed it.
-    kind, own
-        As of `plugins`.
+        The name, as a user typed it.
+    kind, built_in_names
+        See `find_plugins`.
 
     Returns
     -------
     Plugin or None
-        Where two packages bring one, either tells of the clash when it is loaded.
+        None if there is none. If two packages bring one of this name, loading it raises an error.
     """
     return (
         next((one for one in find_plugins(kind, built_in_names) if one.name == name), None)
@@ -112,14 +112,14 @@ def get_plugin(name: str, kind: PluginKind, built_in_names: Collection[str]) -> 
 def collect_origins(
     kind: PluginKind, names: Collection[str], built_in_names: Collection[str]
 ) -> dict[str, str]:
-    """Say where what was used comes from, for the record; symscreen's own is left out.
+    """Return the origins of the plug-ins that were used, for the record.
 
     Parameters
     ----------
-    kind, own
-        As of `plugins`.
+    kind, built_in_names
+        See `find_plugins`.
     names : collection of str
-        What was used.
+        Names of the screeners, grammars or backends that were used.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def collect_origins(
 
 
 def list_available_names(kind: PluginKind, built_in_names: Collection[str]) -> tuple[str, ...]:
-    """Name all that there are, symscreen's own first; for near matches in messages."""
+    """List all usable names, those of symscreen first."""
     return (*built_in_names, *(one.name for one in find_plugins(kind, built_in_names) if not one.conflict))
 
 
@@ -151,7 +151,7 @@ def _format_origin(entry: metadata.EntryPoint) -> str:
 
 
 def _mark_conflict(plugin: Plugin, all_plugins: list[Plugin], built_in_names: Collection[str]) -> Plugin:
-    """Say of a plug-in whether its name is taken; symscreen's own names cannot be taken over."""
+    """Set the conflict of a plug-in whose name is taken by symscreen or by another package."""
     others = [one.origin for one in all_plugins if one.name == plugin.name and one is not plugin]
     if plugin.name in built_in_names:
         others = [f"symscreen {metadata.version('symscreen')}"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expressions.tree import Call, collect_columns, parse_expression
 from symscreen.results.ranking_files import write_ranking
@@ -119,7 +119,7 @@ def test_a_column_of_categories_is_no_input_for_why(every):
     assert found.text.splitlines()[1] == "its levels are inputs: `x1·1[c = p]`."
     plain = symscreen.why(_of(every, "numeric"), "c*x1", **KINDS["numeric"], **SPACE)
     assert (plain.status, plain.missing_inputs) == ("not generated", ("c",))
-    assert plain.text.endswith("words are levels: --categorical.")
+    assert plain.text.endswith("a text column needs --categorical.")
 
 
 @pytest.mark.parametrize(
@@ -256,17 +256,17 @@ def test_figures_of_a_partial_screen_count_what_was_looked_at(every):
 @pytest.mark.parametrize(
     ("kind", "options", "says"),
     [
-        ("several", {"stability": 3}, "stability .*needs a numeric response"),
-        ("classes", {"stability": 3}, "stability .*needs a numeric response"),
-        ("several", {"fdr": 0.1}, "--fdr 0.1 cannot be had: the response is several targets"),
-        ("survival", {"permutations": 5}, "--permutations 5 cannot be had: the response is a time"),
+        ("several", {"stability": 3}, "stability .*requires a numeric target"),
+        ("classes", {"stability": 3}, "stability .*requires a numeric target"),
+        ("several", {"fdr": 0.1}, "--fdr 0.1 is not available: the target is several targets"),
+        ("survival", {"permutations": 5}, "--permutations 5 is not available: the target is a time"),
         ("several", {"intervals": True}, "--intervals .*numeric"),
         ("several", {"rounds": 2}, "in one round"),
         ("numeric", {"time_limit": 5, "stability": 3}, "--time-limit cannot be had with --stability"),
         ("numeric", {"time_limit": 5, "distinct": 0.9}, "--time-limit cannot be had with --distinct"),
         ("numeric", {"checkpoint": "kept", "categorical": "x1,x2"}, "has no column 'x1,x2'"),
-        ("survival", {"categorical": "died"}, "'died' is in --categorical and has another use"),
-        ("stages", {"categorical": ["liked"]}, "'liked' is in --categorical and has another use"),
+        ("survival", {"categorical": "died"}, "'died' is in --categorical and has another role"),
+        ("stages", {"categorical": ["liked"]}, "'liked' is in --categorical and has another role"),
     ],
     ids=str,
 )  # fmt: skip
@@ -367,7 +367,7 @@ def test_a_gate_of_degrees_celsius_is_refused(bodies):
     warm = bodies.rename(columns={"mass": "warmth"})
     asked = {"layers": "b", "binary": "mul", "categorical": "kind", "units": {"warmth": "degC"}}
     with pytest.raises(
-        OptionError, match=r"'warmth' is in degC, whose 0 is not nothing, .* give 'warmth' in K"
+        OptionError, match=r"'warmth' has the unit degC with an offset, .* give 'warmth' in K"
     ):
         symscreen.screen(warm, **asked)
     found = symscreen.screen(warm, **asked, categorical_as="onehot", top="all")
@@ -389,12 +389,12 @@ def test_formulas_of_ones_own_are_in_base_units_and_must_have_one(bodies):
         np.testing.assert_allclose(found.transform(bodies)[text], expected.transform(base)[text], rtol=1e-12)
     assert here.unit[str(parse_expression(own[0]))] == "kg"
     with pytest.raises(
-        FormulaError, match=r"--also 'mass \+ speed' has no unit: .* add takes like with like"
+        FormulaError, match=r"--also 'mass \+ speed' has no unit: .* add requires equal units"
     ):
         symscreen.screen(bodies, **asked, also="mass + speed")
     with pytest.raises(FormulaError, match=r"--also .* has no unit"):
         symscreen.screen(bodies, **asked, also="`mass·1[kind = p]` + speed")
-    with pytest.raises(FormulaError, match=r"--also 'mass\*speed' is in kg\*m/s, and --target-units J asks"):
+    with pytest.raises(FormulaError, match=r"'mass\*speed' is in kg\*m/s, but --target-units J requires"):
         symscreen.screen(bodies, **asked, also="mass*speed", target_units="J")
 
 

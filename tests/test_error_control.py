@@ -131,8 +131,8 @@ def test_the_terminal_shows_two_digits_and_says_how_to_read_them(frame):
     for row in result.table.to_dict("records"):
         assert f"{row['q_value']:.2g}" in text
     flat = _flat(text)
-    assert f"q: the false discovery rate at which it is found among all {result.n_scored} (Benja" in flat
-    assert "p all: how often noise does as well anywhere in the space, by 19 permutations" in flat
+    assert f"q: the false discovery rate at which it passes among all {result.n_scored} (Benja" in flat
+    assert "p all: how often noise is as good anywhere in the space, by 19 permutations" in flat
 
 
 def test_files_are_the_same_whatever_the_jobs_and_chunks(frame, tmp_path):
@@ -165,4 +165,4 @@ def test_the_command_line_controls_errors(rng):
     assert (table.q_value <= 0.5).all()
     refused = _run("screen", "-", *options, "--fdr", "0.05", "--search", "race", text=csv)
     assert refused.returncode == 2
-    assert "--fdr 0.05 cannot be had: --search race does not score every feature" in refused.stderr
+    assert "--fdr 0.05 is not available: --search race does not score every feature" in refused.stderr

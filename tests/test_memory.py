@@ -52,7 +52,7 @@ def test_a_refusal_names_the_peak_and_the_ways_out():
     with pytest.raises(MemoryLimitError) as caught:
         check_memory(12_345_678_901, 1_000_000_000, "a pool", ["wait", "pay"])
     assert str(caught.value) == (
-        "a pool would take this process to 12.6 GB, of which 300.0 MB are held already; 1.0 GB are "
+        "a pool would take this process to 12.6 GB, 300.0 MB of them held already; 1.0 GB are "
         "allowed: wait, pay, or raise --max-ram to at least 12.7GB"
     )
     check_memory(12_345_678_901, parse_bytes("12.7GB"), "a pool")

@@ -17,10 +17,10 @@ def test_names_with_commas_and_backticks():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a,,b", "--x is 'a,,b', which names nothing"),
+        ("a,,b", "--x is 'a,,b', which has no name"),
         ("a`b", "--x: cannot split"),
-        ("a,b,", "--x is 'a,b,', which names nothing after the last comma"),
-        ("a,`b,`,", "names nothing after the last comma"),
+        ("a,b,", "--x is 'a,b,', which has no name after the last comma"),
+        ("a,`b,`,", "has no name after the last comma"),
     ],
 )
 def test_what_cannot_be_split_is_told(text, says):

@@ -14,10 +14,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBE = (
-    "import symscreen; from symscreen.grammar import grammar_names; "
-    "from symscreen._resources import shipped_folder; "
-    "print(symscreen.load_grammar('strogatz').constants, *grammar_names()); "
-    "print(len(symscreen.datasets.strogatz('vdp2').frame), shipped_folder('operators'))"
+    "import symscreen; from symscreen.grammar import list_grammar_names; "
+    "from symscreen._resources import find_resource_folder; "
+    "print(symscreen.load_grammar('strogatz').constants, *list_grammar_names()); "
+    "print(len(symscreen.datasets.load_strogatz('vdp2').frame), find_resource_folder('operators'))"
 )
 
 

@@ -22,11 +22,11 @@ def test_importing_the_package_loads_nothing_heavy():
 
 @pytest.mark.parametrize("arguments", [["--help"], ["screen", "--help"], ["--version"]])
 def test_help_loads_nothing_heavy(arguments):
-    assert _loaded(f"from symscreen.cli import verbs; verbs._run({arguments!r})") == set()
+    assert _loaded(f"from symscreen.cli import app; app._run({arguments!r})") == set()
 
 
 def test_a_screen_needs_no_sympy_and_no_dask():
-    code = "import symscreen\ndata = symscreen.datasets.strogatz('vdp1')\n"
+    code = "import symscreen\ndata = symscreen.datasets.load_strogatz('vdp1')\n"
     code += "symscreen.screen(data.frame, layers='ub', top=2)"
     assert _loaded(code).isdisjoint({"sympy", "sklearn", "dask", "distributed"})
 

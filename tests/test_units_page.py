@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 
 pytest.importorskip("pint", reason="units need pint")
 
@@ -34,7 +34,7 @@ def test_each_command_runs(rng, tmp_path, monkeypatch, capsys):
     assert len(lines) == 6
     printed = []
     for line in lines:
-        assert verbs._run(shlex.split(line)[1:]) == 0, line
+        assert app._run(shlex.split(line)[1:]) == 0, line
         printed.append(capsys.readouterr().out)
     answer = re.search(r"^    (sin\(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)[1]
     assert np.char.strip(printed[3].splitlines()).tolist() == np.char.strip(answer.splitlines()).tolist()
@@ -48,5 +48,5 @@ def test_the_python_example_prints_what_the_page_tells(tmp_path):
     printed = re.sub(r" +", " ", done.stdout)
     assert "0 mass*speed**2 kg*m**2/s**2" in printed
     assert (
-        "mass + speed has no unit: mass + speed: add takes like with like, and mass is in kg but" in printed
+        "mass + speed has no unit: mass + speed: add requires equal units, but mass is in kg and" in printed
     )

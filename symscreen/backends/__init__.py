@@ -1,4 +1,4 @@
-"""Backends: where tasks run."""
+"""Backends: run tasks in threads or in Dask worker processes."""
 
 from symscreen.backends.base import Backend, ReducingBackend, map_reduce
 from symscreen.backends.dask import Dask

@@ -1,4 +1,7 @@
-"""What a backend is: something that maps a function over numbered tasks and never changes an answer."""
+"""The interface of backends: map a function over tasks, in order.
+
+The choice of a backend never changes a result.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ Outcome = TypeVar("Outcome")
 
 
 class Backend(Protocol):
-    """Run tasks somewhere."""
+    """Runs tasks."""
 
     @property
     def name(self) -> str:
-        """What the record calls it."""
+        """Name of the backend in the record."""
         ...
 
     @property
     def jobs(self) -> int:
-        """How many threads or processes it uses."""
+        """Number of threads or processes."""
         ...
 
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
@@ -34,7 +37,7 @@ class Backend(Protocol):
 
 @runtime_checkable
 class ReducingBackend(Protocol):
-    """A backend that merges outcomes where they are made, so that few of them travel."""
+    """A backend that merges outcomes where they are computed, so that less data is transferred."""
 
     def map_reduce(
         self,
@@ -42,7 +45,7 @@ class ReducingBackend(Protocol):
         tasks: Sequence[Task],
         merge: Callable[[Sequence[Outcome]], Outcome],
     ) -> Iterator[tuple[int, Outcome]]:
-        """Yield for one run of tasks after the other how many they are, and their outcomes merged."""
+        """Yield the number of tasks and their merged outcome, for consecutive runs of tasks."""
         ...
 
 
@@ -52,25 +55,25 @@ def map_reduce(
     tasks: Sequence[Task],
     merge: Callable[[Sequence[Outcome]], Outcome],
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """Run tasks, merged where the backend merges.
+    """Run tasks, and merge their outcomes if the backend supports it.
 
     Parameters
     ----------
     backend : Backend
-        Where.
+        Where the tasks run.
     function : callable
-        Of a task.
+        Maps a task to an outcome.
     tasks : sequence
-        In their order.
+        Tasks, in order.
     merge : callable
-        Of outcomes that follow each other; the merge of merges is that of all.
+        Merges consecutive outcomes. Must be associative.
 
     Yields
     ------
     int
-        How many tasks this outcome is of; those that follow the ones before.
+        Number of consecutive tasks in the outcome.
     object
-        Their outcomes, merged.
+        Their merged outcome.
     """
     if isinstance(backend, ReducingBackend):
         yield from backend.map_reduce(function, tasks, merge)

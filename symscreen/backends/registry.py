@@ -1,4 +1,4 @@
-"""The backends there are, by name: threads, Dask, and those of other packages."""
+"""The available backends by name: threads, Dask, and backends of plugins."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def make_backend(name: str, jobs: int) -> Backend:
     Parameters
     ----------
     name : str
-        As users type it.
+        Name of the backend.
     jobs : int
-        How many threads or processes it shall use.
+        Number of threads or processes.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def make_backend(name: str, jobs: int) -> Backend:
     Raises
     ------
     OptionError
-        If there is none of that name, with near matches; or that of another package cannot be used, with
-        its origin.
+        If there is no backend of that name; the message suggests similar names. Also if a plugin's backend
+        cannot be used; the message names the plugin.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def make_backend(name: str, jobs: int) -> Backend:
         raise OptionError(
             f"there is no backend {name!r}{suggest(name, list_available_names('backend', BACKENDS))}"
         )
-    make = plugin.load()
+    factory = plugin.load()
     try:
-        backend: Backend = make(jobs)
-        kept = (backend.name, backend.jobs, list(backend.map(abs, [-2, 1]))) == (name, jobs, [2, 1])
+        backend: Backend = factory(jobs)
+        is_valid = (backend.name, backend.jobs, list(backend.map(abs, [-2, 1]))) == (name, jobs, [2, 1])
     except Exception as error:
         raise plugin.build_error(f"fails: {type(error).__name__}: {error}") from error
-    if not kept:
+    if not is_valid:
         raise plugin.build_error(
             "breaks a promise: its name, its jobs, or the outcomes in the order of the tasks"
         )

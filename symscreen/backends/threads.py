@@ -1,4 +1,4 @@
-"""The default backend: threads of this process. The kernels release the interpreter's lock."""
+"""The default backend: threads of this process. The compiled kernels release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def count_available_cores() -> int:
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads.
+    """Runs tasks in threads.
 
     Parameters
     ----------
     jobs : int
-        How many; 1 runs in the calling thread.
+        Number of threads. With 1, tasks run in the calling thread.
     """
 
     jobs: int
     name: str = "threads"
 
     def map(self, function: Callable[[Task], Outcome], tasks: Sequence[Task]) -> Iterator[Outcome]:
-        """Yield the outcomes in the order of the tasks, at most two a thread under way."""
+        """Yield the outcomes in the order of the tasks, with at most two tasks per thread in progress."""
         if self.jobs == 1:
             yield from map(function, tasks)
             return

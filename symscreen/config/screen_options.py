@@ -89,7 +89,7 @@ def make_screen_options(options: Mapping[str, Any], *, verb: str) -> ScreenOptio
 
     Parameters
     ----------
-    given : mapping of str to object
+    options : mapping of str to object
         As of `symscreen.screen`.
     verb : str
         Who takes them, for the message.

@@ -1,4 +1,4 @@
-"""Tables: a file or a frame in, a frozen `Dataset` in one canonical order out. The only reader of data."""
+"""Read data: a file, data frame, dict or array is converted to a `Dataset` in canonical order."""
 
 from __future__ import annotations
 

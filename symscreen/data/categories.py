@@ -1,9 +1,9 @@
-"""Columns of categories as numbers: an indicator of each level, or each input where a level holds.
+"""Convert categorical columns to numeric inputs: indicators of levels, or inputs gated by a level.
 
-Such a column is named by how it is computed, ``c = level`` or ``x·1[c = level]``. So it can be computed again
-from the source's own columns wherever a formula that uses it goes.
-
-Columns of categories turned into inputs before a screen reads its table.
+A derived column is named after its definition, ``c = level`` (indicator) or ``x·1[c = level]`` (gated
+input). The name is therefore enough to compute the column again from the source columns, for example
+when a formula that uses it is applied to new rows. `encode_categoricals` adds the derived columns before
+a screen reads its dataset.
 """
 
 from __future__ import annotations
@@ -43,41 +43,46 @@ __all__ = [
     "read_levels",
 ]
 
-_MAX_LEVELS = 50
+_MAX_LEVELS = 50  # levels per categorical column
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")
 _GATE_PATTERN = re.compile(r"·1\[")
 
 
 class CategoricalInput(NamedTuple):
-    """What a column that categories come to is computed from."""
+    """Definition of a derived column: a level, and the input that it gates."""
 
-    gated_input: str | None  # the input that a level lets pass; None where the level stands by itself
+    gated_input: str | None  # None for an indicator
     category_column: str
     level: str
 
     @property
     def name(self) -> str:
-        """What the column is called."""
-        title = f"{self.category_column} = {self.level}"
-        return title if self.gated_input is None else f"{self.gated_input}·1[{title}]"
+        """Name of the derived column."""
+        condition = f"{self.category_column} = {self.level}"
+        return condition if self.gated_input is None else f"{self.gated_input}·1[{condition}]"
 
 
 def check_categorical(categorical: Sequence[str], categorical_as: str) -> None:
-    """Refuse a way to use categories that there is not, before any work.
+    """Check the options `categorical` and `categorical_as` before any work is done.
+
+    Parameters
+    ----------
+    categorical : sequence of str
+        Names of the categorical columns.
+    categorical_as : str
+        ``"gate"`` or ``"onehot"``.
 
     Raises
     ------
     OptionError
-        With near matches.
+        If `categorical_as` is unknown, or is given without `categorical`.
     """
     if categorical_as not in _CATEGORICAL_AS_CHOICES:
         raise OptionError(
             f"categorical_as is {categorical_as!r}{suggest(categorical_as, _CATEGORICAL_AS_CHOICES)}"
         )
     if categorical_as != "gate" and not categorical:
-        raise OptionError(
-            f"--categorical-as {categorical_as} is given without --categorical: name the columns, too"
-        )
+        raise OptionError(f"--categorical-as {categorical_as} requires --categorical: name the columns, too")
 
 
 def add_categorical_columns(
@@ -87,33 +92,35 @@ def add_categorical_columns(
     inputs: Collection[str],
     used_columns: Collection[str],
 ) -> tuple[SourceFrame, list[str]]:
-    """Add the columns that categories come to.
+    """Append the derived columns of categorical columns to a frame.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     categorical : sequence of str
-        Columns of words or numbers whose values are levels.
-    how : {"gate", "onehot"}
-        Whether a level lets the inputs pass, ``x·1[c = level]``, which is x where c is that level and 0
-        elsewhere; or stands by itself, ``c = level``, 1 and 0.
+        Columns of text or numbers whose values are the levels (2 to 50 per column).
+    categorical_as : {"gate", "onehot"}
+        ``"gate"`` derives ``x·1[c = level]`` for each input x, which equals x where c is that level and 0
+        elsewhere. ``"onehot"`` derives the indicator ``c = level``, which is 1 or 0.
     inputs : collection of str
-        The inputs that gates let pass.
-    taken : collection of str
-        Columns that have another use.
+        The inputs to gate. Ignored for ``"onehot"``.
+    used_columns : collection of str
+        Columns with another role, which cannot be categorical.
 
     Returns
     -------
-    Frame
-        With the new columns behind the others.
+    frame : SourceFrame
+        The frame with the derived columns after the existing ones. A derived column is NaN in rows where
+        the category is missing.
     names : list of str
-        Theirs. A row in which the category is missing has no value there.
+        Names of the derived columns.
 
     Raises
     ------
-    TableError
-        If a column is not there, has another use, holds one level or more than 50, or a name is taken.
+    DataError
+        If a column does not exist, has another role, contains infinities, or does not have 2 to 50 levels,
+        or if a derived name is ambiguous or already in use.
 
     Examples
     --------
@@ -124,68 +131,70 @@ def add_categorical_columns(
     (['x·1[c = p]', 'x·1[c = q]'], [1.5, 0.0, 3.5])
     """
     require_columns(frame, categorical, "--categorical")
-    new: dict[str, SourceColumn] = {}
+    derived_columns: dict[str, SourceColumn] = {}
     for name in categorical:
         if name in used_columns:
             raise DataError(
-                f"{frame.source}: {quote(name)} is in --categorical and has another use: keep one"
+                f"{frame.source}: {quote(name)} is in --categorical and has another role: keep one"
             )
         numbers = frame.columns[name].numbers
         if numbers is not None and np.isinf(numbers).any():
             raise DataError(
-                f"{frame.source}: the column {quote(name)} of --categorical holds an infinity: mend it"
+                f"{frame.source}: the column {quote(name)} of --categorical contains an infinity: correct it"
             )
-        known = read_classes(frame, name, frame.columns[name], "--categorical")
-        if not 2 <= len(known.classes) <= _MAX_LEVELS:
+        class_data = read_classes(frame, name, frame.columns[name], "--categorical")
+        if not 2 <= len(class_data.classes) <= _MAX_LEVELS:
             raise DataError(
                 f"{frame.source}: the column {quote(name)} of --categorical has "
-                f"{format_count(len(known.classes), 'level')}: 2 to {_MAX_LEVELS} can be told apart; leave "
-                "it out, "
-                "or join levels"
+                f"{format_count(len(class_data.classes), 'level')}: 2 to {_MAX_LEVELS} are supported; leave "
+                "it out, or merge levels"
             )
-        for place, level in enumerate(known.classes):
-            own = _make_indicator(known, place)
+        for code, level in enumerate(class_data.classes):
+            indicator = _make_indicator(class_data, code)
             for x in inputs if categorical_as == "gate" else (None,):
-                made = CategoricalInput(x, name, level)
-                _check_name_is_free(frame, made)
-                new[made.name] = (
-                    SourceColumn("numbers", own) if x is None else _make_gated_column(frame.columns[x], own)
+                categorical_input = CategoricalInput(x, name, level)
+                _check_name_is_free(frame, categorical_input)
+                derived_columns[categorical_input.name] = (
+                    SourceColumn("numbers", indicator)
+                    if x is None
+                    else _make_gated_column(frame.columns[x], indicator)
                 )
-    return replace(frame, columns=frame.columns | new), list(new)
+    return replace(frame, columns=frame.columns | derived_columns), list(derived_columns)
 
 
 def _check_name_is_free(frame: SourceFrame, categorical_input: CategoricalInput) -> None:
-    """Refuse a name that a column has, or that would be read as another column's."""
+    """Check that a derived name is not a column already and parses back to its own definition."""
     if categorical_input.name in frame.columns:
         raise DataError(f"{frame.source} has a column {quote(categorical_input.name)} already: rename it")
     if parse_categorical_name(categorical_input.name, frame.columns) != categorical_input:
         raise DataError(
             f"{frame.source}: the level {quote(categorical_input.level)} of "
-            f"{quote(categorical_input.category_column)} comes to the column "
-            f"{quote(categorical_input.name)}, which reads as that of another column, too: rename one"
+            f"{quote(categorical_input.category_column)} results in the column "
+            f"{quote(categorical_input.name)}, a name that another column can also result in: rename one"
         )
 
 
 def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Read the levels of a column of categories, and which one each row has.
+    """Read the levels of a categorical column and the level of each row.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     name : str
-        A column of words or numbers.
+        A column of text or numbers.
 
     Returns
     -------
-    levels : tuple of str
-    places : float64 array, shape (n,)
-        Places among the levels, NaN where a row has none.
+    levels : tuple of str, length L
+        The levels in sorted order.
+    codes : float64 array, shape (n,)
+        Index of each row's level, NaN where the level is missing.
 
     Raises
     ------
-    TableError
-        If the column holds neither.
+    DataError
+        If the column contains neither text nor numbers.
 
     Examples
     --------
@@ -193,23 +202,24 @@ def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray
     >>> read_levels(read_frame({"c": ["p", "q", "p"]}), "c")
     (('p', 'q'), array([0., 1., 0.]))
     """
-    known = read_classes(frame, name, frame.columns[name], "--categorical")
-    return known.classes, known.codes
+    class_data = read_classes(frame, name, frame.columns[name], "--categorical")
+    return class_data.classes, class_data.codes
 
 
 def collect_levels(frame: SourceFrame, categorical: Sequence[str]) -> dict[str, list[str | float]]:
-    """List the levels of columns of categories, for a record: words as texts, numbers as numbers.
+    """List the levels of categorical columns for a record: text as strings, numbers as floats.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     categorical : sequence of str
-        Columns that `add_categorical_columns` took.
+        Columns accepted by `add_categorical_columns`.
 
     Returns
     -------
     dict of str to list of str or float
+        The levels of each column.
 
     Examples
     --------
@@ -217,72 +227,72 @@ def collect_levels(frame: SourceFrame, categorical: Sequence[str]) -> dict[str, 
     >>> collect_levels(read_frame({"c": ["p", "q"], "n": [2, 0.5]}), ["c", "n"])
     {'c': ['p', 'q'], 'n': [0.5, 2.0]}
     """
-    told: dict[str, list[str | float]] = {}
+    levels_by_column: dict[str, list[str | float]] = {}
     for name in categorical:
         levels, _ = read_levels(frame, name)
-        numbers = frame.columns[name].numbers is not None
-        told[name] = [float(level) for level in levels] if numbers else list(levels)
-    return told
+        is_numeric = frame.columns[name].numbers is not None
+        levels_by_column[name] = [float(level) for level in levels] if is_numeric else list(levels)
+    return levels_by_column
 
 
 def parse_categorical_name(name: str, columns: Collection[str]) -> CategoricalInput | None:
-    """Read from its name what a column that categories come to is computed from.
+    """Parse the name of a derived column into its definition.
 
     Parameters
     ----------
     name : str
         ``c = level`` or ``x·1[c = level]``.
     columns : collection of str
-        The columns that there are.
+        The existing columns.
 
     Returns
     -------
-    Derived or None
-        None where the name does not read so of these columns.
+    CategoricalInput or None
+        None if the name is not a definition that uses these columns.
 
     Examples
     --------
     >>> parse_categorical_name("x·1[c = p]", ["x", "c"])
-    Derived(x='x', column='c', level='p')
+    CategoricalInput(gated_input='x', category_column='c', level='p')
     >>> parse_categorical_name("x·1[c = p]", ["x"])
     """
-    plain = _parse_level(name, columns)
-    if plain is not None:
-        return CategoricalInput(None, *plain)
-    for gate in _GATE_PATTERN.finditer(name) if name.endswith("]") else ():
-        x, own = name[: gate.start()], _parse_level(name[gate.end() : -1], columns)
-        if x in columns and own is not None:
-            return CategoricalInput(x, *own)
+    indicator = _parse_level(name, columns)
+    if indicator is not None:
+        return CategoricalInput(None, *indicator)
+    for match in _GATE_PATTERN.finditer(name) if name.endswith("]") else ():
+        gated_input, condition = name[: match.start()], _parse_level(name[match.end() : -1], columns)
+        if gated_input in columns and condition is not None:
+            return CategoricalInput(gated_input, *condition)
     return None
 
 
 def _parse_level(name: str, columns: Collection[str]) -> tuple[str, str] | None:
-    """Read ``c = level``, whatever signs of equality names and levels hold."""
-    signs = re.finditer(" = ", name)
-    found = ((name[: sign.start()], name[sign.end() :]) for sign in signs)
-    return next((each for each in found if each[0] in columns), None)
+    """Parse ``c = level``; both the column name and the level may contain " = "."""
+    matches = re.finditer(" = ", name)
+    splits = ((name[: match.start()], name[match.end() :]) for match in matches)
+    return next((split for split in splits if split[0] in columns), None)
 
 
 def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | None:
-    """Compute a column of that name as `add_categorical_columns` does.
+    """Compute the derived column with a given name, as `add_categorical_columns` does.
 
     Parameters
     ----------
-    frame : Frame
-        A source, of the same columns or new rows of them.
+    frame : SourceFrame
+        A source with the same columns; it may have other rows.
     name : str
         ``c = level`` or ``x·1[c = level]``.
 
     Returns
     -------
-    Column or None
-        None where the source has no such c, or no such x of numbers. A level that the source lacks is 0 in
-        every row.
+    SourceColumn or None
+        None if the source has no such column c, or no such numeric column x. The column is 0 in every row
+        if the source does not contain the level.
 
     Raises
     ------
-    TableError
-        If the name can be read in several ways, and not one of them alone is of a level that is there.
+    DataError
+        If the categorical column cannot be read as levels.
 
     Examples
     --------
@@ -290,107 +300,122 @@ def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | 
     >>> compute_categorical_column(read_frame({"c": ["p", None]}), "c = p").numbers.tolist()
     [1.0, nan]
     """
-    usable = [each for each, own in frame.columns.items() if own.numbers is not None or own.texts is not None]
-    made = parse_categorical_name(name, usable)
-    if made is None:
+    usable = [
+        column_name
+        for column_name, cells in frame.columns.items()
+        if cells.numbers is not None or cells.texts is not None
+    ]
+    categorical_input = parse_categorical_name(name, usable)
+    if categorical_input is None:
         return None
-    column = frame.columns[made.category_column]
-    known = read_classes(frame, made.category_column, column)
-    own = _make_indicator(known, _find_level_code(made.level, known, column))
-    if made.gated_input is None:
-        return SourceColumn("numbers", own)
-    x = frame.columns[made.gated_input]
-    return None if x.numbers is None else _make_gated_column(x, own)
+    column = frame.columns[categorical_input.category_column]
+    class_data = read_classes(frame, categorical_input.category_column, column)
+    indicator = _make_indicator(class_data, _find_level_code(categorical_input.level, class_data, column))
+    if categorical_input.gated_input is None:
+        return SourceColumn("numbers", indicator)
+    x = frame.columns[categorical_input.gated_input]
+    return None if x.numbers is None else _make_gated_column(x, indicator)
 
 
 def _find_level_code(level: str, class_data: ClassData, column: SourceColumn) -> int:
-    """Find a level among others, −1 where it is not there.
+    """Return the index of a level, −1 if it is absent.
 
-    A file with fewer levels may be read as numbers: 007 is then found as 7.
+    A source with fewer levels may be read as numbers, so 007 must also match 7.
     """
     if level in class_data.classes:
         return class_data.classes.index(level)
     if column.numbers is None:
         return -1
-    return next((place for place, each in enumerate(class_data.classes) if _is_same_number(each, level)), -1)
+    return next((code for code, other in enumerate(class_data.classes) if _is_same_number(other, level)), -1)
 
 
-def _is_same_number(one: str, other: str) -> bool:
+def _is_same_number(first: str, other: str) -> bool:
+    """Check whether two texts are equal as numbers."""
     try:
-        return float(one) == float(other)
+        return float(first) == float(other)
     except ValueError:
         return False
 
 
 def _make_indicator(class_data: ClassData, code: int) -> NDArray[np.float64]:
+    """Return 1 in rows of the given code, 0 in others and NaN in rows without a code; shape (n,)."""
     return np.where(np.isnan(class_data.codes), np.nan, class_data.codes == code)
 
 
 def _make_gated_column(column: SourceColumn, indicator: NDArray[np.float64]) -> SourceColumn:
+    """Multiply a numeric column by an indicator of shape (n,)."""
     assert column.numbers is not None  # noqa: S101  # inputs are numbers
     return SourceColumn("numbers", column.numbers * indicator)
 
 
 def encode_categoricals(X: Any, y: object, options: ScreenOptions) -> tuple[Any, ScreenOptions]:  # noqa: N803
-    """Add the columns that categories come to, and leave their own columns out.
+    """Append the derived columns of all categorical columns and exclude the originals.
 
     Parameters
     ----------
-    X, y
-        As of `symscreen.screen`.
+    X : object
+        The source, as for `symscreen.screen`.
+    y : object
+        A target that is passed separately, or None.
     options : ScreenOptions
-        The options as given.
+        The options of the screen.
 
     Returns
     -------
     X : object
-        A Frame with more columns, or what was given where no column is categorical.
+        A SourceFrame with the derived columns, or the unchanged source if no column is categorical.
     options : ScreenOptions
-        With the inputs and exclusions that this comes to.
+        The options with updated `inputs` and `exclude`.
 
     Raises
     ------
-    InputError
-        If a column cannot be used as categories.
+    DataError
+        If a column cannot be used as a categorical column.
+    OptionError
+        If `categorical_as` is unknown or given without `categorical`.
     """
-    categorical, how = _to_list(options.categorical), options.categorical_as
-    check_categorical(categorical, how)
+    categorical, categorical_as = _to_list(options.categorical), options.categorical_as
+    check_categorical(categorical, categorical_as)
     if not categorical:
         return X, options
     frame, exclude = read_frame(X), _to_list(options.exclude)
-    taken = [
+    target_columns = [
         *parse_target_names(frame, options.target),
         *_to_list(options.ranking),
         *_to_list(options.stages),
     ]
-    if y is None and not taken:
-        taken = [choose_target_column(frame, None, exclude)[0]]
-    taken += [] if options.event is None else [options.event]
-    apart = [name for name in (options.groups, options.weights) if name is not None]
-    left_out = [*exclude, *categorical, *apart]
-    picked = None if options.inputs is None else [x for x in _to_list(options.inputs) if x not in categorical]
-    passing: list[str] = []
-    if how == "gate":
-        passing, _ = choose_inputs(frame, taken, picked, left_out)
-    frame, names = add_categorical_columns(frame, categorical, how, passing, [*taken, *exclude])
-    inputs = None if picked is None else [*picked, *names]
+    if y is None and not target_columns:
+        target_columns = [choose_target_column(frame, None, exclude)[0]]
+    target_columns += [] if options.event is None else [options.event]
+    row_columns = [name for name in (options.groups, options.weights) if name is not None]
+    not_gated = [*exclude, *categorical, *row_columns]
+    numeric_inputs = (
+        None if options.inputs is None else [x for x in _to_list(options.inputs) if x not in categorical]
+    )
+    gated_inputs: list[str] = []
+    if categorical_as == "gate":
+        gated_inputs, _ = choose_inputs(frame, target_columns, numeric_inputs, not_gated)
+    frame, derived_names = add_categorical_columns(
+        frame, categorical, categorical_as, gated_inputs, [*target_columns, *exclude]
+    )
+    inputs = None if numeric_inputs is None else [*numeric_inputs, *derived_names]
     return frame, replace(options, inputs=inputs, exclude=[*exclude, *categorical])
 
 
 def build_category_record(frame: SourceFrame, options: ScreenOptions) -> dict[str, Any]:
-    """Return what the record tells of categories beside the options: the levels, which exports need.
+    """Build the part of the record that describes categorical columns, which exports need.
 
     Parameters
     ----------
-    frame : Frame
-        What `encode_categoricals` gave.
+    frame : SourceFrame
+        The frame returned by `encode_categoricals`.
     options : ScreenOptions
-        The options as given.
+        The options as the user gave them.
 
     Returns
     -------
     dict
-        Empty where no column is categorical.
+        ``{"levels": …}``, or empty if no column is categorical.
     """
     categorical = _to_list(options.categorical)
     return {"levels": collect_levels(frame, categorical)} if categorical else {}
@@ -401,28 +426,33 @@ def find_categorical_features(
     names: Sequence[str],
     categorical: str | Sequence[str] | None,
 ) -> dict[str, CategoricalInput]:
-    """Say what inputs that categories came to are computed from.
+    """Find the inputs that are derived from categorical columns.
 
     Parameters
     ----------
     X : object
-        What `encode_categoricals` returned.
+        The source returned by `encode_categoricals`.
     names : sequence of str
-        The inputs of a table made of it.
+        The inputs of a dataset read from it.
     categorical : str or sequence of str or None
-        The option, as given.
+        The option as the user gave it.
 
     Returns
     -------
-    dict of str to Derived
-        By the input's name.
+    dict of str to CategoricalInput
+        The definition of each derived input, by name.
     """
-    own = set(_to_list(categorical))
-    if not own or not isinstance(X, SourceFrame):
+    categorical_columns = set(_to_list(categorical))
+    if not categorical_columns or not isinstance(X, SourceFrame):
         return {}
-    found = {name: parse_categorical_name(name, X.columns) for name in names}
-    return {name: made for name, made in found.items() if made is not None and made.category_column in own}
+    definitions = {name: parse_categorical_name(name, X.columns) for name in names}
+    return {
+        name: definition
+        for name, definition in definitions.items()
+        if definition is not None and definition.category_column in categorical_columns
+    }
 
 
 def _to_list(names: str | Sequence[str] | None) -> list[str]:
+    """Convert an option that accepts one name or several to a list of names."""
     return [] if names is None else [names] if isinstance(names, str) else [str(name) for name in names]

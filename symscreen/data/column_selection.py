@@ -1,6 +1,7 @@
-"""Several names in one text: `a,b`, and those with a comma in backticks.
+"""Choose the target column and the input columns, by the user's options or by default rules.
 
-Which column is the target and which are inputs: as the user says, or else by rules that are told.
+Defaults: the target is ``target``, ``label`` or ``y``, else the last column. The inputs are all other
+numeric columns except identifiers. Every default choice is reported in a notice.
 """
 
 from __future__ import annotations
@@ -30,17 +31,25 @@ __all__ = [
 ]
 
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
+_DEFAULT_TARGET_NAMES = ("target", "label", "y")
+_IDENTIFIER_NAMES = {
+    *("", "#", "id", "index", "key", "uuid", "nr", "nr.", "no", "no."),
+    *("row", "row id", "rowid", "row nr", "row no", "row number", "rownames"),
+}
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # the name pandas gives to the index of a frame in a file
+_MAX_EXACT_INTEGER = 2.0**53  # distinct integers above it may be equal in float64
+_MAX_REASONS = 10  # reasons listed in a notice
 
 
 def parse_name_list(text: str, option: str) -> tuple[str, ...]:
-    """Split ``a,b`` into names; a name with a comma stands in backticks.
+    """Split a text such as ``a,b`` into column names.
 
     Parameters
     ----------
     text : str
-        The names.
-    said : str
-        Who has them, for the message.
+        Names separated by commas. A name that contains a comma is written in backticks.
+    option : str
+        The option that the text belongs to, for messages.
 
     Returns
     -------
@@ -49,103 +58,92 @@ def parse_name_list(text: str, option: str) -> tuple[str, ...]:
     Raises
     ------
     OptionError
-        If the text cannot be split, or nothing is named between two commas or after the last one.
+        If the text cannot be split or a name is empty.
 
     Examples
     --------
     >>> parse_name_list("a, `b,c`", "--inputs")
     ('a', 'b,c')
     """
-    names, place = [], 0
-    while place < len(text):
-        match = _NAME_PATTERN.match(text, place)
+    names, position = [], 0
+    while position < len(text):
+        match = _NAME_PATTERN.match(text, position)
         if match is None:
             raise OptionError(
-                f"{option}: cannot split {text!r} at character {place + 1}; write a,b or `a,b`,c"
+                f"{option}: cannot split {text!r} at character {position + 1}; write a,b or `a,b`,c"
             )
         quoted, bare = match.groups()
         if quoted is None and not bare.strip():
             raise OptionError(
-                f"{option} is {text!r}, which names nothing between two commas; write a,b, and a column "
+                f"{option} is {text!r}, which has no name between two commas; write a,b, and a column "
                 "without a name as ``"
             )
         names.append(bare.strip() if quoted is None else quoted.replace("``", "`"))
-        place = match.end()
-        if place == len(text) and match.group().endswith(","):
-            raise OptionError(
-                f"{option} is {text!r}, which names nothing after the last comma; drop the comma"
-            )
+        position = match.end()
+        if position == len(text) and match.group().endswith(","):
+            raise OptionError(f"{option} is {text!r}, which has no name after the last comma; drop the comma")
     return tuple(names)
 
 
-_DEFAULT_TARGET_NAMES = ("target", "label", "y")
-_IDENTIFIER_NAMES = {
-    *("", "#", "id", "index", "key", "uuid", "nr", "nr.", "no", "no."),
-    *("row", "row id", "rowid", "row nr", "row no", "row number", "rownames"),
-}
-_PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls the index of a frame in a file
-_MAX_EXACT_INTEGER = (
-    2.0**53
-)  # integers beyond it are rounded in float64, so that distinct ones may look equal
-
-
 def require_columns(frame: SourceFrame, names: Collection[str], option: str) -> None:
-    """Refuse names that the frame lacks.
+    """Check that a frame contains all given columns.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     names : collection of str
-        The columns asked for.
-    said : str
-        Who asked, for the message: an option, or a word.
+        The required columns.
+    option : str
+        The option or feature that requires them, for the message.
 
     Raises
     ------
-    TableError
-        With the columns whose names are near.
+    DataError
+        If a column is missing. The message suggests a similar name.
 
     Examples
     --------
     >>> from symscreen.data.files import read_frame
-    >>> require(read_frame({"height": [1.0]}), ["hight"], "--target")
+    >>> require_columns(read_frame({"height": [1.0]}), ["hight"], "--target")
     Traceback (most recent call last):
     ...
-    symscreen.errors.TableError: the dict has no column 'hight' for --target; did you mean 'height'?
+    symscreen.errors.DataError: the dict has no column 'hight' for --target; did you mean 'height'?
     """
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        others = f" (nor {len(absent) - 1} more that it names)" if len(absent) > 1 else ""
-        hint = suggest_column(absent[0], frame.columns)
-        raise DataError(f"{frame.source} has no column {quote(absent[0])} for {option}{others}{hint}")
+    missing_names = [name for name in names if name not in frame.columns]
+    if missing_names:
+        n_more = f" (nor {len(missing_names) - 1} more)" if len(missing_names) > 1 else ""
+        hint = suggest_column(missing_names[0], frame.columns)
+        raise DataError(f"{frame.source} has no column {quote(missing_names[0])} for {option}{n_more}{hint}")
 
 
 def choose_numeric_target(
     frame: SourceFrame, target: str | None, exclude: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Choose the target: the one named, else ``target``, ``label`` or ``y``, else the last column.
+    """Choose the target column, which must be numeric.
+
+    The target is the named column, else ``target``, ``label`` or ``y``, else the last column.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     target : str, optional
-        The user's choice.
+        The column that the user named.
     exclude : collection of str
-        Columns that the user leaves out.
+        Columns that the user excluded.
 
     Returns
     -------
     name : str
-        A numeric column.
+        Name of a numeric column.
     notices : list of str
-        A line where the last column was taken.
+        One line if the last column was chosen by default, else empty.
 
     Raises
     ------
-    TableError
-        If there is no such column, or it is excluded or not numeric.
+    DataError
+        If the column does not exist, is excluded or is not numeric.
 
     Examples
     --------
@@ -158,7 +156,7 @@ def choose_numeric_target(
     if not column.is_numeric:
         raise DataError(
             f"{frame.source}: the target {quote(target)} holds {column.description}; "
-            "numbers are needed: mend it, or choose another column with --target"
+            "numbers are needed: correct it, or choose another column with --target"
         )
     return target, notices
 
@@ -166,22 +164,28 @@ def choose_numeric_target(
 def choose_target_column(
     frame: SourceFrame, target: str | None, exclude: Collection[str]
 ) -> tuple[str, list[str]]:
-    """Choose the target as `choose_numeric_target` does, whatever it holds.
+    """Choose the target column as `choose_numeric_target` does, without checking what it contains.
 
     Parameters
     ----------
-    frame, target, exclude
-        As of `choose_numeric_target`.
+    frame : SourceFrame
+        The source.
+    target : str, optional
+        The column that the user named.
+    exclude : collection of str
+        Columns that the user excluded.
 
     Returns
     -------
     name : str
+        Name of the column.
     notices : list of str
+        One line if the last column was chosen by default, else empty.
 
     Raises
     ------
-    TableError
-        If there is no such column, or it is excluded.
+    DataError
+        If the column does not exist or is excluded.
     """
     notices = []
     if target is not None:
@@ -189,10 +193,10 @@ def choose_target_column(
         if target in exclude:
             raise DataError(f"{frame.source}: {quote(target)} is in both --target and --exclude: keep one")
     else:
-        offered = [name for name in frame.columns if name not in exclude]
-        if not offered:
+        candidates = [name for name in frame.columns if name not in exclude]
+        if not candidates:
             raise DataError(f"{frame.source}: --exclude leaves no column for a target: exclude fewer")
-        target = next((name for name in _DEFAULT_TARGET_NAMES if name in offered), offered[-1])
+        target = next((name for name in _DEFAULT_TARGET_NAMES if name in candidates), candidates[-1])
         if target not in _DEFAULT_TARGET_NAMES:
             notices.append(f"target: the last column, {quote(target)}; choose another with --target")
     return target, notices
@@ -206,30 +210,32 @@ def choose_inputs(
     *,
     target_option: str = "--target",
 ) -> tuple[list[str], list[str]]:
-    """Choose the inputs: the ones named, else all numeric columns but the target and identifiers.
+    """Choose the input columns: the named ones, else all numeric columns except target and identifiers.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     target : collection of str
-        The columns of the response, empty where it does not come from the frame.
-    inputs, exclude : collection of str
-        The user's choices; `inputs` may be None.
-    said : str
-        The option that names the response, for messages.
+        The target columns; empty if the target is not part of the frame.
+    inputs : collection of str or None
+        The columns that the user named; None for the default.
+    exclude : collection of str
+        Columns that the user excluded.
+    target_option : str
+        The option that names the target, for messages.
 
     Returns
     -------
     names : list of str
-        Numeric columns, in the source's order, at least one.
+        At least one numeric column, in the order of the source.
     notices : list of str
-        At most one line, which tells the columns left out unasked and why.
+        At most one line, with the columns left out by default and the reasons.
 
     Raises
     ------
-    TableError
-        If a name is unknown, given to two options, or not numeric, or no input is left.
+    DataError
+        If a name is unknown, is used by two options or is not numeric, or if no input is left.
 
     Examples
     --------
@@ -242,16 +248,16 @@ def choose_inputs(
     if inputs is not None:
         chosen = _check_named_inputs(frame, target, inputs, exclude, target_option)
     else:
-        others = [name for name in frame.columns if name not in target and name not in exclude]
+        candidates = [name for name in frame.columns if name not in target and name not in exclude]
         left_out = {
-            name: reason for name in others if (reason := _explain_unusable(name, frame.columns[name]))
+            name: reason for name in candidates if (reason := _explain_unusable(name, frame.columns[name]))
         }
-        chosen = [name for name in others if name not in left_out]
+        chosen = [name for name in candidates if name not in left_out]
     notices = [f"left out: {_format_left_out(left_out)}"] if left_out else []
     if not chosen:
         raise DataError(
-            f"{frame.source} has no numeric input left: at least one is needed beside the target"
-            + (f" ({notices[0]})" if notices else "; mend --inputs or --exclude")
+            f"{frame.source} has no numeric input left: at least one is needed in addition to the target"
+            + (f" ({notices[0]})" if notices else "; correct --inputs or --exclude")
         )
     return chosen, notices
 
@@ -263,48 +269,57 @@ def _check_named_inputs(
     exclude: Collection[str],
     target_option: str,
 ) -> list[str]:
+    """Check the columns that the user named as inputs; return them in the order of the source."""
     require_columns(frame, inputs, "--inputs")
     for name in inputs:
         column = frame.columns[name]
         if name in target:
-            what = "both the target and in --inputs: name another --target, or"
+            conflict = "both the target and in --inputs: name another --target, or"
             if target_option != "--target":
-                what = f"in both {target_option} and --inputs:"
-            raise DataError(f"{frame.source}: {quote(name)} is {what} take it out of --inputs")
+                conflict = f"in both {target_option} and --inputs:"
+            raise DataError(f"{frame.source}: {quote(name)} is {conflict} take it out of --inputs")
         if name in exclude:
             raise DataError(f"{frame.source}: {quote(name)} is in both --inputs and --exclude: keep one")
         if not column.is_numeric:
             raise DataError(
                 f"{frame.source}: the column {quote(name)} of --inputs holds {column.description}; "
-                "numbers are needed: mend it, or take it out of --inputs"
+                "numbers are needed: correct it, or take it out of --inputs"
             )
     return [name for name in frame.columns if name in inputs]
 
 
 def _explain_unusable(name: str, column: SourceColumn) -> str:
-    """Say why a column is no input of its own accord; empty if it is one."""
+    """Return the reason why a column is not an input by default; empty if it is one."""
     if column.numbers is None or not column.is_numeric:
         return column.description
     return "an identifier" if _is_identifier(name, column.numbers) else ""
 
 
 def _is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
-    """Tell row numbers and keys by their name and by being distinct integers, in whatever order."""
-    word = name.strip().casefold()
-    if _PANDAS_INDEX.fullmatch(word):
+    """Recognize row numbers and keys by their name and by distinct integer values, in any order."""
+    normalized_name = name.strip().casefold()
+    if _PANDAS_INDEX.fullmatch(normalized_name):
         return True
-    if not (word in _IDENTIFIER_NAMES or word.endswith(("_id", " id")) or word.startswith("unnamed:")):
+    if not (
+        normalized_name in _IDENTIFIER_NAMES
+        or normalized_name.endswith(("_id", " id"))
+        or normalized_name.startswith("unnamed:")
+    ):
         return False
-    present = numbers[~np.isnan(numbers)]
-    if not np.array_equal(present, np.floor(present)):
+    known_values = numbers[~np.isnan(numbers)]
+    if not np.array_equal(known_values, np.floor(known_values)):
         return False
-    return np.unique(present).size == present.size or bool(np.abs(present).max() >= _MAX_EXACT_INTEGER)
+    return np.unique(known_values).size == known_values.size or bool(
+        np.abs(known_values).max() >= _MAX_EXACT_INTEGER
+    )
 
 
 def _format_left_out(left_out: dict[str, str]) -> str:
-    """Group the columns left out by reason, so that a hundred text columns make one line."""
-    reasons: dict[str, list[str]] = {}
+    """List the columns left out, grouped by reason, so that a hundred text columns make one line."""
+    names_by_reason: dict[str, list[str]] = {}
     for name, reason in left_out.items():
-        reasons.setdefault(reason, []).append(name)
-    shown = [f"{format_names(names)} ({reason})" for reason, names in list(reasons.items())[:10]]
-    return ", ".join(shown) + (", …" if len(reasons) > 10 else "")
+        names_by_reason.setdefault(reason, []).append(name)
+    groups = [
+        f"{format_names(names)} ({reason})" for reason, names in list(names_by_reason.items())[:_MAX_REASONS]
+    ]
+    return ", ".join(groups) + (", …" if len(names_by_reason) > _MAX_REASONS else "")

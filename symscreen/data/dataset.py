@@ -1,6 +1,6 @@
-"""The table that a screen works on, in the one order that makes its results independent of the source's.
+"""The dataset of a screen and its canonical order, which makes results independent of the source's order.
 
-Tables whose response is a class, several targets, or a time until an event, in canonical order.
+`Dataset` is immutable. One builder per target type sorts rows and inputs into canonical order.
 """
 
 from __future__ import annotations
@@ -56,38 +56,39 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Inputs and response of a screen, in canonical order.
+    """Inputs and target of a screen, in canonical order.
 
-    Columns stand in the order of their names (by code point), rows in ascending order of the response,
-    ties in the order of the inputs. Where the response is a ranking, rows stand in the order of the inputs,
-    ties in an order of the rankings that the names of labels do not decide (`sort_rows_by_content`). Where
-    it is a
-    chain of stages, a class or several targets, rows stand in the order of the inputs, too, ties in that of
-    what the rows hold; where it is a time until an event, in the order of the times, events
-    first. Two sources that differ only in the order of their rows or columns give the same bytes.
+    Inputs are sorted by name (code points). The order of the rows depends on the target type:
+
+    - numeric, weighted: by the target in ascending order, ties by the inputs (then by the weight);
+    - ranking: by the inputs, ties by the rankings, independent of the label names (`sort_rows_by_content`);
+    - stages, classes, several outputs: by the inputs, ties by the target;
+    - survival: by the times, events first, then by the inputs.
+
+    Two sources that differ only in the order of rows or columns result in identical bytes.
 
     Parameters
     ----------
     names : tuple of str, length d
-        The inputs' names, exactly as the source writes them.
+        Names of the inputs, as in the source.
     columns : float64 array, shape (d, n), C-contiguous
-        One row per input. Finite; no negative zeros.
-    response : AnyResponse
-        The response of n rows, values in ascending order where it is numeric.
-    rows : int64 array, shape (n,)
-        For each row here, its number in the source: 0 for the first data row.
+        One row per input. All values are finite, without negative zeros.
+    target : Target
+        The target of the n rows.
+    source_rows : int64 array, shape (n,)
+        Row number of each row in the source, from 0 for the first data row.
     notices : tuple of str
-        What was decided or left out, and why: one line each, for people.
-    dropped : int
-        The number of rows dropped: for missing values, or because no pair of stages counts them.
+        One line per automatic decision, for example columns left out.
+    n_dropped : int
+        Number of source rows that are not in the dataset.
     digest : str
-        SHA-256, in hexadecimal, of the names, the response's name and all values in canonical order.
+        Hexadecimal SHA-256 of the names, the target's metadata and all values in canonical order.
 
     Examples
     --------
     >>> from symscreen.data import read_dataset
-    >>> table = read_dataset({"y": [5, 4, 3, 2, 1], "b": [1, 2, 3, 4, 9], "a": [0, 0, 1, 1, 2]})
-    >>> table.names, table.columns.shape, table.rows.tolist()
+    >>> dataset = read_dataset({"y": [5, 4, 3, 2, 1], "b": [1, 2, 3, 4, 9], "a": [0, 0, 1, 1, 2]})
+    >>> dataset.names, dataset.columns.shape, dataset.source_rows.tolist()
     (('a', 'b'), (2, 5), [4, 3, 2, 1, 0])
     """
 
@@ -101,12 +102,12 @@ class Dataset:
 
     @property
     def numeric_target(self) -> NumericTarget:
-        """The response of a table that must have a numeric one; another is refused."""
+        """The target, which must be numeric; raises OptionError otherwise."""
         return require_numeric_target(self.target, "this")
 
     @property
     def regression_target(self) -> RegressionTarget:
-        """The response of a table that must have one of numbers, or several; another is refused."""
+        """The target, which must be numeric with one or several outputs; raises OptionError otherwise."""
         return require_regression_target(self.target, "this")
 
 
@@ -118,114 +119,113 @@ def build_numeric_dataset(
     row_mask: NDArray[np.bool_],
     notices: Sequence[str],
 ) -> Dataset:
-    """Put columns and rows into canonical order.
+    """Build a dataset with a numeric target.
 
     Parameters
     ----------
     inputs : dict of str to float64 array, each of shape (m,)
-        The input columns of the source, finite in the rows kept.
-    response : float64 array, shape (m,)
-        The response column, finite in the rows kept.
+        The input columns of the source, finite in the used rows.
+    target : float64 array, shape (m,)
+        The target column, finite in the used rows.
     name : str
-        The response's name.
-    kept : bool array, shape (m,)
-        The rows that the table takes; the others count as dropped.
+        Name of the target.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
     notices : sequence of str
-        For people.
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If the response is constant.
+    DataError
+        If the target is constant.
 
     Examples
     --------
     >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
-    >>> build_numeric_dataset({"x": x}, y, "y", kept=np.array([True, False, True]),
+    >>> build_numeric_dataset({"x": x}, y, "y", row_mask=np.array([True, False, True]),
     ...     notices=()).columns.tolist()
     [[3.0, 1.0]]
     """
     names = tuple(sorted(inputs))
     rows = np.flatnonzero(row_mask)
-    order = rows[sort_canonically([inputs[each][rows] for each in names], target[rows])]
+    order = rows[sort_canonically([inputs[input_name][rows] for input_name in names], target[rows])]
     return build_ordered_dataset(inputs, order, NumericTarget(target[order] + 0.0, name), row_mask, notices)
 
 
 def build_ranking_dataset(
     inputs: Inputs, ranking_data: RankingData, *, row_mask: NDArray[np.bool_], notices: Sequence[str]
 ) -> Dataset:
-    """Put columns and rows of a table whose response is a ranking into canonical order.
+    """Build a dataset whose target is a ranking.
 
     Parameters
     ----------
     inputs : dict of str to float64 array, each of shape (m,)
-        The input columns of the source, finite in the rows kept.
-    ranked : Ranked
-        What its m rows rank, at least one label in the rows kept.
-    kept : bool array, shape (m,)
-        The rows that the table takes; the others count as dropped.
+        The input columns of the source, finite in the used rows.
+    ranking_data : RankingData
+        The rankings of the m rows. Each used row ranks at least one label.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
     notices : sequence of str
-        For people.
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
+    DataError
         If no two labels are ordered both ways.
     """
     rows = np.flatnonzero(row_mask)
-    known = Rankings(ranking_data.ranks[rows], ranking_data.labels)
-    columns = [inputs[each][rows] for each in sorted(inputs)]
-    by_inputs = sort_canonically(columns[1:], columns[0])
-    new = np.zeros(rows.size - 1, dtype=np.bool_)  # one column at a time: there may be 100,000 of them
-    for column in columns:
-        own = column[by_inputs]
-        new |= own[1:] != own[:-1]
+    rankings = Rankings(ranking_data.ranks[rows], ranking_data.labels)
+    columns = [inputs[name][rows] for name in sorted(inputs)]
+    input_order = sort_canonically(columns[1:], columns[0])
+    starts_group = np.zeros(rows.size - 1, dtype=np.bool_)
+    for column in columns:  # one column at a time, because there may be 100,000 of them
+        values = column[input_order]
+        starts_group |= values[1:] != values[:-1]
     groups = np.empty(rows.size, dtype=np.int64)
-    groups[by_inputs] = np.concatenate([[0], np.cumsum(new)])
-    order = sort_rows_by_content(groups, known.ranks)
-    response = RankingTarget(Rankings(known.ranks[order], known.labels), ranking_data.name)
-    return build_ordered_dataset(inputs, rows[order], response, row_mask, notices)
+    groups[input_order] = np.concatenate([[0], np.cumsum(starts_group)])
+    order = sort_rows_by_content(groups, rankings.ranks)
+    target = RankingTarget(Rankings(rankings.ranks[order], rankings.labels), ranking_data.name)
+    return build_ordered_dataset(inputs, rows[order], target, row_mask, notices)
 
 
 def build_stages_dataset(
     inputs: Inputs, stage_data: StageData, *, row_mask: NDArray[np.bool_], notices: Sequence[str]
 ) -> Dataset:
-    """Put columns and rows of a table whose response is a chain of stages into canonical order.
+    """Build a dataset whose target is a chain of stages.
 
     Parameters
     ----------
     inputs : dict of str to float64 array, each of shape (m,)
-        The input columns of the source, finite in the rows kept.
-    staged : Staged
-        How far its m rows have gone.
-    kept : bool array, shape (m,)
-        The rows that the table takes; the others count as dropped.
+        The input columns of the source, finite in the used rows.
+    stage_data : StageData
+        The outcomes of the m rows.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
     notices : sequence of str
-        For people.
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If all rows, or none, go on to some stage.
+    DataError
+        If all rows, or none, reach some stage.
     """
     rows = np.flatnonzero(row_mask)
     outcomes = stage_data.outcomes[rows]
-    columns = [inputs[each][rows] for each in sorted(inputs)]
-    order = sort_canonically([*columns[1:], *outcomes.T.astype(np.float64)], columns[0])
-    response = StagesTarget(outcomes[order], stage_data.stages, stage_data.weights)
-    return build_ordered_dataset(inputs, rows[order], response, row_mask, notices)
+    order = _sort_by_inputs(inputs, rows, outcomes.T.astype(np.float64))
+    target = StagesTarget(outcomes[order], stage_data.stages, stage_data.weights)
+    return build_ordered_dataset(inputs, rows[order], target, row_mask, notices)
 
 
 def build_ordered_dataset(
@@ -235,11 +235,29 @@ def build_ordered_dataset(
     row_mask: NDArray[np.bool_],
     notices: Sequence[str],
 ) -> Dataset:
-    """Make a table of rows of a source, whose order is known."""
+    """Build a dataset from source rows in a given order.
+
+    Parameters
+    ----------
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source.
+    order : intp array, shape (n,)
+        The source rows to use, in canonical order.
+    target : Target
+        The target, in the same order.
+    row_mask : bool array, shape (m,)
+        Only its size is used, to count dropped rows.
+    notices : sequence of str
+        Lines for `Dataset.notices`.
+
+    Returns
+    -------
+    Dataset
+    """
     names = tuple(sorted(inputs))
     columns = np.empty((len(names), order.size))
-    for row, each in zip(columns, names, strict=True):
-        np.add(inputs[each][order], 0.0, out=row)  # -0.0 + 0.0 is 0.0
+    for output, name in zip(columns, names, strict=True):
+        np.add(inputs[name][order], 0.0, out=output)  # + 0.0 replaces −0.0 by 0.0
     return Dataset(
         names=names,
         columns=columns,
@@ -252,204 +270,241 @@ def build_ordered_dataset(
 
 
 def take_rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    """Return a table of some of the rows.
+    """Return a dataset of some of the rows.
 
     Parameters
     ----------
-    table : Table
-        The data.
+    dataset : Dataset
+        A dataset with a numeric target, of one or several outputs.
     rows : int64 array
-        Which rows of it.
+        Indices of its rows, in any order.
 
     Returns
     -------
-    Table
+    Dataset
+        The rows in canonical order. The number of dropped rows is unchanged.
 
     Raises
     ------
-    TableError
-        If the response is constant in these rows, or they are fewer than two.
+    DataError
+        If the target is constant in these rows, or there are fewer than two.
     """
     inputs = dict(zip(dataset.names, dataset.columns, strict=True))
-    kept = np.zeros(dataset.target.n, dtype=np.bool_)
-    kept[rows] = True
+    row_mask = np.zeros(dataset.target.n, dtype=np.bool_)
+    row_mask[rows] = True
     if isinstance(dataset.target, MultiOutputTarget):
-        response = take_target_rows(dataset.target, np.flatnonzero(kept))
-        # rows stand in the order of the inputs, and some of them do so, too
-        part = build_ordered_dataset(inputs, np.flatnonzero(kept), response, kept, dataset.notices)
-        return replace(part, source_rows=dataset.source_rows[part.source_rows], n_dropped=dataset.n_dropped)
-    part = build_numeric_dataset(
-        inputs, dataset.numeric_target.values, dataset.target.name, row_mask=kept, notices=dataset.notices
-    )
-    return replace(part, source_rows=dataset.source_rows[part.source_rows], n_dropped=dataset.n_dropped)
+        # The rows are in the order of the inputs, and so is every subset of them.
+        order = np.flatnonzero(row_mask)
+        target = take_target_rows(dataset.target, order)
+        return _keep_source(dataset, build_ordered_dataset(inputs, order, target, row_mask, dataset.notices))
+    return _rebuild_numeric(dataset, inputs, dataset.numeric_target.values, row_mask)
 
 
 def take_inputs(dataset: Dataset, names: Sequence[str]) -> Dataset:
-    """Return a table of some of the inputs, at least one of them."""
-    inputs = {name: dataset.columns[dataset.names.index(name)] for name in names}
-    every = np.ones(dataset.target.n, dtype=np.bool_)
-    part = build_numeric_dataset(
-        inputs, dataset.numeric_target.values, dataset.target.name, row_mask=every, notices=dataset.notices
-    )
-    return replace(part, source_rows=dataset.source_rows[part.source_rows], n_dropped=dataset.n_dropped)
-
-
-def replace_target(dataset: Dataset, values: NDArray[np.float64]) -> Dataset:
-    """Put another response in the place of a table's own, and the rows into its order.
+    """Return a dataset of some of the inputs.
 
     Parameters
     ----------
-    table : Table
-        The data.
-    values : float64 array, shape (n,)
-        The new response, in the order of the table's rows.
+    dataset : Dataset
+        A dataset with a numeric target.
+    names : sequence of str
+        At least one of its inputs.
 
     Returns
     -------
-    Table
-        Of the same rows.
+    Dataset
+        The rows are sorted again, because the inputs break ties of the target.
+    """
+    inputs = {name: dataset.columns[dataset.names.index(name)] for name in names}
+    return _rebuild_numeric(dataset, inputs, dataset.numeric_target.values)
+
+
+def replace_target(dataset: Dataset, values: NDArray[np.float64]) -> Dataset:
+    """Replace the target of a dataset and sort its rows accordingly.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset.
+    values : float64 array, shape (n,)
+        The new target, in the order of the dataset's rows.
+
+    Returns
+    -------
+    Dataset
+        The same rows in their new canonical order.
 
     Raises
     ------
-    TableError
-        If the new response is constant.
+    DataError
+        If the new target is constant.
     """
-    inputs = dict(zip(dataset.names, dataset.columns, strict=True))
-    every = np.ones(len(values), dtype=np.bool_)
-    moved = build_numeric_dataset(
-        inputs, values, dataset.target.name, row_mask=every, notices=dataset.notices
-    )
-    return replace(moved, source_rows=dataset.source_rows[moved.source_rows], n_dropped=dataset.n_dropped)
+    return _rebuild_numeric(dataset, dict(zip(dataset.names, dataset.columns, strict=True)), values)
+
+
+def _rebuild_numeric(
+    dataset: Dataset, inputs: Inputs, values: Values, row_mask: NDArray[np.bool_] | None = None
+) -> Dataset:
+    """Build a dataset from inputs and target values of shape (n,) in the row order of another dataset."""
+    mask = np.ones(len(values), dtype=np.bool_) if row_mask is None else row_mask
+    part = build_numeric_dataset(inputs, values, dataset.target.name, row_mask=mask, notices=dataset.notices)
+    return _keep_source(dataset, part)
+
+
+def _keep_source(dataset: Dataset, part: Dataset) -> Dataset:
+    """Refer the rows of a derived dataset to the source of the original dataset."""
+    return replace(part, source_rows=dataset.source_rows[part.source_rows], n_dropped=dataset.n_dropped)
 
 
 def sort_canonically(
     further_keys: list[NDArray[np.float64]], first_key: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """Order rows by what comes first, the response as a rule, then by the columns from first to last."""
+    """Sort rows by a first key, usually the target, and break ties by further keys.
+
+    Parameters
+    ----------
+    further_keys : list of float64 arrays, each of shape (n,)
+        Keys that break ties, in order of precedence.
+    first_key : float64 array, shape (n,)
+        The first key.
+
+    Returns
+    -------
+    intp array, shape (n,)
+        The stable order of the rows.
+    """
     order = np.argsort(first_key, kind="stable")
     if (np.diff(first_key[order]) > 0).all():
-        return order  # no tie is left for the columns to break, and there may be 100,000 of them
+        return order  # no ties: skip the further keys (up to 100,000)
     return np.lexsort((*reversed(further_keys), first_key))
 
 
 def _compute_digest(names: tuple[str, ...], columns: NDArray[np.float64], target: Target) -> str:
-    # JSON, because names may hold any separator
-    told: list[object] = [names, target.name, columns.shape]
+    """Return the SHA-256 of names (as JSON, because they may contain any separator) and values."""
+    metadata: list[object] = [names, target.name, columns.shape]
     values: NDArray[np.generic]
     if isinstance(target, RankingTarget):
-        told.append(target.labels)
+        metadata.append(target.labels)
         values = target.ranks
     elif isinstance(target, StagesTarget):
-        told += [target.stages, target.weights.tolist()]
+        metadata += [target.stages, target.weights.tolist()]
         values = target.outcomes
     elif isinstance(target, MulticlassTarget):
-        told.append(target.classes)
+        metadata.append(target.classes)
         values = target.codes
     elif isinstance(target, SurvivalTarget):
-        told.append(target.event)
+        metadata.append(target.event)
         values = np.stack([target.times, target.events.astype(np.float64)])
     elif isinstance(target, MultiOutputTarget):
-        told.append(target.names)
+        metadata.append(target.names)
         values = target.values
     elif isinstance(target, WeightedTarget):
-        told.append("weighted")
+        metadata.append("weighted")
         values = np.stack([target.values, target.weights])
     else:
         values = target.values
-    hashed = hashlib.sha256(json.dumps(told).encode())
-    for each in (columns, values):
-        hashed.update(np.ascontiguousarray(each, dtype="<f8").data)
-    return hashed.hexdigest()
+    digest = hashlib.sha256(json.dumps(metadata).encode())
+    for array in (columns, values):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").data)
+    return digest.hexdigest()
 
 
 def build_multiclass_dataset(
     inputs: Inputs, class_data: ClassData, *, row_mask: NDArray[np.bool_], notices: Sequence[str]
 ) -> Dataset:
-    """Put columns and rows of a table whose response is a class into canonical order.
+    """Build a dataset whose target is a class.
 
     Parameters
     ----------
     inputs : dict of str to float64 array, each of shape (m,)
-        The input columns of the source, finite in the rows kept.
-    given : Classes
-        The class of each of its m rows, known in the rows kept. Classes without a row kept are left out.
-    kept : bool array, shape (m,)
-        The rows that the table takes; the others count as dropped.
+        The input columns of the source, finite in the used rows.
+    class_data : ClassData
+        The class of each of the m rows, known in the used rows. Classes without a used row are removed.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
     notices : sequence of str
-        For people.
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If the rows are of one class.
+    DataError
+        If all used rows have the same class.
     """
     rows = np.flatnonzero(row_mask)
-    there, codes = np.unique(class_data.codes[rows], return_inverse=True)
-    classes = tuple(class_data.classes[int(code)] for code in there)
+    used_codes, codes = np.unique(class_data.codes[rows], return_inverse=True)
+    classes = tuple(class_data.classes[int(code)] for code in used_codes)
     order = _sort_by_inputs(inputs, rows, codes[None].astype(np.float64))
-    response = MulticlassTarget(codes[order].astype(np.int64), classes, class_data.name)
-    return build_ordered_dataset(inputs, rows[order], response, row_mask, notices)
+    target = MulticlassTarget(codes[order].astype(np.int64), classes, class_data.name)
+    return build_ordered_dataset(inputs, rows[order], target, row_mask, notices)
 
 
 def build_multi_output_dataset(
     inputs: Inputs, targets: dict[str, Values], *, row_mask: NDArray[np.bool_], notices: Sequence[str]
 ) -> Dataset:
-    """Put columns and rows of a table with several targets into canonical order.
+    """Build a dataset with several numeric outputs.
 
     Parameters
     ----------
-    inputs, kept, notices
-        As of `build_multiclass_dataset`.
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the used rows.
     targets : dict of str to float64 array, each of shape (m,)
-        Finite in the rows kept.
+        The outputs, finite in the used rows.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
+    notices : sequence of str
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If a target is constant.
+    DataError
+        If an output is constant.
     """
     rows = np.flatnonzero(row_mask)
     values = np.stack([targets[name][rows] for name in sorted(targets)])
     order = _sort_by_inputs(inputs, rows, values)
-    response = build_multi_output_target(dict(zip(sorted(targets), values[:, order], strict=True)))
-    return build_ordered_dataset(inputs, rows[order], response, row_mask, notices)
+    target = build_multi_output_target(dict(zip(sorted(targets), values[:, order], strict=True)))
+    return build_ordered_dataset(inputs, rows[order], target, row_mask, notices)
 
 
 def build_survival_dataset(
     inputs: Inputs, survival_data: SurvivalData, *, row_mask: NDArray[np.bool_], notices: Sequence[str]
 ) -> Dataset:
-    """Put columns and rows of a table whose response is a time until an event into canonical order.
+    """Build a dataset whose target is a time until an event.
 
     Parameters
     ----------
-    inputs, kept, notices
-        As of `build_multiclass_dataset`.
-    given : Survival
-        Times and events of its m rows, known in the rows kept.
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the used rows.
+    survival_data : SurvivalData
+        Times and events of the m rows, known in the used rows.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
+    notices : sequence of str
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
+    DataError
         If no two rows are comparable.
     """
     rows = np.flatnonzero(row_mask)
     times, events = survival_data.times[rows], survival_data.events[rows] == 1.0
-    columns = [inputs[each][rows] for each in sorted(inputs)]
+    columns = [inputs[name][rows] for name in sorted(inputs)]
     order = sort_canonically([1.0 - events, *columns], times)
-    response = SurvivalTarget(times[order] + 0.0, events[order], survival_data.name, survival_data.event)
-    return build_ordered_dataset(inputs, rows[order], response, row_mask, notices)
+    target = SurvivalTarget(times[order] + 0.0, events[order], survival_data.name, survival_data.event)
+    return build_ordered_dataset(inputs, rows[order], target, row_mask, notices)
 
 
 def build_weighted_dataset(
@@ -461,33 +516,43 @@ def build_weighted_dataset(
     row_mask: NDArray[np.bool_],
     notices: Sequence[str],
 ) -> Dataset:
-    """Put columns and rows of a table whose rows have weights into canonical order.
+    """Build a dataset with a numeric target and row weights.
 
     Parameters
     ----------
-    inputs, response, name, kept, notices
-        As of `arranged`.
+    inputs : dict of str to float64 array, each of shape (m,)
+        The input columns of the source, finite in the used rows.
+    target : float64 array, shape (m,)
+        The target column, finite in the used rows.
+    name : str
+        Name of the target.
     weights : float64 array, shape (m,)
-        Positive in the rows kept.
+        Row weights, positive in the used rows.
+    row_mask : bool array, shape (m,)
+        True for the rows to use; the others count as dropped.
+    notices : sequence of str
+        Lines for `Dataset.notices`.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If the response is constant.
+    DataError
+        If the target is constant.
     """
     rows = np.flatnonzero(row_mask)
-    own = normalize_weights(weights[rows])
-    columns = [inputs[each][rows] for each in sorted(inputs)]
-    order = sort_canonically([*columns, own], target[rows])
-    plain = NumericTarget(target[rows][order] + 0.0, name)
-    return build_ordered_dataset(inputs, rows[order], WeightedTarget(plain, own[order]), row_mask, notices)
+    normalized_weights = normalize_weights(weights[rows])
+    columns = [inputs[input_name][rows] for input_name in sorted(inputs)]
+    order = sort_canonically([*columns, normalized_weights], target[rows])
+    numeric_target = NumericTarget(target[rows][order] + 0.0, name)
+    return build_ordered_dataset(
+        inputs, rows[order], WeightedTarget(numeric_target, normalized_weights[order]), row_mask, notices
+    )
 
 
 def _sort_by_inputs(inputs: Inputs, rows: NDArray[np.intp], tie_breakers: Values) -> NDArray[np.intp]:
-    """Order rows by the inputs, ties by what they hold."""
-    columns = [inputs[each][rows] for each in sorted(inputs)]
+    """Sort rows by the inputs and break ties by keys of shape (K, n)."""
+    columns = [inputs[name][rows] for name in sorted(inputs)]
     return sort_canonically([*columns[1:], *tie_breakers], columns[0])

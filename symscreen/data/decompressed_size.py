@@ -1,7 +1,7 @@
-"""How large a Parquet or Feather file becomes once it is read, told before anything of it is unpacked.
+"""Estimate the decompressed size of Parquet and Feather files before anything is decompressed.
 
-A few kilobytes can stand for terabytes: a run of equal values takes a few bytes, whatever its length, and a
-compressed buffer says only inside how long it will be.
+A file of a few kilobytes can expand to terabytes: a run of equal values takes a few bytes at any length,
+and the size of a compressed buffer is stored inside the buffer. The estimates read metadata only.
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ __all__ = [
     "read_bounded",
 ]
 
-_CELL_BYTES = 8  # what a number takes once it is float64
-_ALLOWED_BYTES = 1 << 28  # below it, any share of a file is what tables of few distinct values come to
-_MAX_UNPACK_RATIO = 200
-_CHUNK_BYTES = 1 << 20
+_CELL_BYTES = 8  # bytes per float64 value
+_ALWAYS_ALLOWED_BYTES = 1 << 28  # decompressed bytes allowed at any compression ratio
+_MAX_COMPRESSION_RATIO = 200  # for larger files
+_CHUNK_BYTES = 1 << 20  # bytes per read
+_DEFAULT_MAX_BYTES = 1 << 32  # bytes of a table if the memory size is unknown
 
 
 def get_max_table_bytes() -> int:
-    """Return how many bytes of a table are read: a quarter of the memory there is, as it is held thrice."""
+    """Return the maximum size of a table in bytes: a quarter of the memory, because three copies exist."""
     memory = get_total_memory()
-    return 1 << 32 if memory is None else memory // 4
+    return _DEFAULT_MAX_BYTES if memory is None else memory // 4
 
 
 def read_bounded(file: BinaryIO, expected_bytes: int) -> bytes:
-    """Read a file to its end, or to a little more than `get_max_table_bytes` where it is longer.
+    """Read a file to its end, or to slightly more than `get_max_table_bytes` if it is longer.
 
     Parameters
     ----------
     file : binary stream
-        At its beginning.
-    size : int
-        How long it may be; 0 where nobody knows.
+        The file, positioned at its start.
+    expected_bytes : int
+        Expected size of the file in bytes; 0 if unknown.
 
     Returns
     -------
@@ -58,83 +59,87 @@ def read_bounded(file: BinaryIO, expected_bytes: int) -> bytes:
     >>> read_bounded(io.BytesIO(b"a,b"), 0)
     b'a,b'
     """
-    # a read of so many bytes would claim them all at once, however short the file is
-    most = get_max_table_bytes()
-    parts = [file.read(min(expected_bytes, most) + 1)]
-    held = len(parts[0])
-    while held <= most and (part := file.read(_CHUNK_BYTES)):
-        parts.append(part)
-        held += len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    # file.read(max_bytes) would allocate max_bytes at once, even for a short file.
+    max_bytes = get_max_table_bytes()
+    chunks = [file.read(min(expected_bytes, max_bytes) + 1)]
+    n_read = len(chunks[0])
+    while n_read <= max_bytes and (chunk := file.read(_CHUNK_BYTES)):
+        chunks.append(chunk)
+        n_read += len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def check_unpacked_size(unpacked_bytes: int, packed_bytes: int, source: str) -> None:
-    """Refuse a file that would fill the memory.
+    """Check that a decompressed file fits into memory.
 
     Parameters
     ----------
-    size : int
-        Bytes once unpacked, as its metadata has it.
-    packed : int
-        Bytes of the file.
-    where : str
+    unpacked_bytes : int
+        Size after decompression, according to the metadata of the file.
+    packed_bytes : int
+        Size of the file.
+    source : str
         The source, for the message.
 
     Raises
     ------
-    TableError
-        If it is beyond 256 MiB and 200 times the file, or beyond a quarter of the memory there is.
+    DataError
+        If the size exceeds a quarter of the memory, or exceeds both 256 MiB and 200 times the file size.
 
     Examples
     --------
     >>> check_unpacked_size(10**12, 5000, "t.parquet")
     Traceback (most recent call last):
     ...
-    symscreen.errors.TableError: t.parquet has 5,000 bytes that unpack to 1,000.0 GB: it is not read; write
+    symscreen.errors.DataError: t.parquet has 5,000 bytes that unpack to 1,000.0 GB: it is not read; write
     the columns and rows that are needed into another file
     """
     if unpacked_bytes > get_max_table_bytes() or unpacked_bytes > max(
-        _ALLOWED_BYTES, _MAX_UNPACK_RATIO * packed_bytes
+        _ALWAYS_ALLOWED_BYTES, _MAX_COMPRESSION_RATIO * packed_bytes
     ):
         raise DataError(
             f"{source} has {packed_bytes:,} bytes that unpack to {unpacked_bytes / 1e9:,.1f} GB: it is not "
-            "read; write "
-            "the columns and rows that are needed into another file"
+            "read; write the columns and rows that are needed into another file"
         )
 
 
 def estimate_parquet_bytes(file: pa.parquet.ParquetFile) -> int:
-    """Return the bytes that a Parquet file takes once read, its texts as codes.
+    """Estimate the size in memory of a Parquet file with dictionary-encoded text columns.
 
     Parameters
     ----------
     file : pyarrow.parquet.ParquetFile
-        Opened, not read.
+        An opened file; only its metadata is read.
 
     Returns
     -------
     int
+        Size in bytes.
     """
     metadata = file.metadata
-    # what a group tells of its columns is not looked at: where it is damaged pyarrow ends the whole process
-    told = sum(max(metadata.row_group(group).total_byte_size, 0) for group in range(metadata.num_row_groups))
-    return int(told + max(metadata.num_rows, 0) * metadata.num_columns * _CELL_BYTES)
+    # The column metadata of row groups is not read: if it is damaged, pyarrow aborts the process.
+    row_group_bytes = sum(
+        max(metadata.row_group(group).total_byte_size, 0) for group in range(metadata.num_row_groups)
+    )
+    return int(row_group_bytes + max(metadata.num_rows, 0) * metadata.num_columns * _CELL_BYTES)
 
 
 def check_text_size(table: pa.Table, packed_bytes: int, source: str) -> None:
-    """Refuse a table whose columns of codes, or of views, stand for texts too long to be written out.
+    """Check that dictionary-encoded and view columns fit into memory once their texts are written out.
 
     Parameters
     ----------
     table : pyarrow.Table
-        As read; a column may be a dictionary's codes.
-    packed, where
-        As for `check_unpacked_size`.
+        The table as read; columns may be dictionary-encoded.
+    packed_bytes : int
+        Size of the file.
+    source : str
+        The source, for the message.
 
     Raises
     ------
-    TableError
-        As `check_unpacked_size`.
+    DataError
+        If the table is too large, as in `check_unpacked_size`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -142,30 +147,34 @@ def check_text_size(table: pa.Table, packed_bytes: int, source: str) -> None:
     size = 0
     for column in table.columns:
         for chunk in column.chunks:
-            kind = chunk.type
-            coded = pa.types.is_dictionary(kind)
-            told = chunk.dictionary if coded else chunk
-            kind = told.type
-            if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-                size += len(chunk) * max(told.nbytes, 1) if coded else _sum_view_lengths(told)
-            elif coded and (
-                pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_binary(kind)
+            is_encoded = pa.types.is_dictionary(chunk.type)
+            values = chunk.dictionary if is_encoded else chunk
+            arrow_type = values.type
+            if pa.types.is_string_view(arrow_type) or pa.types.is_binary_view(arrow_type):
+                size += len(chunk) * max(values.nbytes, 1) if is_encoded else _sum_view_lengths(values)
+            elif is_encoded and (
+                pa.types.is_large_string(arrow_type)
+                or pa.types.is_string(arrow_type)
+                or pa.types.is_binary(arrow_type)
             ):
-                size += pc.sum(pc.binary_length(told).take(chunk.indices)).as_py() or 0
-            elif coded:
+                size += pc.sum(pc.binary_length(values).take(chunk.indices)).as_py() or 0
+            elif is_encoded:
                 size += len(chunk) * _CELL_BYTES
     check_unpacked_size(size, packed_bytes, source)
 
 
 def _sum_view_lengths(texts: pa.Array) -> int:
-    """Sum the lengths of views, which may all be of the same long text: the first four bytes of each 16."""
+    """Sum the text lengths of a view array: the first 4 bytes of each 16-byte view.
+
+    Several views may refer to the same long text.
+    """
     views = texts.buffers()[1]
     lengths = memoryview(views).cast("B").cast("i")[texts.offset * 4 : (texts.offset + len(texts)) * 4 : 4]
     return sum(max(length, 0) for length in lengths)
 
 
 def estimate_feather_bytes(data: bytes) -> int:
-    """Return the bytes that a Feather (Arrow) file takes once read.
+    """Estimate the size in memory of a Feather (Arrow IPC) file.
 
     Parameters
     ----------
@@ -175,6 +184,7 @@ def estimate_feather_bytes(data: bytes) -> int:
     Returns
     -------
     int
+        Size in bytes.
 
     Raises
     ------
@@ -189,43 +199,44 @@ def estimate_feather_bytes(data: bytes) -> int:
     >>> estimate_feather_bytes(bytes(sink.getvalue()))
     16000
     """
-    # … footer, its length, b"ARROW1"; a footer lists blocks of 24 bytes: offset, metadata's and body's length
+    # The file ends with: footer, footer length (int32), b"ARROW1". The footer lists blocks of 24 bytes:
+    # offset, length of the metadata, length of the body.
     (length,) = struct.unpack_from("<i", data, len(data) - 10)
     footer = _FlatBufferTable(data, len(data) - 10 - length)
     size = 0
     for field in (2, 3):  # dictionaries, record batches
         start, count = footer.read_vector(field)
-        for place in range(count):
-            offset, _, body = struct.unpack_from("<qqq", data, start + 24 * place)
-            size += _estimate_batch_bytes(data, offset, body)
+        for block in range(count):
+            offset, _, body_bytes = struct.unpack_from("<qqq", data, start + 24 * block)
+            size += _estimate_batch_bytes(data, offset, body_bytes)
     return size
 
 
 def _estimate_batch_bytes(data: bytes, offset: int, body_bytes: int) -> int:
-    """Sum what one batch comes to: its rows' cells, and its buffers once unpacked."""
+    """Sum the cells and the decompressed buffers of one record batch or dictionary batch."""
     marker, length = struct.unpack_from("<ii", data, offset)
-    head = 8 if marker == -1 else 4  # files older than Arrow 0.15 have no marker
-    start = offset + head + (length if marker == -1 else marker)
-    message = _FlatBufferTable(data, offset + head)
+    prefix_bytes = 8 if marker == -1 else 4  # files written before Arrow 0.15 have no marker
+    start = offset + prefix_bytes + (length if marker == -1 else marker)
+    message = _FlatBufferTable(data, offset + prefix_bytes)
     batch = message.read_subtable(2)
-    if message.read_byte(1) == 2:  # a dictionary's batch is one inside
+    if message.read_byte(1) == 2:  # a dictionary batch contains a record batch
         batch = batch.read_subtable(1)
     nodes, count = batch.read_vector(1)
     size = sum(
-        max(struct.unpack_from("<q", data, nodes + 16 * place)[0], 0) * _CELL_BYTES for place in range(count)
+        max(struct.unpack_from("<q", data, nodes + 16 * index)[0], 0) * _CELL_BYTES for index in range(count)
     )
     if not batch.has_field(3):
         return int(size + max(body_bytes, 0))
     buffers, count = batch.read_vector(2)
-    for place in range(count):
-        at, packed = struct.unpack_from("<qq", data, buffers + 16 * place)
-        if packed >= 8:
-            size += max(struct.unpack_from("<q", data, start + at)[0], packed)
+    for index in range(count):
+        buffer_offset, buffer_bytes = struct.unpack_from("<qq", data, buffers + 16 * index)
+        if buffer_bytes >= 8:
+            size += max(struct.unpack_from("<q", data, start + buffer_offset)[0], buffer_bytes)
     return int(size)
 
 
 class _FlatBufferTable:
-    """A table of a FlatBuffer; fields are numbered as Arrow's format numbers them."""
+    """A table in a FlatBuffer. Fields are numbered as in the Arrow format."""
 
     def __init__(self, data: bytes, start: int, *, root: bool = True) -> None:
         self.data = data
@@ -237,7 +248,7 @@ class _FlatBufferTable:
         return int(struct.unpack_from("<I", self.data, position)[0])
 
     def _find_field(self, field: int) -> int:
-        """Return where a field stands; 0 where it is left out."""
+        """Return the position of a field, 0 if it is absent."""
         vtable = self.position - struct.unpack_from("<i", self.data, self.position)[0]
         (length,) = struct.unpack_from("<H", self.data, vtable)
         slot = 4 + 2 * field
@@ -245,22 +256,25 @@ class _FlatBufferTable:
         return self.position + offset if offset else 0
 
     def has_field(self, field: int) -> bool:
+        """Check whether a field is present."""
         return bool(self._find_field(field))
 
     def read_byte(self, field: int) -> int:
-        place = self._find_field(field)
-        return self.data[place] if place else 0
+        """Return a byte field, 0 if absent."""
+        position = self._find_field(field)
+        return self.data[position] if position else 0
 
     def read_subtable(self, field: int) -> _FlatBufferTable:
-        place = self._find_field(field)
-        return _FlatBufferTable(self.data, place + self._read_unsigned(place), root=False)
+        """Return a table field."""
+        position = self._find_field(field)
+        return _FlatBufferTable(self.data, position + self._read_unsigned(position), root=False)
 
     def read_vector(self, field: int) -> tuple[int, int]:
-        """Return where a list begins and how many it holds."""
-        place = self._find_field(field)
-        if not place:
+        """Return the position of the first element of a vector and the number of elements."""
+        position = self._find_field(field)
+        if not position:
             return 0, 0
-        start = place + self._read_unsigned(place)
+        start = position + self._read_unsigned(position)
         count = self._read_unsigned(start)
         if count > len(self.data):
             raise IndexError(count)

@@ -1,4 +1,4 @@
-"""A source and the user's options into a `Dataset`, or the columns of new rows for formulas already chosen."""
+"""Read a source into a `Dataset`, or read the columns of new rows for existing formulas."""
 
 from __future__ import annotations
 
@@ -79,59 +79,56 @@ def read_dataset(
     weights: NDArray[np.float64] | None = None,
     target_type: TargetType | None = None,
 ) -> Dataset:
-    """Read a table and bring it into canonical order.
+    """Read a source and sort it into canonical order.
 
     Parameters
     ----------
     source : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
-        A path ends in .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
-        these formats. The columns of an array are named x1 to xd. Labels of other types become text.
-        At least 5 rows.
+        A path has the suffix .csv, .tsv, .parquet, .feather or .arrow; ``"-"`` is standard input, in any of
+        these formats. The columns of an array are named x1 to xd. Column labels are converted to text.
+        At least 5 rows are required.
     target : str or sequence of str, optional
-        The response's column. Left out: ``target``, ``label`` or ``y``, in that order, else the last. Several
-        columns where the kind is ``"several"``.
+        The target column. By default ``target``, ``label`` or ``y``, in that order, else the last column.
+        Several columns require the target type ``"several"``.
     inputs : sequence of str, optional
-        The input columns. Left out: all numeric columns, without the target and without identifiers
-        (columns named like ``id``, ``row`` or ``user_id`` that hold distinct integers).
+        The input columns. By default all numeric columns except the target and identifiers (columns with
+        names like ``id``, ``row`` or ``user_id`` that contain distinct integers).
     exclude : sequence of str, optional
-        Columns to leave out.
+        Columns to exclude.
     missing : {"refuse", "drop"}
-        What to do with rows in which a used column has no value.
+        ``"refuse"`` raises an error if a used column has missing values, ``"drop"`` drops these rows.
     y : array_like, shape (n,) or (n, k), optional
-        The response, where the source does not carry it; a Series keeps its name. Of several columns it is a
-        ranking: ranks or scores, NaN where a label is missing.
+        The target, if it is not a column of the source. A Series keeps its name. Several columns are a
+        ranking by default: ranks or scores, NaN where a label is missing.
     ranking : str or sequence of str, optional
-        The response is a ranking: a column of texts such as ``a>b=c``, or the columns of ranks or scores of
-        two or more labels. A row that lacks some labels is no row with missing values; one that ranks none
-        is.
+        Makes the target a ranking: one column of texts such as ``a>b=c``, or two or more columns of ranks or
+        scores, one per label. A row counts as missing only if it ranks no label.
     stages : sequence of str, optional
-        The response is a chain of stages: columns of 1 (reached), 0 (not reached) or nothing (not observed),
-        the first stage first. Rows that are at no stage from which a later one was observed are left out.
+        Makes the target a chain of stages: columns of 1 (reached), 0 (not reached) or missing (not observed),
+        first stage first. Rows without an observed transition are left out.
     stage_weight : {"all", "next", "last"}, mapping or array-like
-        What each pair of stages weighs, as `symscreen.targets.stages.parse_pair_weights` reads it.
+        Weights of the pairs of stages, see `symscreen.targets.stages.parse_pair_weights`.
     event : str, optional
-        The response is a time until an event, and this column tells whether it was met then (1), or the row
-        was seen no longer (0).
+        Makes the target a time until an event: a column of 1 (event observed) and 0 (row censored).
     weights : float64 array, shape (n,), optional
-        What the rows of the source weigh, of a numeric response; rows of weight 0 are left out, whatever
-        stands in them. The others'
-        weights are kept where the kind is ``"weighted"``.
-    kind : Kind, optional
-        What the response is, as `symscreen.data.target_columns.detect_target_type` tells: ``"classes"`` or
-        ``"several"`` where it is no column of numbers.
+        Nonnegative row weights for a numeric target. Rows of weight 0 are left out, even if they contain
+        missing values. The other weights are stored only for the target type ``"weighted"``.
+    target_type : TargetType, optional
+        The target type, see `symscreen.data.detect_target_type`. Required for ``"classes"`` and
+        ``"several"``.
 
     Returns
     -------
-    Table
+    Dataset
 
     Raises
     ------
-    TableError
-        If the source cannot be read, a column is missing or not numeric, values are missing or
-        infinite, or rows are too few. The message is one line: what, where, how to mend it.
+    DataError
+        If the source cannot be read, a column is missing or not numeric, values are missing or infinite, or
+        there are fewer than 5 rows. The message is one line with the problem, its place and a remedy.
     OptionError
-        If `missing` is neither of its values, or more than one of `target`, `ranking`, `stages` and
-        `y` is given, the ranking names a column twice, or stages are fewer than two.
+        If `missing` has another value, more than one of `target`, `ranking`, `stages` and `y` is given, the
+        ranking names a column twice, or there are fewer than two stages.
 
     Examples
     --------
@@ -147,55 +144,65 @@ def read_dataset(
     _check_single_target({"--ranking": ranking, "--stages": stages, "--target": target, "y": y})
     _check_single_target({"--ranking": ranking, "--stages": stages, "--event": event})
     if stages is None and not (isinstance(stage_weight, str) and stage_weight == "all"):
-        raise OptionError("stage_weight is given without --stages: name the stages too, or leave it out")
-    chain = None if stages is None else check_stage_names([str(name) for name in stages])
-    of_pairs = None if chain is None else parse_pair_weights(stage_weight, chain)
+        raise OptionError("stage_weight requires --stages: name the stages too, or leave it out")
+    stage_names = None if stages is None else check_stage_names([str(name) for name in stages])
+    pair_weights = None if stage_names is None else parse_pair_weights(stage_weight, stage_names)
     frame = read_frame(source)
     if not frame.n:
         raise DataError(f"{frame.source} has a header but no rows: at least {MIN_ROWS} are needed")
-    picked, excluded = None if inputs is None else _to_unique_names(inputs), _to_unique_names(exclude)
-    if chain is not None and of_pairs is not None:
-        return _read_stages_dataset(frame, chain, of_pairs, inputs=picked, exclude=excluded, missing=missing)
+    input_names, excluded_names = (
+        None if inputs is None else _to_unique_names(inputs),
+        _to_unique_names(exclude),
+    )
+    if stage_names is not None and pair_weights is not None:
+        return _read_stages_dataset(
+            frame, stage_names, pair_weights, inputs=input_names, exclude=excluded_names, missing=missing
+        )
     if event is not None or target_type in {"classes", "several"}:
         return _read_dataset_by_target_type(
-            frame, y, target, event, inputs=picked, exclude=excluded, missing=missing
+            frame, y, target, event, inputs=input_names, exclude=excluded_names, missing=missing
         )
     if ranking is not None or is_ranking(y):
-        return _read_ranking_dataset(frame, y, ranking, inputs=picked, exclude=excluded, missing=missing)
+        return _read_ranking_dataset(
+            frame, y, ranking, inputs=input_names, exclude=excluded_names, missing=missing
+        )
     if y is None:
         names = parse_target_names(frame, target)
         if len(names) > 1:
             raise OptionError(
-                f"--target names {len(names)} columns, and one is needed here: only screen, plan and fit "
-                "take several"
+                f"--target names {len(names)} columns, but one is needed here: only screen, plan and fit "
+                "accept several"
             )
-        name, notices = choose_numeric_target(frame, names[0] if names else None, excluded)
-        response = _get_numbers(frame, name)
-        chosen, more = choose_inputs(frame, [name], picked, excluded)
+        name, notices = choose_numeric_target(frame, names[0] if names else None, excluded_names)
+        target_values = _get_numbers(frame, name)
+        input_columns, input_notices = choose_inputs(frame, [name], input_names, excluded_names)
     else:
         notices = []
-        chosen, more = choose_inputs(frame, [], picked, excluded)
-        name, response = _check_y_numbers(y, frame, chosen)
-    used = {each: _get_numbers(frame, each) for each in chosen}
-    needed = {name: response} | used
-    kept, dropped = (
-        find_complete_rows(frame, needed, missing)
+        input_columns, input_notices = choose_inputs(frame, [], input_names, excluded_names)
+        name, target_values = _check_y_numbers(y, frame, input_columns)
+    columns = {column: _get_numbers(frame, column) for column in input_columns}
+    required_columns = {name: target_values} | columns
+    row_mask, row_notices = (
+        find_complete_rows(frame, required_columns, missing)
         if weights is None
-        else find_weighted_rows(frame, needed, weights, missing)
+        else find_weighted_rows(frame, required_columns, weights, missing)
     )
-    told = [*notices, *more, *dropped]
+    all_notices = [*notices, *input_notices, *row_notices]
     try:
         if weights is not None and target_type == "weighted":
-            return build_weighted_dataset(used, response, name, weights, row_mask=kept, notices=told)
-        return build_numeric_dataset(used, response, name, row_mask=kept, notices=told)
+            return build_weighted_dataset(
+                columns, target_values, name, weights, row_mask=row_mask, notices=all_notices
+            )
+        return build_numeric_dataset(columns, target_values, name, row_mask=row_mask, notices=all_notices)
     except DataError as error:
         raise DataError(f"{frame.source}: {error}") from error
 
 
 def _check_single_target(options: Mapping[str, object]) -> None:
-    both = [name for name, value in options.items() if value is not None]
-    if len(both) > 1:
-        raise OptionError(f"both {both[0]} and {both[1]} are given: the response is one of them, not both")
+    """Check that at most one of the options is given."""
+    used = [name for name, value in options.items() if value is not None]
+    if len(used) > 1:
+        raise OptionError(f"both {used[0]} and {used[1]} are given: the target is one of them, not both")
 
 
 def _read_ranking_dataset(
@@ -207,26 +214,30 @@ def _read_ranking_dataset(
     exclude: Collection[str],
     missing: str,
 ) -> Dataset:
-    """Read a table whose response is a ranking."""
+    """Read a dataset whose target is a ranking."""
     if ranking is None:
-        chosen, notices = choose_inputs(frame, [], inputs, exclude)
-        ranked = check_y_ranking(cast("ArrayLike", y), frame, chosen)
+        input_columns, notices = choose_inputs(frame, [], inputs, exclude)
+        ranking_data = check_y_ranking(cast("ArrayLike", y), frame, input_columns)
     else:
-        repeated = None if isinstance(ranking, str) else find_duplicate([str(name) for name in ranking])
-        if repeated is not None:
-            raise OptionError(f"--ranking names {quote(repeated)} twice: name every column once")
+        duplicate = None if isinstance(ranking, str) else find_duplicate([str(name) for name in ranking])
+        if duplicate is not None:
+            raise OptionError(f"--ranking names {quote(duplicate)} twice: name every column once")
         names = _to_unique_names(ranking)
         if not names:
             raise OptionError(
-                "--ranking names no column: name one of texts such as a>b>c, or several of ranks"
+                "--ranking names no column: name one column of texts such as a>b>c, or several of ranks"
             )
-        ranked = read_ranking_columns(frame, names, exclude)
-        chosen, notices = choose_inputs(frame, names, inputs, exclude, target_option="--ranking")
-        notices += describe_case_conflicts(ranked) if len(names) == 1 else []
-    used = {each: _get_numbers(frame, each) for each in chosen}
-    kept, dropped = find_complete_rows(frame, {ranked.name: ranked.missing_indicator} | used, missing)
+        ranking_data = read_ranking_columns(frame, names, exclude)
+        input_columns, notices = choose_inputs(frame, names, inputs, exclude, target_option="--ranking")
+        notices += describe_case_conflicts(ranking_data) if len(names) == 1 else []
+    columns = {column: _get_numbers(frame, column) for column in input_columns}
+    row_mask, row_notices = find_complete_rows(
+        frame, {ranking_data.name: ranking_data.missing_indicator} | columns, missing
+    )
     try:
-        return build_ranking_dataset(used, ranked, row_mask=kept, notices=[*notices, *dropped])
+        return build_ranking_dataset(
+            columns, ranking_data, row_mask=row_mask, notices=[*notices, *row_notices]
+        )
     except DataError as error:
         raise DataError(f"{frame.source}: {error}") from error
 
@@ -240,24 +251,28 @@ def _read_stages_dataset(
     exclude: Collection[str],
     missing: str,
 ) -> Dataset:
-    """Read a table whose response is a chain of stages."""
-    staged = read_stages(frame, stages, weights, exclude)
-    chosen, notices = choose_inputs(frame, stages, inputs, exclude, target_option="--stages")
-    used = {each: _get_numbers(frame, each) for each in chosen}
-    complete, dropped = find_complete_rows(frame, used, missing)
-    kept = complete & staged.informative_rows
-    idle = int((complete & ~staged.informative_rows).sum())
-    what = f"{format_count(idle, 'row')} of {frame.n} at no stage from which a later one was observed"
-    if kept.sum() < MIN_ROWS:
-        left = f"{format_count(int(kept.sum()), 'row')} after leaving out {what}"
-        raise DataError(f"{frame.source} has {left}: at least {MIN_ROWS} are needed")
+    """Read a dataset whose target is a chain of stages."""
+    stage_data = read_stages(frame, stages, weights, exclude)
+    input_columns, notices = choose_inputs(frame, stages, inputs, exclude, target_option="--stages")
+    columns = {column: _get_numbers(frame, column) for column in input_columns}
+    complete, row_notices = find_complete_rows(frame, columns, missing)
+    row_mask = complete & stage_data.informative_rows
+    n_uninformative = int((complete & ~stage_data.informative_rows).sum())
+    uninformative_rows = (
+        f"{format_count(n_uninformative, 'row')} of {frame.n} without an observed transition between stages"
+    )
+    if row_mask.sum() < MIN_ROWS:
+        rows_left = f"{format_count(int(row_mask.sum()), 'row')} after leaving out {uninformative_rows}"
+        raise DataError(f"{frame.source} has {rows_left}: at least {MIN_ROWS} are needed")
     try:
-        table = build_stages_dataset(used, staged, row_mask=kept, notices=[*notices, *dropped])
+        dataset = build_stages_dataset(
+            columns, stage_data, row_mask=row_mask, notices=[*notices, *row_notices]
+        )
     except DataError as error:
         raise DataError(f"{frame.source}: {error}") from error
-    more = [f"left out: {what}"] if idle else []
-    more += describe_uninformative_pairs(cast("StagesTarget", table.target))
-    return replace(table, notices=(*table.notices, *more))
+    more_notices = [f"left out: {uninformative_rows}"] if n_uninformative else []
+    more_notices += describe_uninformative_pairs(cast("StagesTarget", dataset.target))
+    return replace(dataset, notices=(*dataset.notices, *more_notices))
 
 
 def _read_dataset_by_target_type(
@@ -270,25 +285,29 @@ def _read_dataset_by_target_type(
     exclude: Collection[str],
     missing: str,
 ) -> Dataset:
-    """Read a table whose response is a class, several targets, or a time until an event."""
+    """Read a dataset whose target is a class, several outputs, or a time until an event."""
     names, notices = list(parse_target_names(frame, target)), list[str]()
     if y is None and len(names) < 2:
         name, notices = choose_target_column(frame, names[0] if names else None, exclude)
         names = [name]
     if event is not None and len(names) > 1:
-        raise OptionError(f"--target names {len(names)} columns, and --event {event} goes with one of times")
-    taken = [*names, event] if event is not None else names
-    chosen, more = choose_inputs(frame, taken, inputs, exclude)
+        raise OptionError(
+            f"--target names {len(names)} columns, and --event {event} requires one column of times"
+        )
+    target_columns = [*names, event] if event is not None else names
+    input_columns, input_notices = choose_inputs(frame, target_columns, inputs, exclude)
     if event is not None:
-        needed, arrange = _prepare_survival(frame, y, names, event, chosen, exclude=exclude)
+        required_columns, build_dataset = _prepare_survival(
+            frame, y, names, event, input_columns, exclude=exclude
+        )
     elif len(names) > 1 or is_ranking(y):
-        needed, arrange = _prepare_outputs(frame, y, names, chosen, exclude)
+        required_columns, build_dataset = _prepare_outputs(frame, y, names, input_columns, exclude)
     else:
-        needed, arrange = _prepare_classes(frame, y, names, chosen)
-    used = {each: _get_numbers(frame, each) for each in chosen}
-    kept, dropped = find_complete_rows(frame, needed | used, missing)
+        required_columns, build_dataset = _prepare_classes(frame, y, names, input_columns)
+    columns = {column: _get_numbers(frame, column) for column in input_columns}
+    row_mask, row_notices = find_complete_rows(frame, required_columns | columns, missing)
     try:
-        return arrange(used, kept=kept, notices=[*notices, *more, *dropped])
+        return build_dataset(columns, row_mask=row_mask, notices=[*notices, *input_notices, *row_notices])
     except DataError as error:
         raise DataError(f"{frame.source}: {error}") from error
 
@@ -296,17 +315,21 @@ def _read_dataset_by_target_type(
 def _prepare_classes(
     frame: SourceFrame, y: ArrayLike | None, names: list[str], inputs: list[str]
 ) -> PreparedTarget:
+    """Read the classes; return the required columns and a function that builds the dataset."""
     name, column = (names[0], frame.columns[names[0]]) if y is None else _check_y_column(y, frame, inputs)
-    given = read_classes(frame, name, column)
-    check_class_count(frame, given)
-    return {name: given.codes}, lambda used, **told: build_multiclass_dataset(used, given, **told)
+    class_data = read_classes(frame, name, column)
+    check_class_count(frame, class_data)
+    return {name: class_data.codes}, lambda columns, **kwargs: build_multiclass_dataset(
+        columns, class_data, **kwargs
+    )
 
 
 def _prepare_outputs(
     frame: SourceFrame, y: Any, names: list[str], inputs: list[str], exclude: Collection[str]
 ) -> PreparedTarget:
-    given = read_outputs(frame, names, exclude) if y is None else check_y_outputs(y, frame, inputs)
-    return dict(given), lambda used, **told: build_multi_output_dataset(used, given, **told)
+    """Read several outputs; return the required columns and a function that builds the dataset."""
+    outputs = read_outputs(frame, names, exclude) if y is None else check_y_outputs(y, frame, inputs)
+    return dict(outputs), lambda columns, **kwargs: build_multi_output_dataset(columns, outputs, **kwargs)
 
 
 def _prepare_survival(
@@ -318,6 +341,7 @@ def _prepare_survival(
     *,
     exclude: Collection[str],
 ) -> PreparedTarget:
+    """Read times and events; return the required columns and a function that builds the dataset."""
     events = read_events(frame, event, names[0] if names else None, exclude)
     if y is None:
         name, _ = choose_numeric_target(frame, names[0], exclude)
@@ -327,33 +351,35 @@ def _prepare_survival(
     if (times < 0).any():
         row = int(np.flatnonzero(times < 0)[0])
         raise DataError(
-            f"{frame.source}: row {row + 1} of {quote(name)} holds {times[row]:g}, and a time until an event "
-            "is not negative: mend it, or name the column of times with --target"
+            f"{frame.source}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until an event "
+            "cannot be negative: correct it, or name the column of times with --target"
         )
-    given = SurvivalData(name, event, times, events)
-    needed = {name: times, event: events}
-    return needed, lambda used, **told: build_survival_dataset(used, given, **told)
+    survival_data = SurvivalData(name, event, times, events)
+    required_columns = {name: times, event: events}
+    return required_columns, lambda columns, **kwargs: build_survival_dataset(
+        columns, survival_data, **kwargs
+    )
 
 
 def read_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Read the named columns of new rows, in the rows' own order.
+    """Read named columns of new rows, in the order of the rows.
 
     Parameters
     ----------
     rows : path, ``"-"``, pandas DataFrame, dict of columns, or array of shape (n, d)
-        As for `read_dataset`, of any number of rows.
+        A source as for `read_dataset`, with any number of rows.
     names : sequence of str
-        The columns needed; others may hold anything. Those that categories come to are computed from their
-        column (`symscreen.data.categories`).
+        The required columns. Derived columns such as ``c = level`` are computed from the categorical column
+        (see `symscreen.data.categories`). Other columns of the source are not checked.
 
     Returns
     -------
     dict of str to float64 array, each of shape (n,)
-        In the order of `names`; NaN where a value is missing. The arrays are copies.
+        Copies of the columns in the order of `names`, NaN where a value is missing.
 
     Raises
     ------
-    TableError
+    DataError
         If the source cannot be read, or a column is missing or not numeric.
 
     Examples
@@ -362,21 +388,27 @@ def read_columns(rows: Source, names: Sequence[str]) -> dict[str, NDArray[np.flo
     {'a': array([nan, 0.5])}
     """
     frame = read_frame(rows)
-    needed = _to_unique_names(names)
-    made = {name: compute_categorical_column(frame, name) for name in needed if name not in frame.columns}
+    unique_names = _to_unique_names(names)
+    derived = {
+        name: compute_categorical_column(frame, name) for name in unique_names if name not in frame.columns
+    }
     frame = replace(
-        frame, columns=frame.columns | {name: own for name, own in made.items() if own is not None}
+        frame,
+        columns=frame.columns | {name: column for name, column in derived.items() if column is not None},
     )
-    require_columns(frame, needed, "the screen")
-    return {name: _get_numbers(frame, name) + 0.0 for name in needed}  # -0.0 + 0.0 is 0.0, as in a Table
+    require_columns(frame, unique_names, "the screen")
+    return {
+        name: _get_numbers(frame, name) + 0.0 for name in unique_names
+    }  # + 0.0 replaces −0.0 by 0.0, as in a Dataset
 
 
 def _to_unique_names(names: Sequence[str]) -> Collection[str]:
-    """Take names once each, in order; a lone text is one name, and other labels are text as in a frame."""
+    """Convert names to text and remove duplicates, keeping the order; a single text is one name."""
     return dict.fromkeys([names] if isinstance(names, str) else map(str, names))
 
 
 def _get_numbers(frame: SourceFrame, name: str) -> NDArray[np.float64]:
+    """Return the values of a numeric column; shape (n,)."""
     column = frame.columns[name]
     if column.numbers is None:
         raise DataError(
@@ -388,7 +420,7 @@ def _get_numbers(frame: SourceFrame, name: str) -> NDArray[np.float64]:
 def _check_y_numbers(
     y: ArrayLike, frame: SourceFrame, inputs: Sequence[str]
 ) -> tuple[str, NDArray[np.float64]]:
-    """Check numbers that come beside the source, and name them."""
+    """Check a separate numeric target of shape (n,); return its name and values."""
     name, column = _check_y_column(y, frame, inputs)
     if column.numbers is None or not column.is_numeric:
         raise DataError(f"y holds {column.description}: numbers are needed")
@@ -396,7 +428,7 @@ def _check_y_numbers(
 
 
 def _check_y_column(y: ArrayLike, frame: SourceFrame, inputs: Sequence[str]) -> tuple[str, SourceColumn]:
-    """Check the shape of a response that comes beside the source, and name it."""
+    """Check the shape of a separate target; return its name and column."""
     cells: Any = y if hasattr(y, "shape") else np.array(y, dtype=object)
     if cells.shape != (frame.n,):
         raise DataError(

@@ -1,8 +1,6 @@
-"""Which rows a table takes: those without a missing value, where the others may be dropped.
+"""Select the rows of a dataset, and read the columns of row weights and row groups.
 
-What rows weigh: a column of numbers, read beside inputs and response.
-
-Which rows belong together: a column of labels, numbers, text or dates, read beside inputs and response.
+Rows with missing values are rejected or dropped, rows of weight 0 are left out.
 """
 
 from __future__ import annotations
@@ -32,37 +30,38 @@ __all__ = [
     "read_row_weights",
 ]
 
-MIN_ROWS = 5
+MIN_ROWS = 5  # rows of a dataset
 
 
 def find_complete_rows(
     frame: SourceFrame, columns: dict[str, NDArray[np.float64]], missing: str
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the rows without missing values; refuse infinities, and gaps unless they may be dropped.
+    """Find the rows without missing values.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
-    used : dict of str to float64 array, each of shape (n,)
-        The columns that a table needs of it.
+    columns : dict of str to float64 array, each of shape (n,)
+        The columns that the dataset needs.
     missing : {"refuse", "drop"}
-        What to do with rows that have missing values.
+        ``"refuse"`` raises an error for missing values, ``"drop"`` drops these rows.
 
     Returns
     -------
-    kept : bool array, shape (n,)
-        The rows to take.
+    row_mask : bool array, shape (n,)
+        True for the complete rows.
     notices : list of str
-        For people: how many were dropped, and where.
+        At most one line: the number of dropped rows and the columns concerned.
 
     Raises
     ------
-    TableError
-        If a value is infinite, one is missing and may not be, or fewer than five rows are left.
+    DataError
+        If a value is infinite, a value is missing and `missing` is ``"refuse"``, or fewer than 5 rows are
+        left.
     """
-    gaps = np.zeros(frame.n, dtype=bool)
-    gappy = []
+    is_missing = np.zeros(frame.n, dtype=bool)
+    incomplete_columns = []
     for name, values in columns.items():
         if np.isfinite(values).all():
             continue
@@ -72,33 +71,33 @@ def find_complete_rows(
                 f"{frame.source}: the column {quote(name)} is infinite in {format_rows(infinite)}; "
                 "correct these values, or leave the column out with --exclude"
             )
-        gaps |= np.isnan(values)
-        gappy.append(name)
-    what = f"{format_count(int(gaps.sum()), 'row')} of {frame.n} with missing values"
-    where = f"({format_rows(gaps)}; in {format_names(gappy)})"
-    if gappy and missing == "refuse":
+        is_missing |= np.isnan(values)
+        incomplete_columns.append(name)
+    missing_rows = f"{format_count(int(is_missing.sum()), 'row')} of {frame.n} with missing values"
+    places = f"({format_rows(is_missing)}; in {format_names(incomplete_columns)})"
+    if incomplete_columns and missing == "refuse":
         raise DataError(
-            f"{frame.source} has {what} {where}: mend them, leave columns out with --exclude, "
+            f"{frame.source} has {missing_rows} {places}: fill them in, leave columns out with --exclude, "
             "or drop these rows with --missing drop"
         )
-    left = frame.n - int(gaps.sum())
-    if left < MIN_ROWS:
-        after = f" after dropping {what} {where}" if gappy else ""
+    n_left = frame.n - int(is_missing.sum())
+    if n_left < MIN_ROWS:
+        dropped = f" after dropping {missing_rows} {places}" if incomplete_columns else ""
         raise DataError(
-            f"{frame.source} has {format_count(left, 'row')}{after}: at least {MIN_ROWS} are needed"
+            f"{frame.source} has {format_count(n_left, 'row')}{dropped}: at least {MIN_ROWS} are needed"
         )
-    return ~gaps, [f"dropped: {what} {where}"] if gappy else []
+    return ~is_missing, [f"dropped: {missing_rows} {places}"] if incomplete_columns else []
 
 
 def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
-    """Read what rows weigh.
+    """Read a column of row weights.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     name : str
-        A column of it, of numbers of at least 0.
+        A column of nonnegative numbers.
 
     Returns
     -------
@@ -106,9 +105,9 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
 
     Raises
     ------
-    TableError
-        If a row has no weight, or one that is negative or infinite, or all are 0, or one is more than 10¹⁸
-        times another that is not 0.
+    DataError
+        If a weight is missing, negative or infinite, all weights are 0, or the largest exceeds 10¹⁸ times the
+        smallest positive one.
 
     Examples
     --------
@@ -119,24 +118,24 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
     column = frame.columns[name]
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --weights holds {column.description}: give "
-            "numbers of at "
-            "least 0"
+            f"{frame.source}: the column {quote(name)} of --weights holds {column.description}: "
+            "give numbers of at least 0"
         )
     with np.errstate(invalid="ignore"):
-        strange = ~((column.numbers >= 0.0) & np.isfinite(column.numbers))
-    if strange.any():
+        is_invalid = ~((column.numbers >= 0.0) & np.isfinite(column.numbers))
+    if is_invalid.any():
         raise DataError(
             f"{frame.source}: the column {quote(name)} of --weights is negative, infinite or missing in "
-            f"{format_rows(strange)}: give numbers of at least 0"
+            f"{format_rows(is_invalid)}: give numbers of at least 0"
         )
     if not column.numbers.any():
         raise DataError(f"{frame.source}: all weights in {quote(name)} are zero: no row is left")
-    least, most = column.numbers[column.numbers > 0.0].min(), column.numbers.max()
-    if least * MAX_WEIGHT_RATIO < most:
+    min_weight, max_weight = column.numbers[column.numbers > 0.0].min(), column.numbers.max()
+    if min_weight * MAX_WEIGHT_RATIO < max_weight:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --weights goes from {least:g} to {most:g}, and the "
-            f"largest may be {MAX_WEIGHT_RATIO:g} times the smallest: give rows of no account the weight 0"
+            f"{frame.source}: the column {quote(name)} of --weights ranges from {min_weight:g} to "
+            f"{max_weight:g}, but the largest may be at most {MAX_WEIGHT_RATIO:g} times the smallest: give "
+            "negligible rows the weight 0"
         )
     return column.numbers
 
@@ -144,59 +143,65 @@ def read_row_weights(frame: SourceFrame, name: str) -> NDArray[np.float64]:
 def find_weighted_rows(
     frame: SourceFrame, columns: dict[str, NDArray[np.float64]], weights: NDArray[np.float64], missing: str
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Find the rows that weigh anything and miss no value: those of weight 0 say nothing, whatever they hold.
+    """Find the rows of positive weight without missing values. The content of rows of weight 0 is ignored.
 
     Parameters
     ----------
-    frame, used, missing
-        As of `find_complete_rows`.
+    frame : SourceFrame
+        The source.
+    columns : dict of str to float64 array, each of shape (n,)
+        The columns that the dataset needs.
     weights : float64 array, shape (n,)
-        As of `read_row_weights`.
+        Nonnegative weights, see `read_row_weights`.
+    missing : {"refuse", "drop"}
+        What to do with rows that have missing values, see `find_complete_rows`.
 
     Returns
     -------
-    kept : bool array, shape (n,)
-        The rows to take.
+    row_mask : bool array, shape (n,)
+        True for the rows to use.
     notices : list of str
-        For people: how many were left out, and why.
+        The numbers of rows dropped or left out, with the reasons.
 
     Raises
     ------
-    TableError
-        As of `find_complete_rows`, which does not look at rows of weight 0.
+    DataError
+        If `find_complete_rows` raises it for the rows of positive weight, or fewer than 5 rows are left.
     """
-    weighs = weights > 0.0
-    complete, notices = find_complete_rows(
-        frame, {name: np.where(weighs, values, 0.0) for name, values in columns.items()}, missing
+    has_weight = weights > 0.0
+    is_complete, notices = find_complete_rows(
+        frame, {name: np.where(has_weight, values, 0.0) for name, values in columns.items()}, missing
     )
-    left, idle = complete & weighs, int((~weighs).sum())
-    what = f"{format_count(idle, 'row')} of {frame.n} of weight 0"
-    if left.sum() < MIN_ROWS:
-        rows = format_count(int(left.sum()), "row")
-        raise DataError(f"{frame.source} has {rows} after leaving out {what}: at least {MIN_ROWS} are needed")
-    return left, [*notices, *([f"left out: {what}"] if idle else [])]
+    row_mask, n_without_weight = is_complete & has_weight, int((~has_weight).sum())
+    idle_rows = f"{format_count(n_without_weight, 'row')} of {frame.n} of weight 0"
+    if row_mask.sum() < MIN_ROWS:
+        n_left = format_count(int(row_mask.sum()), "row")
+        raise DataError(
+            f"{frame.source} has {n_left} after leaving out {idle_rows}: at least {MIN_ROWS} are needed"
+        )
+    return row_mask, [*notices, *([f"left out: {idle_rows}"] if n_without_weight else [])]
 
 
 def read_frame_with_column(source: object, name: str, option: str = "--groups") -> SourceFrame:
-    """Read a source that must have a column, of groups or of weights.
+    """Read a source that must contain a given column, for example of groups or weights.
 
     Parameters
     ----------
     source : object
-        As of `read_frame`.
+        A source, see `read_frame`.
     name : str
         The column.
-    said : str
-        Which option named it, for messages.
+    option : str
+        The option that names the column, for messages.
 
     Returns
     -------
-    Frame
-        Which can be read again, as standard input cannot.
+    SourceFrame
+        Can be passed to `read_frame` again, unlike standard input.
 
     Raises
     ------
-    TableError
+    DataError
         If the source cannot be read or has no such column.
     """
     frame = read_frame(source)
@@ -205,27 +210,26 @@ def read_frame_with_column(source: object, name: str, option: str = "--groups") 
 
 
 def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tell the groups of rows apart by numbers.
+    """Read a column of group labels as group numbers.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     name : str
-        A column of it with labels: numbers, text, or dates or times, one for each row that is used. Equal
-        ones are a group.
+        A column of numbers, text, or dates or times. Rows with equal labels form a group.
     rows : int64 array, shape (n,)
-        The rows of the source that are used, as `Dataset.source_rows` has them.
+        The rows of the source that are used (`Dataset.source_rows`).
 
     Returns
     -------
     int64 array, shape (n,)
-        From 0 up in the order of the labels, so that neither the order of the rows nor another row decides.
+        Group numbers from 0 in the order of the labels, which does not depend on the order of the rows.
 
     Raises
     ------
-    TableError
-        If the column holds nothing of this kind, or a row used has no label.
+    DataError
+        If the column contains something else, or a used row has no label.
 
     Examples
     --------
@@ -235,24 +239,24 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
     """
     column = frame.columns[name]
     if column.numbers is not None:
-        labels, missing = column.numbers[rows], np.isnan(column.numbers[rows])
+        labels, is_missing = column.numbers[rows], np.isnan(column.numbers[rows])
     elif column.texts is not None:
         texts = np.array(column.texts.to_pylist(), dtype=object)[rows]
-        missing = np.array([text is None for text in texts], dtype=np.bool_)
-        labels = np.where(missing, "", texts).astype(str)
+        is_missing = np.array([text is None for text in texts], dtype=np.bool_)
+        labels = np.where(is_missing, "", texts).astype(str)
     elif column.times is not None:
-        labels, missing = _convert_times(column.times, rows)
+        labels, is_missing = _convert_times(column.times, rows)
     else:
         raise DataError(
             f"{frame.source}: the column {quote(name)} of --groups holds {column.description}; give labels: "
             "numbers, text or dates"
         )
-    if missing.any():
-        gaps = np.zeros(frame.n, dtype=np.bool_)
-        gaps[rows[missing]] = True
+    if is_missing.any():
+        is_unlabelled = np.zeros(frame.n, dtype=np.bool_)
+        is_unlabelled[rows[is_missing]] = True
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --groups has no label in {format_rows(gaps)}: fill "
-            "them in, or leave these rows out"
+            f"{frame.source}: the column {quote(name)} of --groups has no label in "
+            f"{format_rows(is_unlabelled)}: fill them in, or leave these rows out"
         )
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
@@ -260,9 +264,9 @@ def read_row_groups(frame: SourceFrame, name: str, rows: NDArray[np.int64]) -> N
 def _convert_times(
     times: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Write dates or times as the whole numbers that they are stored as; say where one is missing."""
+    """Return dates or times of the given rows as integers, and a mask of the missing ones."""
     import pyarrow as pa
 
-    stored = times.cast(pa.int32() if times.type.bit_width == 32 else pa.int64())
-    missing = np.asarray(stored.is_null())[rows]
-    return np.asarray(stored.fill_null(0))[rows], missing
+    integers = times.cast(pa.int32() if times.type.bit_width == 32 else pa.int64())
+    is_missing = np.asarray(integers.is_null())[rows]
+    return np.asarray(integers.fill_null(0))[rows], is_missing

@@ -1,8 +1,8 @@
-"""Rankings in a source: one column of texts such as `a>b>c`, or a column of ranks for each label.
+"""Read the target columns of a source that are not a single numeric column.
 
-Chains of stages in a source: a column of 1 and 0 for each stage, in their order.
-
-Responses other than one column of numbers: classes, several targets, and times until an event.
+- Rankings: one column of texts such as ``a>b>c``, or one column of ranks or scores per label.
+- Stages: one column of 1, 0 or missing per stage.
+- Classes, several outputs, and times until an event with an event column.
 """
 
 from __future__ import annotations
@@ -56,25 +56,29 @@ __all__ = [
     "read_stages",
 ]
 
-_MAX_SLIP_ROWS = 3  # rows, or a hundredth of those of the other label: a slip rather than a label
-_MAX_LABELS = 100  # 4950 pairs, each of which is compared with every feature
+_MAX_TYPO_ROWS = 3  # a label in at most 3 rows, or 1 % of the rows of a similar label, may be a typo
+_MAX_LABELS = 100  # 4950 pairs of labels, each scored against every feature
+_MAX_CLASSES = 100  # each scored against every feature
+_MAX_OUTPUTS = 100  # each scored against every feature
+_TARGET_TYPE_CHOICES = ("numeric", "classes", "several")
+_OUTCOME_HINT = "give 1 for reached, 0 for not reached, or nothing for not observed"
 
 
 class RankingData(NamedTuple):
-    """What every row of a source ranks; labels in the order of their names."""
+    """The rankings of all rows of a source, with the labels sorted by name."""
 
     name: str
     labels: tuple[str, ...]
-    ranks: Values  # (n, k): any numbers in the order of the ranks; NaN where a label is missing
+    ranks: Values  # (n, k): ranks or scores; NaN where a label is missing
 
     @property
     def missing_indicator(self) -> Values:
-        """A column that has no value where a row ranks no label; shape (n,)."""
+        """NaN for rows that rank no label, 0 for others; shape (n,)."""
         return np.where(np.isnan(self.ranks).all(axis=1), np.nan, 0.0)
 
 
 def is_ranking(y: Any) -> bool:
-    """Tell whether a response that is given beside a source holds several columns, and so ranks.
+    """Check whether a separate target has several columns, which makes it a ranking.
 
     Examples
     --------
@@ -85,38 +89,39 @@ def is_ranking(y: Any) -> bool:
     if shape is None:
         try:
             shape = np.shape(y)
-        except ValueError:  # ragged: refused where it is read
+        except ValueError:  # a ragged list; the reader raises an error later
             return False
     return len(shape) == 2 and shape[1] > 1
 
 
 def read_ranking_columns(frame: SourceFrame, names: Collection[str], exclude: Collection[str]) -> RankingData:
-    """Read the ranking of a source.
+    """Read the rankings of a source.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     names : collection of str
-        One column of texts, or one of ranks or scores for each label, at least two.
+        One column of texts, or at least two columns of ranks or scores, one per label.
     exclude : collection of str
-        Columns that the user leaves out.
+        Columns that the user excluded.
 
     Returns
     -------
-    Ranked
-        Scores instead of ranks reverse all orders, which changes no sign-free statistic.
+    RankingData
+        Scores are not converted to ranks. They reverse all orders, which does not change a sign-free
+        statistic.
 
     Raises
     ------
-    TableError
-        If there is no such column, it is excluded, or does not hold what is needed.
+    DataError
+        If a column does not exist, is excluded or has the wrong content.
 
     Examples
     --------
     >>> from symscreen.data.files import read_frame
-    >>> ranked = read_ranking_columns(read_frame({"taste": ["tea>milk", None, "milk>tea"]}), ["taste"], [])
-    >>> ranked.labels, ranked.ranks.tolist()
+    >>> ranking = read_ranking_columns(read_frame({"taste": ["tea>milk", None, "milk>tea"]}), ["taste"], [])
+    >>> ranking.labels, ranking.ranks.tolist()
     (('milk', 'tea'), [[2.0, 1.0], [nan, nan], [1.0, 2.0]])
     """
     require_columns(frame, names, "--ranking")
@@ -127,62 +132,62 @@ def read_ranking_columns(frame: SourceFrame, names: Collection[str], exclude: Co
 
 
 def describe_case_conflicts(ranking_data: RankingData) -> list[str]:
-    """Tell of labels in very few rows that differ from another only by case, and may be slips.
+    """List rare labels that differ from another label only by case and may be typos.
 
     Parameters
     ----------
-    ranked : Ranked
-        What a source ranks.
+    ranking_data : RankingData
+        The rankings of a source.
 
     Returns
     -------
     list of str
-        A line for people for each such label.
+        One line per such label.
 
     Examples
     --------
     >>> ranks = np.array([[1.0, np.nan, 2.0], [1.0, np.nan, 2.0], [np.nan, 1.0, 2.0]])
-    >>> print(*describe_case_conflicts(Ranked("y", ("cof", "Cof", "tea"), ranks)))
+    >>> print(*describe_case_conflicts(RankingData("y", ("cof", "Cof", "tea"), ranks)))
     'y': the label 'Cof' is in 1 row and differs from 'cof', in 2 rows, only by case: one label, or two?
     """
-    met: dict[str, list[tuple[int, str]]] = {}
-    for label, shown in zip(
+    counts_by_folded_label: dict[str, list[tuple[int, str]]] = {}
+    for label, n_rows in zip(
         ranking_data.labels, (~np.isnan(ranking_data.ranks)).sum(axis=0).tolist(), strict=True
     ):
-        met.setdefault(label.casefold(), []).append((shown, label))
+        counts_by_folded_label.setdefault(label.casefold(), []).append((n_rows, label))
     notices = []
-    for alike in met.values():
-        most, usual = max(alike)
+    for similar in counts_by_folded_label.values():
+        max_rows, common_label = max(similar)
         notices += [
             f"{quote(ranking_data.name)}: the label {quote(label)} is in {format_count(rows, 'row')} and "
-            "differs from "
-            f"{quote(usual)}, in {format_count(most, 'row')}, only by case: one label, or two?"
-            for rows, label in alike
-            if rows < most and rows <= max(_MAX_SLIP_ROWS, most // 100)
+            f"differs from {quote(common_label)}, in {format_count(max_rows, 'row')}, only by case: one "
+            "label, or two?"
+            for rows, label in similar
+            if rows < max_rows and rows <= max(_MAX_TYPO_ROWS, max_rows // 100)
         ]
     return notices
 
 
 def check_y_ranking(y: ArrayLike, frame: SourceFrame, inputs: Sequence[str]) -> RankingData:
-    """Check a ranking that comes beside the source.
+    """Check a ranking that is passed separately from the source.
 
     Parameters
     ----------
     y : array or data frame of shape (n, k)
-        Ranks or scores; a frame names the labels, else they are called 1 to k.
-    frame : Frame
-        The source, of n rows.
+        Ranks or scores. The columns of a data frame name the labels, otherwise they are called 1 to k.
+    frame : SourceFrame
+        The source, with n rows.
     inputs : sequence of str
-        The names that are taken.
+        Names of the input columns, which the target's name must not repeat.
 
     Returns
     -------
-    Ranked
+    RankingData
 
     Raises
     ------
-    TableError
-        If it does not have a row for each row of the source, or holds what is no number.
+    DataError
+        If the number of rows differs from the source, or a value is not a number.
     """
     shape = np.shape(y)
     if shape[0] != frame.n:
@@ -190,24 +195,24 @@ def check_y_ranking(y: ArrayLike, frame: SourceFrame, inputs: Sequence[str]) -> 
             f"y has shape {shape}: one ranking is needed for each of the {frame.n} rows of {frame.source}"
         )
     ranks = to_float_array(y)
-    given: Any = getattr(y, "columns", range(1, shape[1] + 1))
-    labels = [str(label) for label in given]
+    column_labels: Any = getattr(y, "columns", range(1, shape[1] + 1))
+    labels = [str(label) for label in column_labels]
     if len(set(labels)) < len(labels):
-        raise DataError("two columns of y have one name: rename one")
+        raise DataError("two columns of y have the same name: rename one")
     name = "y"
     while name in inputs:
         name += "_"
     order = sorted(range(len(labels)), key=labels.__getitem__)
-    return _check_ranking(frame, RankingData(name, tuple(labels[place] for place in order), ranks[:, order]))
+    return _check_ranking(frame, RankingData(name, tuple(labels[index] for index in order), ranks[:, order]))
 
 
 def _read_ranking_texts(frame: SourceFrame, name: str) -> RankingData:
+    """Read rankings from a column of texts; an error names the row."""
     column = frame.columns[name]
     if column.texts is None:
         raise DataError(
             f"{frame.source}: the column {quote(name)} of --ranking holds {column.description}: name a "
-            "column of "
-            "texts such as a>b>c, or two or more columns of ranks"
+            "column of texts such as a>b>c, or two or more columns of ranks"
         )
     texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
@@ -224,14 +229,15 @@ def _read_ranking_texts(frame: SourceFrame, name: str) -> RankingData:
             row = f"{frame.source}: row {texts.index(text) + 1} of {quote(name)}"
             raise DataError(row + str(error).removeprefix("row 0 of the rankings")) from None
     _check_label_count(frame, len(labels))
-    read = parse_rankings(distinct)
-    places = {text: place for place, text in enumerate(distinct)}
-    nothing = np.full((1, len(read.labels)), np.nan)
-    rows = np.array([-1 if text is None else places[text] for text in texts])
-    return RankingData(name, read.labels, np.concatenate([read.ranks, nothing])[rows])
+    rankings = parse_rankings(distinct)
+    row_of_text = {text: index for index, text in enumerate(distinct)}
+    empty_row = np.full((1, len(rankings.labels)), np.nan)
+    rows = np.array([-1 if text is None else row_of_text[text] for text in texts])
+    return RankingData(name, rankings.labels, np.concatenate([rankings.ranks, empty_row])[rows])
 
 
 def _read_rank_columns(frame: SourceFrame, names: list[str]) -> RankingData:
+    """Read rankings from one numeric column per label."""
     columns = []
     for name in names:
         column = frame.columns[name]
@@ -247,32 +253,34 @@ def _read_rank_columns(frame: SourceFrame, names: list[str]) -> RankingData:
 
 
 def _check_ranking(frame: SourceFrame, ranking_data: RankingData) -> RankingData:
+    """Check the number of labels and that no rank is infinite."""
     _check_label_count(frame, len(ranking_data.labels))
-    infinite = np.isinf(ranking_data.ranks)
-    if infinite.any():
-        where = [label for label, own in zip(ranking_data.labels, infinite.T, strict=True) if own.any()]
-        rows = format_rows(np.asarray(infinite.any(axis=1)))
+    infinite_ranks = np.isinf(ranking_data.ranks)
+    if infinite_ranks.any():
+        infinite_labels = [
+            label
+            for label, is_infinite in zip(ranking_data.labels, infinite_ranks.T, strict=True)
+            if is_infinite.any()
+        ]
+        rows = format_rows(np.asarray(infinite_ranks.any(axis=1)))
         raise DataError(
-            f"{frame.source}: ranks are infinite in {rows} ({format_names(where)}): leave empty what is "
-            "missing"
+            f"{frame.source}: ranks are infinite in {rows} ({format_names(infinite_labels)}): leave missing "
+            "ranks empty"
         )
     return ranking_data
 
 
 def _check_label_count(frame: SourceFrame, n_labels: int) -> None:
+    """Check that there are at most 100 labels."""
     if n_labels > _MAX_LABELS:
         raise DataError(
             f"{frame.source}: the ranking has {n_labels:,} labels, more than {_MAX_LABELS}: all pairs of "
-            "them "
-            "would be compared; rank fewer, or groups of them"
+            "them would be compared; rank fewer labels, or groups of them"
         )
 
 
-_OUTCOME_HINT = "give 1 for reached, 0 for not reached, or nothing for not observed"
-
-
 class StageData(NamedTuple):
-    """How far along the stages every row of a source has gone."""
+    """How far each row of a source has advanced along the stages."""
 
     stages: tuple[str, ...]
     outcomes: NDArray[np.int8]  # (n, T + 1): +1 reached, −1 not reached, 0 not observed
@@ -280,35 +288,35 @@ class StageData(NamedTuple):
 
     @property
     def informative_rows(self) -> NDArray[np.bool_]:
-        """The rows that count for a pair of stages: those at one from which a later one was observed."""
+        """Rows with an observed transition of positive weight; shape (n,)."""
         return np.asarray(mask_observed_pairs(self.outcomes)[:, self.weights > 0].any(axis=1))
 
 
 def read_stages(
     frame: SourceFrame, stages: tuple[str, ...], weights: NDArray[np.float64], exclude: Collection[str]
 ) -> StageData:
-    """Read the stages of a source, and check the chain.
+    """Read the stage columns of a source and check that they form a chain.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
-    stages : tuple of str
-        Columns of 1 (reached) and 0 or −1 (not reached), nothing where not observed; the first stage first.
+    stages : tuple of str, length T + 1
+        Columns of 1 (reached), 0 or −1 (not reached), or missing (not observed); first stage first.
     weights : float64 array, shape (P,)
-        What each pair of them weighs.
+        Weight of each pair of stages, in the order of `list_stage_pairs`.
     exclude : collection of str
-        Columns that the user leaves out.
+        Columns that the user excluded.
 
     Returns
     -------
-    Staged
+    StageData
 
     Raises
     ------
-    TableError
-        If there is no such column, it is excluded, holds something else or nothing, or if a row reaches a
-        stage but not one before it; the first such row is named, counted from 1.
+    DataError
+        If a column does not exist, is excluded, is empty or contains another value, or if a row reaches a
+        stage but not an earlier one. The message gives the first such row, counted from 1.
 
     Examples
     --------
@@ -322,38 +330,45 @@ def read_stages(
         if name in exclude:
             raise DataError(f"{frame.source}: {quote(name)} is in both --stages and --exclude: keep one")
     outcomes = np.stack([_read_outcomes(frame, name) for name in stages], axis=1)
-    broken = find_first_violation(outcomes)
-    if broken is not None:
-        row, earlier, later = broken
+    violation = find_first_violation(outcomes)
+    if violation is not None:
+        row, earlier, later = violation
         raise DataError(
             f"{frame.source}: row {row + 1} reaches {quote(stages[later])} but not "
-            f"{quote(stages[earlier])}: each stage needs those before it; mend the row, or the order of "
-            "--stages, or leave empty what was not observed"
+            f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the order "
+            "of --stages, or leave unobserved stages empty"
         )
     return StageData(stages, outcomes, weights)
 
 
 def describe_uninformative_pairs(target: StagesTarget) -> list[str]:
-    """Tell of the pairs of stages that were asked for, but that all rows go, or none.
+    """List the pairs of stages with positive weight in which all rows, or none, advance.
 
     Parameters
     ----------
-    response : StagesResponse
-        The response.
+    target : StagesTarget
+        The target.
 
     Returns
     -------
     list of str
-        A line for people, if there are such.
+        One line if there are such pairs, else empty.
     """
-    stages, known = target.stages, target.pairs
-    idle = [
-        f"{quote(stages[a])} to {quote(stages[b])}" for a, b in target.weighted_pairs if (a, b) not in known
+    stages, informative_pairs = target.stages, target.pairs
+    left_out = [
+        f"{quote(stages[earlier])} to {quote(stages[later])}"
+        for earlier, later in target.weighted_pairs
+        if (earlier, later) not in informative_pairs
     ]
-    return [f"left out: the pairs of stages that all rows go, or none: {', '.join(idle)}"] if idle else []
+    return (
+        [f"left out: the pairs of stages in which all rows advance, or none: {', '.join(left_out)}"]
+        if left_out
+        else []
+    )
 
 
 def _read_outcomes(frame: SourceFrame, name: str) -> NDArray[np.int8]:
+    """Read one stage as 1 (reached), −1 (not reached) or 0 (not observed); shape (n,)."""
     column = frame.columns[name]
     if column.numbers is None:
         raise DataError(
@@ -363,60 +378,55 @@ def _read_outcomes(frame: SourceFrame, name: str) -> NDArray[np.int8]:
     if not column.is_numeric:
         raise DataError(
             f"{frame.source}: the stage {quote(name)} is observed in none of "
-            f"{format_count(frame.n, 'row')}: leave "
-            "it out of --stages"
+            f"{format_count(frame.n, 'row')}: leave it out of --stages"
         )
     values = column.numbers
-    strange = ~(np.isnan(values) | np.isin(values, (-1.0, 0.0, 1.0)))
-    if strange.any():
-        row = int(np.flatnonzero(strange)[0])
+    is_invalid = ~(np.isnan(values) | np.isin(values, (-1.0, 0.0, 1.0)))
+    if is_invalid.any():
+        row = int(np.flatnonzero(is_invalid)[0])
         raise DataError(
-            f"{frame.source}: row {row + 1} of {quote(name)} holds {values[row]:g}, which is no outcome of a "
-            f"stage: {_OUTCOME_HINT}"
+            f"{frame.source}: row {row + 1} of {quote(name)} holds {values[row]:g}, which is not an outcome "
+            f"of a stage: {_OUTCOME_HINT}"
         )
     return np.where(np.isnan(values), 0, np.where(values == 1.0, 1, -1)).astype(np.int8)
 
 
-_MAX_CLASSES, _MAX_OUTPUTS = 100, 100  # each is compared with every feature
-_TARGET_TYPE_CHOICES = ("numeric", "classes", "several")
-
-
 class ClassData(NamedTuple):
-    """The class of every row of a source; classes in the order of their names, or of their numbers."""
+    """The class of each row of a source; classes are sorted by name, or by value if numeric."""
 
     name: str
     classes: tuple[str, ...]
-    codes: Values  # (n,): places among the classes, NaN where a row has none
+    codes: Values  # (n,): index of the class, NaN where missing
 
 
 class SurvivalData(NamedTuple):
-    """Until when every row of a source was seen, and whether it met the event then."""
+    """The time of each row of a source and whether the event was observed then."""
 
     name: str
     event: str
-    times: Values  # (n,): NaN where a row has none
-    events: Values  # (n,): 1 where it was met, 0 where not, NaN where that is missing
+    times: Values  # (n,): NaN where missing
+    events: Values  # (n,): 1 for an event, 0 for a censored row, NaN where missing
 
 
 def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Read which columns are targets.
+    """Parse the option `target` into column names.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     target : str, sequence of str or None
-        One name, or several in a list, or as ``"a,b"`` where the source has no column of that name.
+        One name, a list of names, or a text such as ``"a,b"`` if the source has no column of that name.
 
     Returns
     -------
     tuple of str
-        Empty where none is named.
+        Empty for None.
 
     Raises
     ------
     OptionError
-        If a name is given twice, or the text cannot be split.
+        If a name is repeated, no name is given, or the text cannot be split.
 
     Examples
     --------
@@ -427,15 +437,15 @@ def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -
     if target is None:
         return ()
     if isinstance(target, str):
-        lone = target in frame.columns or "," not in target
-        names = (target,) if lone else parse_name_list(target, "--target")
+        is_single = target in frame.columns or "," not in target
+        names = (target,) if is_single else parse_name_list(target, "--target")
     elif isinstance(target, list | tuple):
         names = tuple(str(name) for name in target)
     else:
         names = (str(target),)
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise OptionError(f"--target names {quote(twice[0])} twice: name it once")
+    duplicates = [name for name in names if names.count(name) > 1]
+    if duplicates:
+        raise OptionError(f"--target names {quote(duplicates[0])} twice: name it once")
     if not names:
         raise OptionError("--target names no column: name one, or several")
     return names
@@ -448,44 +458,44 @@ def detect_target_type(
     exclude: Collection[str],
     requested: str | None,
 ) -> TargetType:
-    """Tell what a response is that is neither a ranking nor stages nor survival, by what it holds.
+    """Determine the type of a target that is not a chain of stages and not a survival target.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     y : object
-        A response that comes beside it, or None.
+        A separate target, or None.
     target : str, sequence of str or None
-        The target's name; several names are several targets.
+        The target column. Several names give the type ``"several"``.
     exclude : collection of str
-        Columns that the user leaves out.
-    asked : {"numeric", "classes", "several"} or None
-        What the user says that it is; None where that is to be seen.
+        Columns that the user excluded.
+    requested : {"numeric", "classes", "several"} or None
+        The type requested by the user; None to detect it from the data.
 
     Returns
     -------
-    Kind
-        ``"classes"`` for a column of words; never for numbers unless asked for.
+    TargetType
+        ``"classes"`` for a text column; numbers become classes only on request.
 
     Raises
     ------
     OptionError
-        If what is asked is unknown, or is not what is given.
+        If the requested type is unknown or does not match the target.
     """
     if requested is not None and requested not in _TARGET_TYPE_CHOICES:
         raise OptionError(f"target_kind is {requested!r}{suggest(requested, _TARGET_TYPE_CHOICES)}")
     names = parse_target_names(frame, target)
     if len(names) > 1:
         if requested not in {None, "several"}:
-            raise OptionError(f"--target names {len(names)} columns, and --target-kind {requested} takes one")
+            raise OptionError(f"--target names {len(names)} columns, but --target-kind {requested} takes one")
         return "several"
     if is_ranking(y):
         if requested == "several":
             return "several"
         if requested is not None:
             raise OptionError(
-                f"y has several columns, and target_kind={requested!r} takes one: give one, or 'several'"
+                f"y has several columns, but target_kind={requested!r} takes one: give one, or 'several'"
             )
         return "ranking"
     if requested == "several":
@@ -499,36 +509,37 @@ def detect_target_type(
 
 
 def _is_categorical(column: SourceColumn) -> bool:
-    """Tell a column of words from numbers that were spoilt, which are told of and not guessed at."""
+    """Check for a text column; text that looks like damaged numbers is an error for the user to correct."""
     return column.texts is not None and column.description == "text"
 
 
 def _convert_y(y: Any) -> SourceColumn:
+    """Convert a separate target of shape (n,)."""
     return convert_python_column(y if hasattr(y, "shape") else np.array(y, dtype=object))
 
 
 def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: str = "--target") -> ClassData:
-    """Read the classes of a column.
+    """Read a column of classes.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source, for messages.
     name : str
-        What the column is called.
-    column : Column
-        Of words or numbers; blanks are missing.
-    said : str
-        Which option named it, for messages.
+        Name of the column.
+    column : SourceColumn
+        A column of text or numbers. Blank texts count as missing.
+    option : str
+        The option that names the column, for messages.
 
     Returns
     -------
-    Classes
+    ClassData
 
     Raises
     ------
-    TableError
-        If the column holds neither.
+    DataError
+        If the column contains neither text nor numbers.
 
     Examples
     --------
@@ -540,58 +551,63 @@ def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: st
     ('1', '2')
     """
     if column.numbers is not None and column.is_numeric:
-        there = ~np.isnan(column.numbers)
-        distinct, found = np.unique(column.numbers[there] + 0.0, return_inverse=True)
+        is_present = ~np.isnan(column.numbers)
+        distinct, known_codes = np.unique(column.numbers[is_present] + 0.0, return_inverse=True)
         classes = tuple(
             f"{number:g}" if float(f"{number:g}") == number else repr(float(number))
             for number in distinct.tolist()
         )
     elif column.texts is not None:
         texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
-        there = np.array([text is not None for text in texts], dtype=np.bool_)
-        present = [text for text in texts if text is not None]
-        classes = tuple(sorted(set(present)))
-        place = {each: code for code, each in enumerate(classes)}
-        found = np.array([place[text] for text in present], dtype=np.int64)
+        is_present = np.array([text is not None for text in texts], dtype=np.bool_)
+        known_texts = [text for text in texts if text is not None]
+        classes = tuple(sorted(set(known_texts)))
+        code_of_class = {class_name: code for code, class_name in enumerate(classes)}
+        known_codes = np.array([code_of_class[text] for text in known_texts], dtype=np.int64)
     else:
         raise DataError(
             f"{frame.source}: the column {quote(name)} of {option} holds {column.description}: words or "
-            "numbers are "
-            "needed; mend it, or choose another"
+            "numbers are needed; correct it, or choose another"
         )
-    codes = np.full(there.size, np.nan)
-    codes[there] = found
+    codes = np.full(is_present.size, np.nan)
+    codes[is_present] = known_codes
     return ClassData(name, classes, codes)
 
 
 def check_class_count(frame: SourceFrame, class_data: ClassData) -> None:
-    """Refuse a target of more than 100 classes, as a column of names or keys has them.
+    """Check that a target has at most 100 classes.
+
+    Parameters
+    ----------
+    frame : SourceFrame
+        The source, for the message.
+    class_data : ClassData
+        The classes of the target.
 
     Raises
     ------
-    TableError
-        With their number.
+    DataError
+        If there are more, as in a column of names or keys.
     """
     if len(class_data.classes) > _MAX_CLASSES:
         rows = format_count(int((~np.isnan(class_data.codes)).sum()), "row")
         raise DataError(
             f"{frame.source}: the target {quote(class_data.name)} holds {len(class_data.classes):,} classes "
-            f"in {rows}, "
-            f"more than {_MAX_CLASSES}: choose another with --target, or join classes"
+            f"in {rows}, more than {_MAX_CLASSES}: choose another with --target, or merge classes"
         )
 
 
 def read_outputs(frame: SourceFrame, names: Sequence[str], exclude: Collection[str]) -> dict[str, Values]:
-    """Read several targets of a source.
+    """Read the columns of a multi-output target.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     names : sequence of str
-        Columns of numbers, at least two.
+        2 to 100 numeric columns.
     exclude : collection of str
-        Columns that the user leaves out.
+        Columns that the user excluded.
 
     Returns
     -------
@@ -600,8 +616,8 @@ def read_outputs(frame: SourceFrame, names: Sequence[str], exclude: Collection[s
 
     Raises
     ------
-    TableError
-        If there is no such column, it is excluded or not numeric, or they are too many.
+    DataError
+        If a column does not exist, is excluded or is not numeric, or there are more than 100.
     """
     require_columns(frame, names, "--target")
     _check_output_count(len(names))
@@ -609,16 +625,17 @@ def read_outputs(frame: SourceFrame, names: Sequence[str], exclude: Collection[s
 
 
 def check_y_outputs(y: Any, frame: SourceFrame, inputs: Collection[str]) -> dict[str, Values]:
-    """Check several targets that come beside the source.
+    """Check a multi-output target that is passed separately from the source.
 
     Parameters
     ----------
     y : array or data frame of shape (n, K)
-        A frame names them, else they are called y1 to yK, with a mark _ behind a name that an input has.
-    frame : Frame
-        The source, of n rows.
+        The outputs, K ≤ 100. The columns of a data frame name them, otherwise they are called y1 to yK, with
+        an appended underscore if an input has that name.
+    frame : SourceFrame
+        The source, with n rows.
     inputs : collection of str
-        The names that are taken.
+        Names of the input columns.
 
     Returns
     -------
@@ -626,8 +643,8 @@ def check_y_outputs(y: Any, frame: SourceFrame, inputs: Collection[str]) -> dict
 
     Raises
     ------
-    TableError
-        If it does not have a row for each row of the source, a column is no numbers, or a name is taken.
+    DataError
+        If the number of rows differs from the source, a column is not numeric, or a name is repeated.
     """
     cells = y.to_numpy() if hasattr(y, "to_numpy") else y
     cells = cells if hasattr(cells, "shape") else np.array(cells, dtype=object)
@@ -637,29 +654,31 @@ def check_y_outputs(y: Any, frame: SourceFrame, inputs: Collection[str]) -> dict
         )
     _check_output_count(cells.shape[1])
     names = _name_outputs(y, cells.shape[1], inputs)
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"y has more than one column named {quote(twice[0])}: rename or remove the others")
-    if taken := [name for name in names if name in inputs]:
+    if duplicates := [name for name in names if names.count(name) > 1]:
         raise DataError(
-            f"{quote(taken[0])} is the name of a column of y and of {frame.source}: rename one, or leave the "
-            "latter out with --exclude"
+            f"y has more than one column named {quote(duplicates[0])}: rename or remove the others"
         )
-    found = {}
-    for name, own in zip(names, cells.T, strict=True):
-        column = convert_python_column(own)
+    if conflicts := [name for name in names if name in inputs]:
+        raise DataError(
+            f"{quote(conflicts[0])} is the name of a column of y and of {frame.source}: rename one, or "
+            "leave the latter out with --exclude"
+        )
+    outputs = {}
+    for name, output in zip(names, cells.T, strict=True):
+        column = convert_python_column(output)
         if column.numbers is None or not column.is_numeric:
             raise DataError(f"the column {quote(name)} of y holds {column.description}: numbers are needed")
-        found[name] = column.numbers
-    return found
+        outputs[name] = column.numbers
+    return outputs
 
 
 def _name_outputs(y: Any, n_outputs: int, inputs: Collection[str]) -> list[str]:
-    """Return the names that a frame gives its columns; else y1, y2, …, as far as inputs leave them free."""
+    """Return the column names of a data frame, otherwise y1, y2, … (plus underscores if in use)."""
     if hasattr(y, "columns"):
-        return [str(each) for each in y.columns]
+        return [str(label) for label in y.columns]
     names = []
-    for place in range(1, n_outputs + 1):
-        name = f"y{place}"
+    for number in range(1, n_outputs + 1):
+        name = f"y{number}"
         while name in inputs:
             name += "_"
         names.append(name)
@@ -667,18 +686,18 @@ def _name_outputs(y: Any, n_outputs: int, inputs: Collection[str]) -> list[str]:
 
 
 def read_events(frame: SourceFrame, name: str, target: str | None, exclude: Collection[str]) -> Values:
-    """Read the column that tells whether the event was met.
+    """Read the event indicator of a survival target.
 
     Parameters
     ----------
-    frame : Frame
+    frame : SourceFrame
         The source.
     name : str
-        A column of 1 or true (met) and 0 or false (seen no longer).
+        A column of 1 or true (event observed) and 0 or false (row censored).
     target : str or None
-        The column of the times.
+        The column of times.
     exclude : collection of str
-        Columns that the user leaves out.
+        Columns that the user excluded.
 
     Returns
     -------
@@ -687,34 +706,36 @@ def read_events(frame: SourceFrame, name: str, target: str | None, exclude: Coll
 
     Raises
     ------
-    TableError
-        If there is no such column, it has another use, or holds something else.
+    DataError
+        If the column does not exist, has another role or contains other values.
     """
     require_columns(frame, [name], "--event")
-    for other, option in ((exclude, "--exclude"), ([target], "--target")):
-        if name in other:
+    for used_columns, option in ((exclude, "--exclude"), ([target], "--target")):
+        if name in used_columns:
             raise DataError(f"{frame.source}: {quote(name)} is in both --event and {option}: keep one")
-    meaning = "give 1 where the event was met, 0 where the row was seen no longer"
+    hint = "give 1 where the event was observed, 0 where the row is censored"
     column = frame.columns[name]
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --event holds {column.description}: {meaning}"
+            f"{frame.source}: the column {quote(name)} of --event holds {column.description}: {hint}"
         )
-    strange = ~(np.isnan(column.numbers) | np.isin(column.numbers, (0.0, 1.0)))
-    if strange.any():
-        row = int(np.flatnonzero(strange)[0])
+    is_invalid = ~(np.isnan(column.numbers) | np.isin(column.numbers, (0.0, 1.0)))
+    if is_invalid.any():
+        row = int(np.flatnonzero(is_invalid)[0])
         raise DataError(
-            f"{frame.source}: row {row + 1} of {quote(name)} holds {column.numbers[row]:g}: {meaning}"
+            f"{frame.source}: row {row + 1} of {quote(name)} holds {column.numbers[row]:g}: {hint}"
         )
     return column.numbers
 
 
 def _check_output_count(n_outputs: int) -> None:
+    """Check that there are at most 100 outputs."""
     if n_outputs > _MAX_OUTPUTS:
         raise DataError(f"{n_outputs:,} targets are more than {_MAX_OUTPUTS}: screen them in groups")
 
 
 def _get_numbers(frame: SourceFrame, name: str) -> Values:
+    """Return the values of a numeric column; shape (n,)."""
     numbers = frame.columns[name].numbers
-    assert numbers is not None  # noqa: S101  # `choose_numeric_target` has refused what is not numeric
+    assert numbers is not None  # noqa: S101  # `choose_numeric_target` accepts only numeric columns
     return numbers

@@ -36,7 +36,7 @@ _PHRASES = (
         ", or leave these rows out",
     ),
     (", or leave the column out with --exclude", ", or leave the column out"),
-    ("; mend --inputs or --exclude", "; give X a column of numbers, or categorical_as='onehot'"),
+    ("; correct --inputs or --exclude", "; give X a column of numbers, or categorical_as='onehot'"),
     (
         'write length (mm) in the header, or give a file of units, with lines such as length = "mm"',
         "call a column of X 'length (mm)', or give units={'length': 'mm'}",

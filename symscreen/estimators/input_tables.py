@@ -47,9 +47,9 @@ def get_formula_names(feature_names: Iterable[object] | None, n_features: int) -
 
     Parameters
     ----------
-    given : iterable of str or None
+    feature_names : iterable of str or None
         The names of a data frame's columns, of any marks; None for an array's.
-    count : int
+    n_features : int
         How many columns there are.
 
     Returns
@@ -76,7 +76,7 @@ def check_unique_columns(frame: Any, argument: str = "X") -> None:
     ----------
     frame : array or data frame
         Whose names are looked at, if it has any.
-    said : str
+    argument : str
         What the user calls it.
 
     Raises
@@ -110,11 +110,11 @@ def check_input_features(
 
     Parameters
     ----------
-    asked : sequence of str
+    input_features : sequence of str
         The names for `get_feature_names_out`.
-    seen : iterable of str or None
+    feature_names_in : iterable of str or None
         Those that `fit` saw.
-    count : int
+    n_features : int
         How many columns it saw.
 
     Raises
@@ -142,7 +142,7 @@ def reject_unknown_kwargs(estimator: str, kwargs: Mapping[str, Any], known: Sequ
     ----------
     estimator : str
         Its name, for the message.
-    given : mapping
+    kwargs : mapping
         Further arguments by name; None stands for nothing given.
     known : sequence of str
         Names that would have been right.
@@ -174,7 +174,7 @@ def check_row_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
 
     Parameters
     ----------
-    given : array-like of shape (n,), number, or None
+    sample_weight : array-like of shape (n,), number, or None
         Finite, not negative; a number is the weight of every row.
     X : array or data frame of shape (n, d)
         Whose rows they are of.
@@ -294,7 +294,7 @@ def find_categorical_features(
     ----------
     expressions : iterable of Expression
         The formulas.
-    names : collection of str
+    input_names : collection of str
         The columns that an estimator saw.
 
     Returns
@@ -318,7 +318,7 @@ def find_used_columns(expressions: Sequence[Expression], input_names: Collection
 
     Parameters
     ----------
-    expressions, names
+    expressions, input_names
         As of `find_categorical_features`.
 
     Returns

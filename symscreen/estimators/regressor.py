@@ -64,7 +64,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("vdp2")
+    >>> data = symscreen.datasets.load_strogatz("vdp2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
     >>> model = symscreen.SymbolicRegressor(operators="strogatz", layers="u", snap=True).fit(X, y)
     >>> model.formula_.text, round(model.score(X, y), 6)
@@ -130,7 +130,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         y : array of shape (n,), or array or data frame of shape (n, K)
             The response, or K targets, which share their terms. A series or a frame names them; else they are
             y, or y1 to yK.
-        **refused
+        **unknown
             Anything else, such as ``sample_weight``, is refused, not left unheeded.
 
         Returns

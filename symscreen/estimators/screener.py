@@ -101,7 +101,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
     >>> screener = symscreen.SymbolicScreener(layers="ubb", unary="cos", binary="sub,div", top=1).fit(X, y)
     >>> screener.get_feature_names_out().tolist(), screener.transform(X).shape
@@ -227,7 +227,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         groups : array-like of shape (n,), optional
             Labels of rows that stay together where `stability` halves rows, `intervals` leave rows out, or
             `permutations` mix them. In a pipeline with metadata routing: ``set_fit_request(groups=True)``.
-        **refused
+        **unknown
             Anything else is refused, not left unheeded.
 
         Returns

@@ -38,7 +38,7 @@ def build_target_columns(
     y : array or data frame of shape (n,) or (n, k), or structured array of shape (n,)
         Numbers or classes; k targets; a structured array of a field of booleans (whether the event was met)
         and one of numbers (when), as scikit-survival has it.
-    taken : collection of str
+    taken_names : collection of str
         The names of inputs, which no column of the response gets.
     event : str, optional
         Which field or column of y tells whether the event was met; the other one holds the times.
@@ -46,7 +46,7 @@ def build_target_columns(
         y holds texts such as ``a>b=c`` and is called this; or ranks of two or more labels, with these names.
     stages : str or sequence of str, optional
         y holds a chain of stages, with these names, the first stage first.
-    kind : str, optional
+    target_type : str, optional
         What the user says that y is: ``"several"`` takes two columns for two targets whatever they hold.
 
     Returns
@@ -99,7 +99,7 @@ def build_numeric_targets(y: Any, taken_names: Collection[str]) -> dict[str, NDA
     ----------
     y : array or data frame of shape (n,) or (n, K)
         A series or a frame names them; else they are y, or y1 to yK.
-    taken : collection of str
+    taken_names : collection of str
         The names of inputs, which no column of the response gets.
 
     Returns

@@ -1,4 +1,4 @@
-"""Does a screen keep the truth? Known formulas, what counts as correct, and figures of a whole ranking."""
+"""Evaluation of screens against a known formula: criteria of correctness and metrics of a ranking."""
 
 from symscreen.evaluation.affine_equivalence import find_affine_copies_in_space
 from symscreen.evaluation.evaluate import (

@@ -1,18 +1,20 @@
-"""Equal up to an affine map: f = a + b·t with b ≠ 0, by value and by algebra.
+"""Find formulas that are affine copies of others: f = a + b·t with b ≠ 0, by value and by algebra.
 
-Two formulas are compared where both are defined, at rows drawn at random
-(`symscreen.evaluation.mp_evaluation`), and three tests are put together:
+Two formulas are compared where both are defined, at random rows (`symscreen.evaluation.mp_evaluation`). Three
+tests are combined:
 
-- *by value*, in double precision and for all at once: within each range of rows the correlation of f and t is
-  ±1 but for 10⁻⁹. Rounding spoils the test where large numbers cancel, and chance can pass it.
-- *by residues*: (f_i − f_1)/(f_2 − f_1) is the same for f and t in four random points of a finite field. That
-  proves the identity, up to a chance of 10⁻³⁵, but knows only what is rational in x, sin(x), log(x), …
-- *by digits*: (f_i − f_1)(t_j − t_1) = (f_j − f_1)(t_i − t_1) at rational points, to 50 digits and more after
-  all that cancels. No chance agreement of a formula that a screen can grow survives it.
+- *by value*, in double precision for all pairs at once: within each range of rows the correlation of f and t
+  is ±1 with an unexplained share of at most 10⁻⁹. Cancellation of large numbers may cause false negatives,
+  and chance may cause false positives.
+- *by residues*: (f_i − f_1)/(f_2 − f_1) is equal for f and t at four random points of a finite field. This
+  proves the identity with an error probability of 10⁻³⁵, but only for functions that are rational in x,
+  sin(x), log(x), ….
+- *by digits*: (f_i − f_1)(t_j − t_1) = (f_j − f_1)(t_i − t_1) at rational points, with at least 50 digits
+  left after cancellation. No formula that a screen can generate agrees by chance.
 
-A formula that passes the first two is a copy; one that passes one of them is, if it passes the third.
-
-The few features of a space that may be copies of a formula, found without building any formula.
+A formula that passes the first two tests is a copy. A formula that passes only one of them is a copy if it
+passes the third. `find_affine_copies_in_space` selects the few features of a space that may be copies,
+without building formulas.
 """
 
 from __future__ import annotations
@@ -51,27 +53,29 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOCK_EXPRESSIONS", "find_affine_copies_in_space", "find_any_affine_copies"]
 
-BLOCK_EXPRESSIONS = 4096
-_MAX_PAIRS = 1 << 20
-_MIN_ROWS = 4
-_MAX_UNEXPLAINED_SHARE = 1e-9
-_ROUNDING_TOLERANCE = 1e-13
+BLOCK_EXPRESSIONS = 4096  # formulas compared at once
+_MAX_PAIRS = 1 << 20  # pairs compared at once
+_MIN_ROWS = 4  # fewest rows that define an affine map
+_MAX_UNEXPLAINED_SHARE = 1e-9  # largest 1 − r² of a copy
+_ROUNDING_TOLERANCE = 1e-13  # of standardised sums, per row
 
 
 @dataclass(frozen=True, eq=False)
 class _ComparisonData:
-    """Formulas with what they are compared by.
+    """Formulas with the data for their comparison.
 
     Parameters
     ----------
-    graph : Graph
-        Of the distinct ones, q.
-    values : float64 array, shape (q, ROWS)
+    graph : ExpressionGraph
+        Graph of the formulas.
+    nodes : int64 array, shape (q,)
+        Nodes of the distinct formulas.
+    values : float64 array, shape (q, N_SAMPLE_ROWS)
         NaN where undefined.
     residues : uint64 array, shape (q, 2)
-        The two ratios (f_i − f_1)/(f_2 − f_1), i = 3, 4: alike for affine copies, 0 for constants.
-    memory : dict
-        Of `compute_precise_value`.
+        The two ratios (f_i − f_1)/(f_2 − f_1), i = 3, 4: equal for affine copies, 0 for constants.
+    cache : dict
+        Cache of `compute_precise_value`.
     """
 
     graph: ExpressionGraph
@@ -82,14 +86,14 @@ class _ComparisonData:
 
 
 def find_any_affine_copies(expressions: Sequence[Expression], formulas: tuple[Expression, ...]) -> Flags:
-    """Say which formulas are affine copies of one of several others.
+    """Find the formulas that are affine copies of one of several other formulas.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The formulas.
-    targets : tuple of Expression
-        What they may be copies of. A target that is constant has no copies.
+        Formulas to test.
+    formulas : tuple of Expression
+        Formulas that they may be copies of. A constant formula has no copies.
 
     Returns
     -------
@@ -103,29 +107,33 @@ def find_any_affine_copies(expressions: Sequence[Expression], formulas: tuple[Ex
     >>> find_any_affine_copies(features, (parse_expression("cos(x)**2"),)).tolist()
     [True, False, True]
     """
-    found = np.zeros(len(expressions), dtype=np.bool_)
+    is_copy = np.zeros(len(expressions), dtype=np.bool_)
     if not formulas:
-        return found
+        return is_copy
     from threadpoolctl import threadpool_limits
 
-    others = _prepare_formulas(formulas)
-    # products of thin matrices: more threads of BLAS are thirty times slower
+    reference = _prepare_formulas(formulas)
+    # Products of thin matrices: several BLAS threads are 30 times slower than one.
     with threadpool_limits(1):
-        size = min(BLOCK_EXPRESSIONS, max(1, _MAX_PAIRS // len(formulas)))
-        for start in range(0, len(expressions), size):
-            graph = build_graph(expressions[start : start + size])
-            distinct, which = np.unique(graph.roots, return_inverse=True)
-            found[start : start + size] = _find_copies(_prepare_comparison(graph, distinct), others)[which]
-    return found
+        block_size = min(BLOCK_EXPRESSIONS, max(1, _MAX_PAIRS // len(formulas)))
+        for start in range(0, len(expressions), block_size):
+            graph = build_graph(expressions[start : start + block_size])
+            distinct, inverse = np.unique(graph.roots, return_inverse=True)
+            is_copy[start : start + block_size] = _find_copies(
+                _prepare_comparison(graph, distinct), reference
+            )[inverse]
+    return is_copy
 
 
 @lru_cache(maxsize=32)
 def _prepare_formulas(formulas: tuple[Expression, ...]) -> _ComparisonData:
+    """Prepare the comparison data of reference formulas."""
     graph = build_graph(formulas)
     return _prepare_comparison(graph, np.unique(graph.roots))
 
 
 def _prepare_comparison(graph: ExpressionGraph, nodes: NDArray[np.int64]) -> _ComparisonData:
+    """Compute values and residue ratios of q nodes of a graph."""
     values = compute_node_values(graph, draw_rows)[nodes]
     points = compute_node_residues(graph, draw_residues)[nodes].reshape(-1, 4)
     steps = fp.subtract(points[:, 1:], points[:, :1])
@@ -134,41 +142,43 @@ def _prepare_comparison(graph: ExpressionGraph, nodes: NDArray[np.int64]) -> _Co
 
 
 def _find_copies(features: _ComparisonData, formulas: _ComparisonData) -> Flags:
+    """Combine the three tests, shape (q,)."""
     by_value = _match_by_value(features.values, formulas.values)
     by_residues = (features.residues[:, None] == formulas.residues).all(axis=2)
-    found: Flags = (by_value & by_residues).any(axis=1)
-    for feature in np.flatnonzero((by_value | by_residues).any(axis=1) & ~found):
-        for target in np.flatnonzero(by_value[feature] | by_residues[feature]):
-            if _is_precise_copy(features, int(feature), formulas, int(target)):
-                found[feature] = True
+    is_copy: Flags = (by_value & by_residues).any(axis=1)
+    for feature in np.flatnonzero((by_value | by_residues).any(axis=1) & ~is_copy):
+        for formula in np.flatnonzero(by_value[feature] | by_residues[feature]):
+            if _is_precise_copy(features, int(feature), formulas, int(formula)):
+                is_copy[feature] = True
                 break
-    return found
+    return is_copy
 
 
 def _match_by_value(features: Values, formulas: Values) -> Flags:
-    fits = np.ones((len(features), len(formulas)), dtype=np.bool_)
-    told = np.zeros_like(fits)
+    """Test all pairs by value, shape (q, t)."""
+    is_consistent = np.ones((len(features), len(formulas)), dtype=np.bool_)
+    is_tested = np.zeros_like(is_consistent)
     for rows in MODERATE_ROWS:
-        left = np.flatnonzero(fits.any(axis=1))
-        informs, agrees = _compare_correlations(features[left, rows], formulas[:, rows])
-        told[left] |= informs
-        fits[left] &= agrees
-    # a formula of numbers in the hundreds, say, is constant or infinite anywhere else
-    left = np.flatnonzero((fits & ~told).any(axis=1))
-    informs, agrees = _compare_correlations(features[left, WIDE_ROWS], formulas[:, WIDE_ROWS])
-    fits[left] &= told[left] | agrees
-    told[left] |= informs
-    return fits & told
+        remaining = np.flatnonzero(is_consistent.any(axis=1))
+        is_informative, agrees = _compare_correlations(features[remaining, rows], formulas[:, rows])
+        is_tested[remaining] |= is_informative
+        is_consistent[remaining] &= agrees
+    # Some formulas, such as those with large constants, vary only over the wide rows.
+    remaining = np.flatnonzero((is_consistent & ~is_tested).any(axis=1))
+    is_informative, agrees = _compare_correlations(features[remaining, WIDE_ROWS], formulas[:, WIDE_ROWS])
+    is_consistent[remaining] &= is_tested[remaining] | agrees
+    is_tested[remaining] |= is_informative
+    return is_consistent & is_tested
 
 
 def _compare_correlations(features: Values, formulas: Values) -> tuple[Flags, Flags]:
-    """Compare all features with all targets over some rows.
+    """Compare all features, shape (q, rows), with all formulas, shape (t, rows), over some rows.
 
     Returns
     -------
-    informs, agrees : bool arrays, shape (q, t)
-        Whether enough rows are defined for both and not all alike, and whether nothing in them speaks against
-        f = a + b·t.
+    is_informative, agrees : bool arrays, shape (q, t)
+        Whether enough rows are defined for both and the formula varies over them, and whether the rows are
+        consistent with f = a + b·t.
     """
     (f, f_defined), (t, t_defined) = _standardize(features), _standardize(formulas)
     # sums over the rows that are defined for both
@@ -188,6 +198,7 @@ def _compare_correlations(features: Values, formulas: Values) -> tuple[Flags, Fl
 
 
 def _standardize(values: Values) -> tuple[Values, Values]:
+    """Standardise the defined values of each row (0 where undefined); return them and the mask as float64."""
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=1, keepdims=True), 1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -195,7 +206,7 @@ def _standardize(values: Values) -> tuple[Values, Values]:
         values = values / np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         centred = np.where(defined, values - values.sum(axis=1, keepdims=True) / count, 0.0)
         scale = np.sqrt((centred * centred).sum(axis=1, keepdims=True) / count)
-    # what is left of equal numbers is rounding
+    # deviations of equal numbers are rounding errors
     centred = np.where(scale > 1e-13, centred / np.maximum(scale, 1e-13), 0.0)
     return centred, defined.astype(np.float64)
 
@@ -203,6 +214,7 @@ def _standardize(values: Values) -> tuple[Values, Values]:
 def _is_precise_copy(
     features: _ComparisonData, feature: int, formulas: _ComparisonData, formula: int
 ) -> bool:
+    """Test one pair by digits."""
     defined = np.isfinite(features.values[feature]) & np.isfinite(formulas.values[formula])
     points: list[_Point] = []
     for row in select_rows_to_check(defined):
@@ -210,19 +222,19 @@ def _is_precise_copy(
         t = compute_precise_value(formulas.graph, int(formulas.nodes[formula]), row, formulas.cache)
         if f is not None and t is not None:
             points.append(_Point(f[0], bound_numerical_error(f[1]), t[0], bound_numerical_error(t[1])))
-            # most of what only looks alike is found out by the first few
+            # the first rows already exclude most false positives
             if len(points) == _MIN_ROWS and not _is_affine(_subtract_reference(points)):
                 return False
     if len(points) < _MIN_ROWS:
         return False
     steps = _subtract_reference(points)
-    far = _find_farthest(steps)
-    sloped = abs(far.t) > far.t_error and abs(far.f) > far.f_error
-    return bool(sloped and _is_affine(steps))
+    farthest = _find_farthest(steps)
+    is_sloped = abs(farthest.t) > farthest.t_error and abs(farthest.f) > farthest.f_error
+    return bool(is_sloped and _is_affine(steps))
 
 
 class _Point(NamedTuple):
-    """A feature's and a target's value in one row, with bounds of their rounding errors."""
+    """Values of a feature and a formula in one row with bounds on their rounding errors."""
 
     f: Any
     f_error: Any
@@ -231,28 +243,31 @@ class _Point(NamedTuple):
 
 
 def _subtract_reference(points: Sequence[_Point]) -> list[_Point]:
-    """Subtract the point whose numbers are smallest, in which those of no other are lost."""
-    first = min(points, key=lambda point: point.f_error + point.t_error)
+    """Subtract the point with the smallest numbers, so that no other point loses digits."""
+    reference = min(points, key=lambda point: point.f_error + point.t_error)
     return [
-        _Point(p.f - first.f, p.f_error + first.f_error, p.t - first.t, p.t_error + first.t_error)
+        _Point(
+            p.f - reference.f, p.f_error + reference.f_error, p.t - reference.t, p.t_error + reference.t_error
+        )
         for p in points
     ]
 
 
 def _find_farthest(steps: Sequence[_Point]) -> _Point:
+    """Return the point with the largest formula value."""
     return max(steps, key=lambda step: abs(step.t))
 
 
 def _is_affine(steps: Sequence[_Point]) -> bool:
-    """Say whether nothing but rounding speaks against f = a + b·t."""
-    far = _find_farthest(steps)
+    """Test whether the points are consistent with f = a + b·t within rounding errors."""
+    farthest = _find_farthest(steps)
     # (f_i − f_1)(t_j − t_1) = (f_j − f_1)(t_i − t_1)
     return all(
-        abs(step.f * far.t - far.f * step.t)
-        <= step.f_error * abs(far.t)
-        + far.t_error * abs(step.f)
-        + far.f_error * abs(step.t)
-        + step.t_error * abs(far.f)
+        abs(step.f * farthest.t - farthest.f * step.t)
+        <= step.f_error * abs(farthest.t)
+        + farthest.t_error * abs(step.f)
+        + farthest.f_error * abs(step.t)
+        + step.t_error * abs(farthest.f)
         for step in steps
     )
 
@@ -260,49 +275,49 @@ def _is_affine(steps: Sequence[_Point]) -> bool:
 def find_affine_copies_in_space(
     space: Space, formulas: Sequence[Expression], columns: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.int64]:
-    """Find the features of a space whose values are affine copies of one of some formulas.
+    """Find the features of a space whose values are affine copies of one of several formulas.
 
-    What agrees on the rows of a table may differ elsewhere: `symscreen.evaluation.find_affine_copies` decides
-    by algebra, and is slow; this finds the few that are worth asking about, and misses none of them.
+    Formulas that agree on the rows of a table may differ elsewhere. `symscreen.evaluation.find_affine_copies`
+    decides by algebra, but is slow. This function selects the few candidates for it and misses no copy.
 
     Parameters
     ----------
     space : Space
-        With values.
-    wanted : sequence of Expression
-        The formulas.
+        Space with values.
+    formulas : sequence of Expression
+        Formulas to search for.
     columns : mapping of str to float64 array, shape (n,)
-        The inputs by name, in the order of the space's rows.
+        Input columns by name, with rows in the order of the space.
 
     Returns
     -------
     int64 array
-        The numbers of the features found, ascending.
+        Feature numbers in ascending order.
     """
-    targets = _standardize_formulas(formulas, columns)
-    found = [np.empty(0, dtype=np.int64)]
-    if not len(targets):
-        return found[0]
+    units = _standardize_formulas(formulas, columns)
+    numbers = [np.empty(0, dtype=np.int64)]
+    if not len(units):
+        return numbers[0]
     for block in space.evaluate_range(0, space.total):
         z = block.values - block.values.mean(axis=1, keepdims=True)
-        z /= np.abs(z).max(axis=1, keepdims=True)  # squares of the largest and smallest numbers stay numbers
-        size = np.einsum("ij,ij->i", z, z)
-        share = (z @ targets.T) ** 2 / size[:, None]
-        found.append(block.numbers[(share >= 1.0 - _MAX_UNEXPLAINED_SHARE).any(axis=1)])
-    return np.concatenate(found)
+        z /= np.abs(z).max(axis=1, keepdims=True)  # avoids overflow and underflow of the squares
+        norms = np.einsum("ij,ij->i", z, z)
+        explained_shares = (z @ units.T) ** 2 / norms[:, None]
+        numbers.append(block.numbers[(explained_shares >= 1.0 - _MAX_UNEXPLAINED_SHARE).any(axis=1)])
+    return np.concatenate(numbers)
 
 
 def _standardize_formulas(
     formulas: Sequence[Expression], columns: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Centre and scale the values of formulas; those that are undefined or constant on the rows are none."""
+    """Compute unit vectors of the formulas' values; undefined or constant formulas are skipped."""
     rows = len(next(iter(columns.values())))
     units = [np.empty((0, rows))]
     for formula in formulas:
         values = evaluate_expression(formula, columns)
         values = values - values.mean()
-        size = float(np.abs(values).max())
-        if np.isfinite(size) and size > 0.0:
-            values = values / size
+        scale = float(np.abs(values).max())
+        if np.isfinite(scale) and scale > 0.0:
+            values = values / scale
             units.append((values / np.sqrt(values @ values))[None])
     return np.concatenate(units)

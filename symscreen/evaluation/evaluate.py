@@ -1,6 +1,8 @@
-"""A ranking, as it is shown and written, back to its formulas and to what they are ordered by.
+"""Evaluate a ranking of features against a known formula.
 
-A ranking against a known formula: where the correct features stand, screener by screener.
+`evaluate` computes precision and recall metrics of a complete ranking, `evaluate_bounds` computes sharp
+bounds for a truncated one. `get_ranking_losses` recovers the losses by which each screener orders the
+features from the columns and the record of a ranking.
 """
 
 from __future__ import annotations
@@ -61,16 +63,16 @@ __all__ = [
 
 
 class RankedResult(Protocol):
-    """A ranking with its record: a `ScreenResult`, or what `read_ranking` returns."""
+    """A ranking with its record: a `ScreenResult`, or the result of `read_ranking`."""
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature."""
+        """Table with one row per feature."""
         ...
 
     @property
     def record(self) -> dict[str, Any]:
-        """How it was made."""
+        """Metadata of the screen."""
         ...
 
 
@@ -80,25 +82,24 @@ def compute_losses(
     sign: Sign,
     scale: float,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return each screener's losses.
+    """Compute the losses of each screener from the columns of a ranking.
 
     Parameters
     ----------
     columns : mapping of str to float64 array, shape (k,)
-        A ranking's columns: for each column screener its score under its name, for each joint one its
-        ``…_rank``.
+        Columns of a ranking: the score of each column screener, and the ``…_rank`` of each joint screener.
     screeners : sequence of Screener or JointScreener
-        Those asked for.
+        Screeners of the ranking.
     sign : {"free", "positive"}
-        Whether falling was as good as rising.
+        Whether falling features are as good as rising ones.
     scale : float
-        Δ, Gini's mean difference of the response; positive.
+        Gini's mean difference Δ of the target; positive.
 
     Returns
     -------
     dict of str to float64 array, shape (k,)
-        Ascending is better; rounded to 12 digits, so that mirrored features tie; NaN where a joint screener
-        was not shown a feature. A joint screener without ranks is left out.
+        Smaller losses are better. They are rounded to 12 decimals, so that mirrored features tie; NaN for a
+        feature that was not passed to a joint screener. Joint screeners without ranks are omitted.
 
     Examples
     --------
@@ -107,11 +108,13 @@ def compute_losses(
     [0.25, 0.25, 1.0]
     """
     losses: dict[str, NDArray[np.float64]] = {}
-    for one in screeners:
-        if isinstance(one, Screener):
-            losses[one.name] = np.round(one.loss_from_score(columns[one.name], scale, sign), 12)
-        elif f"{one.name}_rank" in columns:
-            losses[one.name] = columns[f"{one.name}_rank"]
+    for screener in screeners:
+        if isinstance(screener, Screener):
+            losses[screener.name] = np.round(
+                screener.loss_from_score(columns[screener.name], scale, sign), 12
+            )
+        elif f"{screener.name}_rank" in columns:
+            losses[screener.name] = columns[f"{screener.name}_rank"]
     return losses
 
 
@@ -122,34 +125,35 @@ def get_input_names(record: Mapping[str, Any]) -> list[str]:
 
 
 def get_expressions(result: RankedResult, operators: Mapping[str, Operator]) -> Sequence[Expression]:
-    """Return a ranking's formulas: those at hand, else as its table has them."""
-    at_hand: Sequence[Expression] | None = getattr(result, "expressions", None)
-    if at_hand is not None:
-        return at_hand
+    """Return the formulas of a ranking; they are parsed from its table if the result has none."""
+    expressions: Sequence[Expression] | None = getattr(result, "expressions", None)
+    if expressions is not None:
+        return expressions
     names = get_input_names(result.record)
     return [parse_expression(text, operators, names) for text in result.table["expression"]]
 
 
 def get_ranking_losses(result: RankedResult) -> dict[str, NDArray[np.float64]]:
-    """Return what each screener of a ranking orders features by.
+    """Return the losses by which each screener of a ranking orders the features.
 
     Parameters
     ----------
     result : ScreenResult or StoredRanking
-        The ranking.
+        Ranking.
 
     Returns
     -------
     dict of str to float64 array, shape (k,)
-        By screener, in the order of the table; ascending is better, NaN where a joint screener was not shown
-        a feature. A joint screener is left out where the ranking is merged and it is the only one.
+        Losses by screener, in the order of the table. Smaller losses are better; NaN for a feature that was
+        not passed to a joint screener. A joint screener is omitted if it is the only one and the ranking is
+        merged.
 
     Raises
     ------
     OptionError
         If a screener is unknown.
-    TableError
-        If scores or ranks are missing that a ranking has.
+    DataError
+        If scores or ranks are missing.
     """
     record, table = result.record, result.table
     names = record["options"]["screener"]
@@ -160,30 +164,30 @@ def get_ranking_losses(result: RankedResult) -> dict[str, NDArray[np.float64]]:
         if name in names or str(name).endswith("_rank")
     }
     for name, screener in zip(names, screeners, strict=True):
-        every, joint = record["options"]["top"] == "all", not isinstance(screener, Screener)
-        if joint and every and f"{name}_rank" not in columns:
-            raise DataError(f"the ranking has lost its column {name}_rank; screen again")
-        if not joint and np.isnan(columns[name]).any():
-            raise DataError(f"the ranking's column {name} has gaps; screen again")
+        is_complete, is_joint = record["options"]["top"] == "all", not isinstance(screener, Screener)
+        if is_joint and is_complete and f"{name}_rank" not in columns:
+            raise DataError(f"the ranking has no column {name}_rank; repeat the screen")
+        if not is_joint and np.isnan(columns[name]).any():
+            raise DataError(f"the column {name} of the ranking has missing values; repeat the screen")
     scale = float(record["data"]["gini_mean_difference"])
     return compute_losses(columns, screeners, record["options"]["sign"], scale)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """How well a ranking keeps what is known to be true.
+    """Metrics of a ranking with respect to a known formula.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row a screener: ``screener``, ``features``, ``correct``, ``share`` (of correct features), then the
-        figures of `compute_metrics`.
-    curves : dict of str to Curve
-        Precision against recall, by screener.
+        One row per screener: ``screener``, ``features``, ``correct``, ``share`` (of correct features) and the
+        metrics of `compute_metrics`.
+    curves : dict of str to PrecisionRecallCurve
+        Precision-recall curve of each screener.
     truth : Truth
         The formula, its active inputs and its terms.
     criterion : {"active", "terms", "exact"}
-        What counts as correct.
+        Criterion of correctness.
     correct : bool array, shape (k,)
         Which rows of the ranking are correct.
     """
@@ -196,12 +200,12 @@ class Evaluation:
 
     @property
     def correct_share(self) -> float:
-        """The share of correct features in the space."""
+        """Share of correct features in the space."""
         return float(self.table["share"].iloc[0])
 
     @property
     def chance_average_precision(self) -> float:
-        """What a random order has as its average precision, on average: a little more than the share."""
+        """Expected average precision of a random order; slightly above the share of correct features."""
         first = self.table.iloc[0]
         return compute_expected_average_precision(int(first["features"]), int(first["correct"]))
 
@@ -220,20 +224,20 @@ def evaluate(
     recall: Sequence[int] = (20, 100),
     operators: Mapping[str, Operator] = OPERATORS,
 ) -> Evaluation:
-    """Measure a ranking of a whole space against a known formula.
+    """Evaluate a ranking of a complete space against a known formula.
 
     Parameters
     ----------
     result : ScreenResult or StoredRanking
-        With every feature, unmerged: made with ``top="all"`` in one round.
+        Ranking of all features, not merged: created with ``top="all"`` in one round.
     truth : str or Truth
-        The true formula, in the columns of the table.
+        True formula in terms of the input columns.
     criterion : {"active", "terms", "exact"}
-        What counts as correct; see `symscreen.evaluation.CRITERIA`.
+        Criterion of correctness; see `symscreen.evaluation.CRITERIA`.
     recall : sequence of int
-        The K of recall at K.
+        Values K of recall at K.
     operators : mapping of str to Operator
-        Those that formulas may call.
+        Operators that formulas may contain.
 
     Returns
     -------
@@ -242,21 +246,21 @@ def evaluate(
     Raises
     ------
     OptionError
-        If the ranking does not hold every feature of its space, for then the figures are unknown (`bounded`
-        says what can be said), or the criterion is unknown.
+        If the ranking does not contain all features of its space, so that the metrics are unknown (see
+        `evaluate_bounds`), or the criterion is unknown.
     FormulaError
-        If the truth cannot be read, or is constant.
+        If the truth is invalid or constant.
 
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=50, noise_variance=0)
+    >>> data = symscreen.datasets.make_additive(n=50, noise_variance=0)
     >>> result = symscreen.screen(data.frame, operators="ablation", layers="bu", pool="strict", top="all")
-    >>> found = evaluate(result, data.truth)
-    >>> found.table[["screener", "features", "correct", "share"]].to_numpy().tolist()
+    >>> evaluation = evaluate(result, data.truth)
+    >>> evaluation.table[["screener", "features", "correct", "share"]].to_numpy().tolist()
     [['t0', 24, 12, 0.5]]
     """
-    known, good = _find_correct_rows(result, truth, criterion, operators)
+    parsed_truth, correct = _find_correct_rows(result, truth, criterion, operators)
     _check_target(result.record)
     _check_complete(result.record)
     losses = get_ranking_losses(result)
@@ -265,14 +269,14 @@ def evaluate(
         rows.append(
             {
                 "screener": name,
-                **_count_correct(good.size, int(good.sum())),
-                **compute_metrics(loss, good, recall),
+                **_count_correct(correct.size, int(correct.sum())),
+                **compute_metrics(loss, correct, recall),
             }
         )
-        curves[name] = compute_precision_recall_curve(loss, good)
+        curves[name] = compute_precision_recall_curve(loss, correct)
     import pandas as pd
 
-    return Evaluation(pd.DataFrame(rows), curves, known, criterion, good)
+    return Evaluation(pd.DataFrame(rows), curves, parsed_truth, criterion, correct)
 
 
 def evaluate_bounds(
@@ -284,91 +288,98 @@ def evaluate_bounds(
     recall: Sequence[int] = (20, 100),
     operators: Mapping[str, Operator] = OPERATORS,
 ) -> Evaluation:
-    """Bound the figures of a ranking that shows only its best features, or one feature of each class.
+    """Compute bounds of the metrics of a truncated ranking, or of one with one feature per class.
 
     Parameters
     ----------
     result, truth, criterion, recall, operators
-        As in `evaluate`.
+        See `evaluate`.
     outside : int
-        How many of the features that the ranking does not show are correct: members of its classes, and
-        those beyond its end.
+        Number of correct features that the ranking does not contain: members of its classes and features
+        beyond its end.
 
     Returns
     -------
     Evaluation
-        Of the first screener alone, for the others' best may not be shown: each figure as ``…_low`` and
-        ``…_high``, which some placement of the hidden features reaches. No curves.
+        Metrics of the first screener, since the best features of other screeners may be missing. Each metric
+        has a lower and an upper bound, ``…_low`` and ``…_high``. Each bound is attained by some placement of
+        the hidden features. There are no curves.
 
     Raises
     ------
     OptionError
-        If a joint screener ranks, there are several rounds, or `outside` is more than all that is hidden.
+        If the first screener is a joint screener, there are several rounds, or `outside` exceeds the number
+        of hidden features.
     FormulaError
-        If the truth cannot be read, or is constant.
+        If the truth is invalid or constant.
 
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=50, noise_variance=0)
+    >>> data = symscreen.datasets.make_additive(n=50, noise_variance=0)
     >>> result = symscreen.screen(data.frame, operators="ablation", layers="bu", pool="strict", top=5)
-    >>> figures = evaluate_bounds(result, data.truth, outside=7).table
-    >>> bool((figures.average_precision_low <= figures.average_precision_high).all())
+    >>> table = evaluate_bounds(result, data.truth, outside=7).table
+    >>> bool((table.average_precision_low <= table.average_precision_high).all())
     True
     """
-    known, good = _find_correct_rows(result, truth, criterion, operators)
+    parsed_truth, correct = _find_correct_rows(result, truth, criterion, operators)
     _check_target(result.record)
     _check_rounds(result.record)
-    first = result.record["options"]["screener"][0]
-    if not isinstance(get_screener(first), Screener):
-        raise OptionError(f"{first} sees few features of a space: bounds need a column screener that ranks")
-    every = result.record["options"]["top"] == "all"
-    seen = build_truncated_ranking(
-        get_ranking_losses(result)[first],
-        good,
+    screener = result.record["options"]["screener"][0]
+    if not isinstance(get_screener(screener), Screener):
+        raise OptionError(
+            f"{screener} scores only some features of a space: bounds need a column screener in first place"
+        )
+    is_complete = result.record["options"]["top"] == "all"
+    ranking = build_truncated_ranking(
+        get_ranking_losses(result)[screener],
+        correct,
         n_features=_get_space_size(result.record),
         n_hidden_correct=outside,
-        class_size=None if every else result.table["class_size"].to_numpy(dtype=np.int64),
+        class_size=None if is_complete else result.table["class_size"].to_numpy(dtype=np.int64),
     )
-    pairs = {
-        "average_precision": compute_average_precision_bounds(seen),
-        "pr_auc": compute_pr_auc_bounds(seen),
-        "roc_auc": compute_roc_auc_bounds(seen),
-        **{f"recall_{k}": compute_recall_bounds(seen, k) for k in recall},
-        "first_correct": compute_first_correct_bounds(seen),
+    bounds = {
+        "average_precision": compute_average_precision_bounds(ranking),
+        "pr_auc": compute_pr_auc_bounds(ranking),
+        "roc_auc": compute_roc_auc_bounds(ranking),
+        **{f"recall_{k}": compute_recall_bounds(ranking, k) for k in recall},
+        "first_correct": compute_first_correct_bounds(ranking),
     }
-    row: dict[str, float | str] = {"screener": first, **_count_correct(seen.n_features, seen.n_correct)}
-    for name, (low, high) in pairs.items():
+    row: dict[str, float | str] = {
+        "screener": screener,
+        **_count_correct(ranking.n_features, ranking.n_correct),
+    }
+    for name, (low, high) in bounds.items():
         row |= {f"{name}_low": low, f"{name}_high": high}
     import pandas as pd
 
-    return Evaluation(pd.DataFrame([row]), {}, known, criterion, good)
+    return Evaluation(pd.DataFrame([row]), {}, parsed_truth, criterion, correct)
 
 
 def compute_metrics(
     loss: NDArray[np.float64], correct: NDArray[np.bool_], recall: Sequence[int] = (20, 100)
 ) -> dict[str, float]:
-    """Compute every figure of one screener's order.
+    """Compute all metrics of the order of one screener.
 
     Parameters
     ----------
     loss : float64 array, shape (q,)
-        Ascending is better; NaN where a feature was not judged.
-    good : bool array, shape (q,)
+        Smaller losses are better; NaN for a feature that was not scored.
+    correct : bool array, shape (q,)
         Which features are correct.
     recall : sequence of int
-        The K of recall at K.
+        Values K of recall at K.
 
     Returns
     -------
     dict of str to float
-        ``average_precision``, ``pr_auc`` (trapezoid), ``roc_auc``, ``recall_K`` and ``first_correct`` (the
-        rank of the first correct feature).
+        ``average_precision``, ``pr_auc`` (trapezoidal rule), ``roc_auc``, ``recall_K`` and ``first_correct``
+        (rank of the first correct feature).
 
     Examples
     --------
-    >>> figures = compute_metrics(np.array([0.1, 0.2, 0.3]), np.array([True, False, True]), recall=[1])
-    >>> {name: round(figure, 3) for name, figure in figures.items()}
+    >>> metrics = compute_metrics(np.array([0.1, 0.2, 0.3]), np.array([True, False, True]), recall=[1])
+    >>> {name: round(value, 3) for name, value in metrics.items()}
     {'average_precision': 0.833, 'pr_auc': 0.792, 'roc_auc': 0.5, 'recall_1': 0.5, 'first_correct': 1.0}
     """
     return {
@@ -381,6 +392,7 @@ def compute_metrics(
 
 
 def _count_correct(n_features: int, n_correct: int) -> dict[str, float]:
+    """Build the columns with the numbers of features and of correct features."""
     share = n_correct / n_features if n_features else float("nan")
     return {"features": n_features, "correct": n_correct, "share": share}
 
@@ -388,41 +400,43 @@ def _count_correct(n_features: int, n_correct: int) -> dict[str, float]:
 def _find_correct_rows(
     result: RankedResult, truth: str | Truth, criterion: Criterion, operators: Mapping[str, Operator]
 ) -> tuple[Truth, NDArray[np.bool_]]:
-    """Read the truth, and say which rows of the ranking are correct."""
+    """Parse the truth and find the correct rows of the ranking, shape (k,)."""
     if criterion not in CRITERIA:
         raise OptionError(f"criterion is {criterion!r}{suggest(str(criterion), CRITERIA)}")
     names = get_input_names(result.record)
-    known = truth if isinstance(truth, Truth) else parse_truth(truth, names, operators)
-    return known, find_correct_features(get_expressions(result, operators), known, criterion)
+    parsed_truth = truth if isinstance(truth, Truth) else parse_truth(truth, names, operators)
+    return parsed_truth, find_correct_features(get_expressions(result, operators), parsed_truth, criterion)
 
 
 def _check_target(record: Mapping[str, Any]) -> None:
-    for kind, words in TARGET_TYPE_DESCRIPTIONS.items():
-        if kind in record["data"]:
+    """Raise `OptionError` unless the target is numeric."""
+    for target_type, description in TARGET_TYPE_DESCRIPTIONS.items():
+        if target_type in record["data"]:
             raise OptionError(
-                f"the features were screened against {words}, which no one formula makes: only a screen of a "
-                "numeric response can be measured against a truth"
+                f"the features were screened against {description}: only a screen of a numeric target can be "
+                "evaluated against a truth"
             )
 
 
 def _check_rounds(record: Mapping[str, Any]) -> None:
+    """Raise `OptionError` for a ranking of several rounds."""
     if record["options"]["rounds"] > 1:
         raise OptionError(
-            "the ranking has several rounds, whose scores stand on different responses; screen in one round"
+            "the ranking has several rounds, whose scores refer to different targets; screen in one round"
         )
 
 
 def _get_space_size(record: Mapping[str, Any]) -> int:
-    """Return how many features were screened, those included that a search dropped unscored."""
+    """Return the number of features screened, including those that a search dropped without a score."""
     return int(record.get("search", {}).get("features", record["scored"]))
 
 
 def _check_complete(record: Mapping[str, Any]) -> None:
-    """Refuse a ranking that does not hold every feature of its space."""
+    """Raise `OptionError` for a ranking without some features of its space."""
     _check_rounds(record)
     if record["options"]["top"] != "all" or record["shown"] != record["scored"]:
         raise OptionError(
-            f"the ranking shows {record['shown']:,} of {_get_space_size(record):,} features screened, and "
-            "precision and recall need them all: screen with --search exact --top all, or say how many of "
-            "those not shown are correct (--outside N) for bounds"
+            f"the ranking contains {record['shown']:,} of {_get_space_size(record):,} features screened, but "
+            "precision and recall need all of them: screen with --search exact --top all, or give the number "
+            "of correct features that are not shown (--outside N) for bounds"
         )

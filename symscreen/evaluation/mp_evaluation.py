@@ -1,7 +1,7 @@
-"""The random rows at which formulas are compared where no table is at hand.
+"""Evaluate formulas at random rows, in double precision, modulo a prime, and with hundreds of digits.
 
-Every column has its own draws, seeded by its name, so a formula's values depend on nothing else. The rows
-stand in four ranges, so that logarithms, roots and inverse sines are defined somewhere:
+Each column has its own random values, seeded by its name, so the values of a formula depend on nothing else.
+The rows have four ranges, so that logarithms, roots and inverse sines are defined in some of them:
 
 ========  =====================================  ===================================================
 range     values                                 for
@@ -9,19 +9,17 @@ range     values                                 for
 normal    N(0, 1) times ½, 1, 1 or 2             signs, |x|, odd and even functions
 positive  e^N(0, 1) times ⅓, 1, 1 or 3           log, sqrt, powers
 unit      (0, 1) times 1, 1, ⅓ or ⅒              asin, acos, sqrt(1 − x² − y²)
-wide      ±10^u, u uniform on (−3, 6)            what begins or ends far out, such as max(x, 100)
+wide      ±10^u, u uniform on (−3, 6)            functions such as max(x, 100)
 ========  =====================================  ===================================================
 
-The factor belongs to the row, whatever the column, so that sums of many columns come small as well. Each
-value is a rational number of 21 binary digits, the same in double precision as in any other.
+The factor depends on the row, not on the column, so that sums of many columns are small in some rows. Each
+value is a rational number with 21 binary digits, which is exact in every precision.
 
-Many formulas as one graph, in which what they share stands once, computed level by level.
-
-A formula's values to hundreds of digits, computed from its operators' sympy forms.
-
-Where double precision has a value at all, no number on the way to it exceeds 10³⁰⁸. With the value comes its
-peak, the largest of them. Of `DIGITS` = 400 digits the last 40 are given up as rounding, so a value is known
-to 10⁻³⁶⁰ times its peak: to 10⁻⁵² at worst, and to 350 places where numbers are moderate.
+Formulas are stored as one graph of distinct subexpressions and evaluated level by level. High-precision
+values are computed from the sympy forms of the operators. The value of a node has a peak: the largest
+magnitude of any number in its computation. If the double-precision value is finite, no such number exceeds
+10³⁰⁸. Of `DIGITS` = 400 digits the last 40 are reserved for rounding errors, so a value is accurate to 10⁻³⁶⁰
+times its peak: to 10⁻⁵² at worst, and to about 350 decimals for moderate numbers.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ __all__ = [
 ]
 
 _ROWS_PER_RANGE = 24
-_CHECKED_ROWS_PER_RANGE = 8
+_CHECKED_ROWS_PER_RANGE = 8  # rows of a moderate range for the comparison by digits
 N_SAMPLE_ROWS = 4 * _ROWS_PER_RANGE
 MODERATE_ROWS = (
     slice(0, _ROWS_PER_RANGE),
@@ -84,26 +82,26 @@ WIDE_ROWS = slice(3 * _ROWS_PER_RANGE, N_SAMPLE_ROWS)
 
 @lru_cache(maxsize=4096)
 def draw_rows(name: str, salt: int = 0) -> NDArray[np.float64]:
-    """Draw a column's values.
+    """Draw the random values of a column.
 
     Parameters
     ----------
     name : str
-        The column; any text.
+        Name of the column; any text.
     salt : int
-        Another number gives other values, in the same ranges row by row.
+        Another salt gives other values in the same ranges.
 
     Returns
     -------
-    float64 array, shape (ROWS,), not to be written to
-        Finite and not 0.
+    float64 array, shape (N_SAMPLE_ROWS,), read-only
+        Finite and non-zero.
 
     Examples
     --------
     >>> bool((draw_rows("x1") == draw_rows("x1")).all()), bool((draw_rows("x1") == draw_rows("x2")).any())
     (True, False)
     """
-    # a column's name may be any text, halves of surrogate pairs included
+    # a column name may contain unpaired surrogates
     data = f"{salt} {name}".encode("utf-8", "surrogatepass")
     seed = int.from_bytes(hashlib.blake2b(data, digest_size=8, person=b"rows").digest(), "little")
     rng = np.random.default_rng(seed)
@@ -124,39 +122,39 @@ def draw_rows(name: str, salt: int = 0) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=4096)
 def draw_residues(name: str, salt: int = 0) -> NDArray[np.uint64]:
-    """Draw a column's coordinates in four random points modulo p (`symscreen.grammar.fingerprint`).
+    """Draw the coordinates of a column at four random points modulo p (`symscreen.grammar.fingerprint`).
 
     Parameters
     ----------
     name : str
-        The column.
+        Name of the column.
     salt : int
-        Another number gives another four.
+        Another salt gives other points.
 
     Returns
     -------
     uint64 array, shape (2, 2)
-        In pairs, as fingerprints come.
+        Two fingerprints, each a pair of residues.
     """
     return np.stack([fp.encode_column(f"{salt} {half} {name}") for half in "ab"])
 
 
 def select_rows_to_check(defined: NDArray[np.bool_]) -> list[int]:
-    """Choose the rows to look at digit by digit: some of each moderate range, all of the wide one.
+    """Select the rows for the comparison by digits: some rows of each moderate range and all wide rows.
 
     Parameters
     ----------
-    defined : bool array, shape (ROWS,)
-        Where there is something to see.
+    defined : bool array, shape (N_SAMPLE_ROWS,)
+        Rows in which the formulas are defined.
 
     Returns
     -------
     list of int
-        The rows, ascending.
+        Row indices in ascending order.
 
     Examples
     --------
-    >>> len(select_rows_to_check(np.ones(ROWS, dtype=np.bool_)))
+    >>> len(select_rows_to_check(np.ones(N_SAMPLE_ROWS, dtype=np.bool_)))
     48
     """
     moderate = [
@@ -166,25 +164,25 @@ def select_rows_to_check(defined: NDArray[np.bool_]) -> list[int]:
     return [int(row) for row in np.concatenate((*moderate, wide))]
 
 
-# an operator's number and the places of its arguments (a unary one's twice); or −1 three times and a leaf,
-# which is a column's name or a number
+# (operator number, first argument, last argument, None) for an operation, where a unary operator repeats its
+# argument; (−1, −1, −1, leaf) for a leaf, a column name or a number
 Node = tuple[int, int, int, str | float | None]
 
 
 @dataclass(frozen=True, eq=False)
 class ExpressionGraph:
-    """Formulas and all that they are made of.
+    """Distinct subexpressions of formulas.
 
     Parameters
     ----------
     nodes : tuple of Node
-        Arguments before what is made of them.
+        Arguments precede the operations on them.
     operators : tuple of Operator
-        What the numbers mean.
+        Operators by their number in the nodes.
     levels : tuple of (int, int64 array)
-        The order of the work: an operator and the places it can be applied at together.
+        Order of evaluation: the number of an operator and the nodes it is applied to in one step.
     roots : int64 array, shape (k,)
-        The place of each of the formulas asked for.
+        Node of each formula.
     """
 
     nodes: tuple[Node, ...]
@@ -194,16 +192,16 @@ class ExpressionGraph:
 
 
 def build_graph(expressions: Sequence[Expression]) -> ExpressionGraph:
-    """Collect the distinct parts of formulas.
+    """Build the graph of the distinct subexpressions of formulas.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The formulas.
+        Formulas.
 
     Returns
     -------
-    Graph
+    ExpressionGraph
 
     Examples
     --------
@@ -213,13 +211,13 @@ def build_graph(expressions: Sequence[Expression]) -> ExpressionGraph:
     >>> len(graph.nodes), graph.roots.tolist()
     (5, [3, 4, 1])
     """
-    places: dict[Node, int] = {}
+    indices: dict[Node, int] = {}
     heights: list[int] = []
-    # by identity: an operator's own comparison reads all that is known of it
+    # by identity, because comparing operators compares all their fields
     codes: dict[int, int] = {}
     operators: list[Operator] = []
 
-    # a million nodes pass through here: no more is made than must be
+    # called for millions of nodes: creates as few objects as possible
     def add_node(expression: Expression) -> int:
         node: Node
         if isinstance(expression, Call):
@@ -233,48 +231,49 @@ def build_graph(expressions: Sequence[Expression]) -> ExpressionGraph:
             node = (code, left, right, None)
         else:
             node = (-1, -1, -1, expression.name if isinstance(expression, Column) else expression.value)
-        found = places.get(node)
-        if found is None:
-            found = places[node] = len(heights)
+        index = indices.get(node)
+        if index is None:
+            index = indices[node] = len(heights)
             heights.append(0 if node[0] < 0 else 1 + max(heights[node[1]], heights[node[2]]))
-        return found
+        return index
 
     roots = np.array([add_node(expression) for expression in expressions], dtype=np.int64)
-    nodes = tuple(places)
+    nodes = tuple(indices)
     return ExpressionGraph(nodes, tuple(operators), tuple(_group_levels(nodes, heights)), roots)
 
 
 def _group_levels(nodes: Sequence[Node], heights: Sequence[int]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Group the operation nodes by height and operator."""
     codes, height = np.array([node[0] for node in nodes], dtype=np.int64), np.array(heights)
     order = np.lexsort((codes, height))
     order = order[codes[order] >= 0]
     if order.size:
-        step = (np.diff(height[order]) != 0) | (np.diff(codes[order]) != 0)
-        for places in np.split(order, np.flatnonzero(step) + 1):
-            yield int(codes[places[0]]), places
+        is_new_group = (np.diff(height[order]) != 0) | (np.diff(codes[order]) != 0)
+        for indices in np.split(order, np.flatnonzero(is_new_group) + 1):
+            yield int(codes[indices[0]]), indices
 
 
 def compute_node_values(graph: ExpressionGraph, sampler: ArraySampler) -> NDArray[np.float64]:
-    """Compute the values of all nodes, as `symscreen.expressions.tree.evaluate` does.
+    """Compute the values of all nodes in double precision, like `evaluate_expression`.
 
     Parameters
     ----------
-    graph : Graph
-        The formulas, m nodes.
-    draw : callable
-        Gives a column's values by its name, shape (`ROWS`,).
+    graph : ExpressionGraph
+        Graph of m nodes.
+    sampler : callable
+        Maps a column name to its values, shape (N_SAMPLE_ROWS,).
 
     Returns
     -------
-    float64 array, shape (m, ROWS)
-        NaN where a formula, at any step, is undefined or not finite.
+    float64 array, shape (m, N_SAMPLE_ROWS)
+        NaN where any step of the formula is undefined or not finite.
     """
     out = np.empty((len(graph.nodes), N_SAMPLE_ROWS))
-    for place, leaf in _iterate_leaves(graph):
-        out[place] = sampler(leaf) if isinstance(leaf, str) else leaf
+    for index, leaf in _iterate_leaves(graph):
+        out[index] = sampler(leaf) if isinstance(leaf, str) else leaf
     with np.errstate(all="ignore"):
-        for operator, arguments, places in _iterate_operations(graph):
-            out[places] = replace_infinities(operator.numeric(*(out[argument] for argument in arguments)))
+        for operator, arguments, indices in _iterate_operations(graph):
+            out[indices] = replace_infinities(operator.numeric(*(out[argument] for argument in arguments)))
     return out
 
 
@@ -283,44 +282,46 @@ def compute_node_residues(graph: ExpressionGraph, sampler: ArraySampler) -> NDAr
 
     Parameters
     ----------
-    graph : Graph
-        The formulas, m nodes.
-    draw : callable
-        Gives a column's residues by its name, shape (2, 2).
+    graph : ExpressionGraph
+        Graph of m nodes.
+    sampler : callable
+        Maps a column name to its residues, shape (2, 2).
 
     Returns
     -------
     uint64 array, shape (m, 2, 2)
     """
     out = np.empty((len(graph.nodes), 2, 2), dtype=np.uint64)
-    for place, leaf in _iterate_leaves(graph):
-        out[place] = sampler(leaf) if isinstance(leaf, str) else fp.encode_number(leaf)
-    for operator, arguments, places in _iterate_operations(graph):
-        out[places] = operator.compute_fingerprint(*(out[argument] for argument in arguments))
+    for index, leaf in _iterate_leaves(graph):
+        out[index] = sampler(leaf) if isinstance(leaf, str) else fp.encode_number(leaf)
+    for operator, arguments, indices in _iterate_operations(graph):
+        out[indices] = operator.compute_fingerprint(*(out[argument] for argument in arguments))
     return out
 
 
 def _iterate_leaves(graph: ExpressionGraph) -> Iterator[tuple[int, str | float]]:
-    for place, (_, _, _, leaf) in enumerate(graph.nodes):
+    """Yield the index and the column name or number of each leaf."""
+    for index, (_, _, _, leaf) in enumerate(graph.nodes):
         if leaf is not None:
-            yield place, leaf
+            yield index, leaf
 
 
 def _iterate_operations(
     graph: ExpressionGraph,
 ) -> Iterator[tuple[Operator, tuple[NDArray[np.int64], ...], NDArray[np.int64]]]:
+    """Yield each operator with its argument nodes and its result nodes, in the order of evaluation."""
     left = np.array([node[1] for node in graph.nodes], dtype=np.int64)
     right = np.array([node[2] for node in graph.nodes], dtype=np.int64)
-    for code, places in graph.levels:
+    for code, indices in graph.levels:
         operator = graph.operators[code]
-        arguments = (left[places],) if operator.arity == 1 else (left[places], right[places])
-        yield operator, arguments, places
+        arguments = (left[indices],) if operator.arity == 1 else (left[indices], right[indices])
+        yield operator, arguments, indices
 
 
-DIGITS = 400
-_ERROR_DIGITS = 360
+DIGITS = 400  # decimal digits of the arithmetic
+_ERROR_DIGITS = 360  # decimal digits that are accurate relative to the peak
 
-# a value and its peak, or nothing where there is no value
+# a value and its peak, or None if the value is undefined
 PreciseValue = tuple[Any, Any] | None
 ValueCache = dict[tuple[int, int], PreciseValue]
 
@@ -328,27 +329,26 @@ ValueCache = dict[tuple[int, int], PreciseValue]
 def compute_precise_value(
     graph: ExpressionGraph, node: int, row: int, cache: ValueCache, sampler: ColumnSampler = draw_rows
 ) -> PreciseValue:
-    """Compute a node of a graph in one row.
+    """Compute the value of a node in one row with high precision.
 
     Parameters
     ----------
-    graph : Graph
-        The formulas.
+    graph : ExpressionGraph
+        Graph of the formulas.
     node, row : int
-        Which.
-    memory : dict
-        What has been computed already of this graph with this `draw`; it is added to.
-    draw : callable
-        Gives a column's values by its name.
+        Indices of the node and of the row.
+    cache : dict
+        Values already computed for this graph and sampler; new values are added.
+    sampler : callable
+        Maps a column name to its values.
 
     Returns
     -------
     (value, peak) : pair of mpmath.mpf, or None
-        None where the formula, at any step, is not a real number.
+        None if any step of the formula is not a real number.
 
     Examples
     --------
-    >>> from symscreen.evaluation.mp_evaluation import build_graph
     >>> from symscreen.expressions.tree import parse_expression
     >>> graph = build_graph([parse_expression("sin(x)**2 + cos(x)**2 - 1")])
     >>> value, peak = compute_precise_value(graph, int(graph.roots[0]), 0, {})
@@ -361,13 +361,14 @@ def compute_precise_value(
 
 
 def bound_numerical_error(peak: Any) -> Any:
-    """Bound the rounding error of a value by its peak."""
+    """Compute the bound on the rounding error of a value from its peak."""
     return peak * _get_context().mpf(10) ** -_ERROR_DIGITS
 
 
 def _compute_node(
     graph: ExpressionGraph, node: int, row: int, cache: ValueCache, sampler: ColumnSampler
 ) -> PreciseValue:
+    """Compute the value and the peak of a node in one row."""
     code, left, right, leaf = graph.nodes[node]
     if code < 0:
         number = float(sampler(leaf)[row]) if isinstance(leaf, str) else leaf
@@ -375,12 +376,12 @@ def _compute_node(
         return value, abs(value)
     operator = graph.operators[code]
     arguments, peaks = [], []
-    for place in (left, right)[: operator.arity]:
-        pair = compute_precise_value(graph, place, row, cache, sampler)
-        if pair is None:
+    for argument in (left, right)[: operator.arity]:
+        result = compute_precise_value(graph, argument, row, cache, sampler)
+        if result is None:
             return None
-        arguments.append(pair[0])
-        peaks.append(pair[1])
+        arguments.append(result[0])
+        peaks.append(result[1])
     try:
         value = _compile_operator(operator)(arguments, peaks)
     except _EVALUATION_ERRORS:
@@ -388,13 +389,13 @@ def _compute_node(
     return value, max(peaks)
 
 
-# what mpmath raises where a function has no value: at a pole, or far outside its domain
+# exceptions of mpmath at a pole or far outside the domain of a function
 _EVALUATION_ERRORS = (ArithmeticError, ValueError)
 
 
 @lru_cache(maxsize=1)
 def _get_context() -> Any:
-    # sympy's own arithmetic; a context of our own, for the precision of the shared one belongs to the user
+    """Return the mpmath context of this module; the precision of the shared context belongs to the user."""
     import mpmath
 
     context = mpmath.MPContext()
@@ -403,6 +404,7 @@ def _get_context() -> Any:
 
 
 def _to_mpf(value: float) -> Any:
+    """Convert a float to its shortest decimal, or π, with high precision."""
     if value == math.pi:
         return +_get_context().pi
     fraction = Fraction(str(value))
@@ -411,28 +413,29 @@ def _to_mpf(value: float) -> Any:
 
 @lru_cache(maxsize=1024)
 def _compile_operator(operator: Operator) -> CompiledForm:
+    """Compile the sympy form of an operator."""
     symbols, body = build_operator_form(operator)
-    return _compile_form(body, {symbol: place for place, symbol in enumerate(symbols)})
+    return _compile_form(body, {symbol: index for index, symbol in enumerate(symbols)})
 
 
 def _compile_form(body: Any, argument_indices: Mapping[Any, int]) -> CompiledForm:
-    """Turn a sympy form into a function that computes it and adds every size met to a list."""
+    """Compile a sympy form to a function that computes its value and appends all magnitudes to a list."""
     if body in argument_indices:
-        place = argument_indices[body]
-        return lambda arguments, _: arguments[place]
-    numbers = _get_context()
+        index = argument_indices[body]
+        return lambda arguments, _: arguments[index]
+    context = _get_context()
     if body.is_Rational:
-        constant = numbers.mpf(body.p) / body.q
+        constant = context.mpf(body.p) / body.q
         return lambda *_: constant
     if body.is_NumberSymbol:
-        constant = numbers.mpf(body.evalf(DIGITS)._mpf_)
+        constant = context.mpf(body.evalf(DIGITS)._mpf_)
         return lambda *_: constant
     parts = [_compile_form(part, argument_indices) for part in body.args]
     combine = _get_function(body.func)
 
     def compute(arguments: Sequence[Any], magnitudes: list[Any]) -> Any:
         value = combine(*(part(arguments, magnitudes) for part in parts))
-        if not isinstance(value, numbers.mpf) or not numbers.isfinite(value):
+        if not isinstance(value, context.mpf) or not context.isfinite(value):
             raise ArithmeticError
         magnitudes.append(abs(value))
         return value
@@ -441,54 +444,58 @@ def _compile_form(body: Any, argument_indices: Mapping[Any, int]) -> CompiledFor
 
 
 def _get_function(sympy_function: Any) -> Callable[..., Any]:
-    """Return the function of numbers that a sympy function, sum, product or power is."""
-    numbers = _get_context()
-    known: dict[str, Callable[..., Any]] = {
-        "Add": lambda *terms: sum(terms, numbers.zero),
-        "Mul": lambda *factors: math.prod(factors, start=numbers.one),
+    """Return the numeric function of a sympy function, sum, product or power."""
+    context = _get_context()
+    functions: dict[str, Callable[..., Any]] = {
+        "Add": lambda *terms: sum(terms, context.zero),
+        "Mul": lambda *factors: math.prod(factors, start=context.one),
         "Pow": _compute_power,
         "Abs": abs,
         "Max": max,
         "Min": min,
-        "ceiling": numbers.ceil,
-        # a real number's
+        "ceiling": context.ceil,
+        # of real arguments
         "re": lambda a: a,
         "conjugate": lambda a: a,
-        "im": lambda _: numbers.zero,
+        "im": lambda _: context.zero,
     }
-    if sympy_function.__name__ in known:
-        return known[sympy_function.__name__]
-    own = getattr(numbers, sympy_function.__name__, None)
+    if sympy_function.__name__ in functions:
+        return functions[sympy_function.__name__]
+    function = getattr(context, sympy_function.__name__, None)
     return (
-        own
-        if callable(own) and sympy_function.__name__ in _SHARED_FUNCTIONS
+        function
+        if callable(function) and sympy_function.__name__ in _SHARED_FUNCTIONS
         else _wrap_sympy_function(sympy_function)
     )
 
 
-# the functions that sympy and mpmath call alike, of one argument
-_SHARED_FUNCTIONS = frozenset({"exp", "log", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth",
-                     "asin", "acos", "atan", "asinh", "erf", "erfc", "sign", "floor"})  # fmt: skip
+# functions of one argument with the same name in sympy and mpmath
+_SHARED_FUNCTIONS = frozenset({
+    "exp", "log", "sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth",
+    "asin", "acos", "atan", "asinh", "erf", "erfc", "sign", "floor",
+})  # fmt: skip
 
 
 def _wrap_sympy_function(sympy_function: Any) -> Callable[..., Any]:
+    """Return a numeric function that evaluates a sympy function."""
     import sympy
 
-    numbers = _get_context()
+    context = _get_context()
 
     def compute(*arguments: Any) -> Any:
         value = sympy_function(*(sympy.Float(argument, DIGITS) for argument in arguments)).evalf(DIGITS)
         if not (value.is_Float or value.is_Rational):
             raise ArithmeticError
-        return numbers.mpf(sympy.Float(value, DIGITS)._mpf_)
+        return context.mpf(sympy.Float(value, DIGITS)._mpf_)
 
     return compute
 
 
 def _compute_power(base: Any, exponent: Any) -> Any:
-    numbers = _get_context()
-    if numbers.isint(exponent):
-        return numbers.power(base, int(exponent))
+    """Compute a real power."""
+    context = _get_context()
+    if context.isint(exponent):
+        return context.power(base, int(exponent))
     if base < 0:
         raise ArithmeticError  # a complex number
-    return numbers.sqrt(base) if exponent == 0.5 else numbers.power(base, exponent)
+    return context.sqrt(base) if exponent == 0.5 else context.power(base, exponent)

@@ -1,15 +1,14 @@
-"""Groups of features whose losses are equal: no order among them is known.
+"""Precision and recall of an order of features with respect to the correct ones.
 
-How well an order of features separates the correct from the wrong ones: precision and recall.
-
-Features are ordered by their loss, ascending, and stand in groups of equal loss. After the g-th group N_g
-features have been seen, T_g of them correct; q features and C correct ones there are in all::
+Features are sorted by their loss in ascending order and grouped by equal losses. Let N_g be the number of
+features in the first g groups, T_g the number of correct ones among them, q the total number of features and
+C the number of correct ones::
 
     precision  P_g = T_g / N_g          recall  R_g = T_g / C
 
-Losses tie where they are equal as numbers; NaN and +∞, what was never found, tie in the last group. Nothing
-therefore depends on the order in which the features come. Where no feature is correct, every figure is
-undefined, NaN; where all are, only the area under the ROC curve is.
+NaN and +∞, the losses of features that were not found, tie in the last group. Therefore no metric depends on
+the order in which tied features are listed. If no feature is correct, all metrics are NaN. If all are
+correct, only the area under the ROC curve is NaN.
 """
 
 from __future__ import annotations
@@ -44,24 +43,24 @@ __all__ = [
 
 
 def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
-    """Group the features whose losses are equal.
+    """Group the features with equal losses.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        Smaller is better, NaN or +∞ where a feature was never found; and which features are correct.
+        Losses; smaller is better, NaN or +∞ for a feature that was not found. And which features are correct.
 
     Returns
     -------
     distinct : float64 array, shape (g,)
-        The losses there are, ascending; +∞ for NaN.
+        Distinct losses in ascending order; +∞ for NaN.
     group : int64 array, shape (q,)
-        The group of each feature, from 0, the best.
+        Group of each feature, from 0, the best.
 
     Raises
     ------
-    TableError
-        If the two are not two columns of one length.
+    DataError
+        If `loss` and `correct` are not one-dimensional arrays of the same length.
 
     Examples
     --------
@@ -71,28 +70,28 @@ def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
     losses = np.asarray(loss, dtype=np.float64)
     if losses.ndim != 1 or losses.shape != np.shape(correct):
         raise DataError(
-            f"losses of shape {losses.shape} and correctness of shape {np.shape(correct)}: "
-            "give one of each for every feature"
+            f"losses have shape {losses.shape} and correctness has shape {np.shape(correct)}: "
+            "give one value of each per feature"
         )
     distinct, group = np.unique(np.where(np.isnan(losses), np.inf, losses), return_inverse=True)
     return distinct, group.astype(np.int64)
 
 
-_RECALL_TOLERANCE = 1e-12
+_RECALL_TOLERANCE = 1e-12  # absorbs rounding errors of a recall
 
 
 @dataclass(frozen=True, eq=False)
 class PrecisionRecallCurve:
-    """Precision against recall, one point a group of tied features, the best first.
+    """Precision-recall curve with one point per group of tied features, best first.
 
     Parameters
     ----------
     recall : float64 array, shape (g,)
-        T_g / C, ascending to 1; NaN where no feature is correct.
+        T_g / C, ascending to 1; NaN if no feature is correct.
     precision : float64 array, shape (g,)
-        T_g / N_g; the last is the share of correct features.
+        T_g / N_g; the last element is the share of correct features.
     thresholds : float64 array, shape (g,)
-        The loss of each group, ascending; +∞ for what was never found.
+        Loss of each group in ascending order; +∞ for features that were not found.
     """
 
     recall: Values
@@ -101,24 +100,25 @@ class PrecisionRecallCurve:
 
 
 def compute_precision_recall_curve(loss: Values, correct: Flags) -> PrecisionRecallCurve:
-    """Trace precision against recall down a ranking.
+    """Compute the precision-recall curve of a ranking.
 
     Parameters
     ----------
     loss : float array, shape (q,)
-        Smaller is better; NaN or +∞ where a feature was never found: last and tied.
+        Smaller is better. Features with NaN or +∞ were not found; they are last and tied.
     correct : bool array, shape (q,)
         Which features are correct.
 
     Returns
     -------
-    Curve
-        Without scikit-learn's extra point at recall 0, precision 1, which no threshold gives.
+    PrecisionRecallCurve
+        Unlike scikit-learn's curve, it does not contain the point with recall 0 and precision 1, which
+        belongs to no threshold.
 
     Raises
     ------
-    TableError
-        If the two are not two columns of one length.
+    DataError
+        If `loss` and `correct` are not one-dimensional arrays of the same length.
 
     Examples
     --------
@@ -133,25 +133,25 @@ def compute_precision_recall_curve(loss: Values, correct: Flags) -> PrecisionRec
     from sklearn.metrics import precision_recall_curve
 
     precision, recall, _ = precision_recall_curve(correct, -group)
-    # theirs runs from the worst threshold to the best, then to the extra point
+    # scikit-learn orders points from the worst threshold to the best and appends an extra point
     return PrecisionRecallCurve(recall[-2::-1].copy(), precision[-2::-1].copy(), distinct)
 
 
 def compute_precision_at(curve: PrecisionRecallCurve, recall: Values) -> Values:
-    """Return the precision of the first group with which a recall is reached.
+    """Compute the precision of the first group that attains a given recall.
 
     Parameters
     ----------
-    curve : Curve
-        Of one ranking.
+    curve : PrecisionRecallCurve
+        Curve of one ranking.
     recall : float array, shape (m,)
-        In (0, 1].
+        Recalls in (0, 1].
 
     Returns
     -------
     float64 array, shape (m,)
-        P_g of the least g with R_g ≥ recall, but for rounding: the steps under which the area is the average
-        precision. NaN where no feature is correct.
+        P_g of the smallest g with R_g ≥ recall, up to rounding. The area under this step function is the
+        average precision. NaN if no feature is correct.
 
     Raises
     ------
@@ -168,28 +168,29 @@ def compute_precision_at(curve: PrecisionRecallCurve, recall: Values) -> Values:
     if not curve.recall.size or np.isnan(curve.recall[0]):
         return np.full(levels.shape, np.nan)
     if not ((levels > 0.0) & (levels <= 1.0)).all():
-        raise OptionError("recall is asked for outside (0, 1]: give shares of the correct features")
+        raise OptionError("a recall is outside (0, 1]: give shares of the correct features")
     return np.asarray(curve.precision[np.searchsorted(curve.recall, levels - _RECALL_TOLERANCE)])
 
 
 def average_precision(loss: Values, correct: Flags) -> float:
-    """Average the precision over the recall: Σ_g (R_g − R_{g−1}) · P_g with R_0 = 0.
+    """Compute the average precision Σ_g (R_g − R_{g−1}) · P_g with R_0 = 0.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `compute_precision_recall_curve`.
+        See `compute_precision_recall_curve`.
 
     Returns
     -------
     float
-        In (0, 1]; 1 where the correct come before the wrong; where all tie exactly the share C/q. NaN where
+        In (0, 1]; 1 if all correct features precede the others, and the share C/q if all features tie. NaN if
         no feature is correct.
 
     Notes
     -----
-    Tied features count with the precision at the end of their group. The mean over their orders is another
-    figure: C/q where all tie, but `compute_expected_average_precision`, which is larger, over all orders.
+    Tied features have the precision at the end of their group. The mean over all orders of the tied features
+    is a different statistic. If all features tie, it is `compute_expected_average_precision`, which exceeds
+    C/q.
 
     Examples
     --------
@@ -205,25 +206,25 @@ def average_precision(loss: Values, correct: Flags) -> float:
 
 
 def pr_auc(loss: Values, correct: Flags) -> float:
-    """Compute the area under precision against recall by the trapezoid rule.
+    """Compute the area under the precision-recall curve with the trapezoidal rule.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `compute_precision_recall_curve`.
+        See `compute_precision_recall_curve`.
 
     Returns
     -------
     float
-        Σ_g (R_g − R_{g−1}) · (P_{g−1} + P_g)/2 with R_0 = 0 and P_0 = 1, in [0, 1]; NaN where no feature is
+        Σ_g (R_g − R_{g−1}) · (P_{g−1} + P_g)/2 with R_0 = 0 and P_0 = 1, in [0, 1]; NaN if no feature is
         correct.
 
     Notes
     -----
-    scikit-learn's `auc` of its `precision_recall_curve`, whose curve begins at recall 0 with precision 1
-    whatever the ranking. So it flatters ties: where all features tie it is (1 + C/q)/2, not C/q. Use
-    `average_precision` to compare with the share of correct features (Davis and Goadrich 2006 on why a
-    straight line between two points of this curve is out of reach).
+    This is scikit-learn's `auc` of its `precision_recall_curve`, which always starts at recall 0 with
+    precision 1. The area therefore overestimates rankings with ties: if all features tie, it is (1 + C/q)/2
+    instead of C/q. Use `average_precision` for a comparison with the share of correct features. Davis and
+    Goadrich (2006) explain why a straight line between two points of this curve is not attainable.
 
     Examples
     --------
@@ -240,18 +241,18 @@ def pr_auc(loss: Values, correct: Flags) -> float:
 
 
 def roc_auc(loss: Values, correct: Flags) -> float:
-    """Compute the area under the ROC curve by the trapezoid rule (Luo and Li 2024, footnote 1).
+    """Compute the area under the ROC curve with the trapezoidal rule (Luo and Li 2024, footnote 1).
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `compute_precision_recall_curve`.
+        See `compute_precision_recall_curve`.
 
     Returns
     -------
     float
-        The share of pairs of a correct and a wrong feature in which the correct one stands first, ties
-        counting half; NaN where no feature, or every feature, is correct.
+        Share of the pairs of a correct and an incorrect feature in which the correct one comes first; ties
+        count half. NaN if no feature, or every feature, is correct.
 
     Examples
     --------
@@ -267,25 +268,26 @@ def roc_auc(loss: Values, correct: Flags) -> float:
 
 
 def compute_recall_at(loss: Values, correct: Flags, k: int) -> float:
-    """Say which share of the correct features is among the first k.
+    """Compute the share of the correct features among the first k.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `compute_precision_recall_curve`.
+        See `compute_precision_recall_curve`.
     k : int
-        How many are looked at, at least 1; more than q are q.
+        Number of features, at least 1; values above q have the same effect as q.
 
     Returns
     -------
     float
-        In [0, 1]: [T_{g−1} + (k − N_{g−1}) · (T_g − T_{g−1})/(N_g − N_{g−1})] / C for the group g into which
-        the k-th place falls: the mean over all orders of the tied. NaN where no feature is correct.
+        In [0, 1]: [T_{g−1} + (k − N_{g−1}) · (T_g − T_{g−1})/(N_g − N_{g−1})] / C for the group g that
+        contains position k. This is the mean over all orders of the tied features. NaN if no feature is
+        correct.
 
     Raises
     ------
     OptionError
-        If k is not a whole number of at least 1.
+        If k is not an integer ≥ 1.
 
     Examples
     --------
@@ -303,10 +305,10 @@ def compute_grouped_recall(group_sizes: Counts, hits: Counts, k: int) -> float:
 
     Parameters
     ----------
-    sizes, hits : int64 arrays, shape (g,)
-        How many features, and how many correct ones, each group holds, the best first.
+    group_sizes, hits : int64 arrays, shape (g,)
+        Numbers of features and of correct features in each group, best first.
     k : int
-        How many are looked at.
+        Number of features, at least 1.
 
     Returns
     -------
@@ -315,7 +317,7 @@ def compute_grouped_recall(group_sizes: Counts, hits: Counts, k: int) -> float:
     Raises
     ------
     OptionError
-        If k is not a whole number of at least 1.
+        If k is not an integer ≥ 1.
 
     Examples
     --------
@@ -323,34 +325,34 @@ def compute_grouped_recall(group_sizes: Counts, hits: Counts, k: int) -> float:
     0.5
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise OptionError(f"k of recall at k is {k!r}; give a whole number of at least 1")
-    total = int(hits.sum())
-    if total == 0:
+        raise OptionError(f"k of recall at k is {k!r}; give an integer ≥ 1")
+    n_correct = int(hits.sum())
+    if n_correct == 0:
         return float("nan")
     before = np.cumsum(group_sizes) - group_sizes
-    share = np.clip((k - before) / np.maximum(group_sizes, 1), 0.0, 1.0)  # of each group that is looked at
-    return float((hits * share).sum() / total)
+    counted_shares = np.clip((k - before) / np.maximum(group_sizes, 1), 0.0, 1.0)
+    return float((hits * counted_shares).sum() / n_correct)
 
 
 def compute_first_correct_rank(loss: Values, correct: Flags) -> float:
-    """Return the rank of the first correct feature.
+    """Compute the rank of the first correct feature.
 
     Parameters
     ----------
     loss, correct : arrays, shape (q,)
-        As for `compute_precision_recall_curve`.
+        See `compute_precision_recall_curve`.
 
     Returns
     -------
     float
-        In [1, q]: the middle rank, N_{g−1} + (N_g − N_{g−1} + 1)/2, of the first group g that holds a correct
-        feature; NaN where no feature is correct.
+        In [1, q]: the mid-rank N_{g−1} + (N_g − N_{g−1} + 1)/2 of the first group g with a correct feature;
+        NaN if no feature is correct.
 
     Notes
     -----
-    Tied features share their middle rank, as they do in rank statistics, so this is the least of the correct
-    features' own ranks. If the tied were put into a random order, the first of c correct ones among m would
-    on average come at N_{g−1} + (m + 1)/(c + 1): the same for c = 1, sooner for more.
+    Tied features have their mid-rank, as in rank statistics, so this is the smallest rank of a correct
+    feature. In a random order of the m tied features, c of them correct, the first correct one has the
+    expected rank N_{g−1} + (m + 1)/(c + 1). This is the same for c = 1, and smaller for c > 1.
 
     Examples
     --------
@@ -366,28 +368,28 @@ def compute_first_correct_rank(loss: Values, correct: Flags) -> float:
 
 
 def compute_expected_average_precision(n_features: int, n_correct: int) -> float:
-    """Return the mean of the average precision over all orders of the features: what chance scores.
+    """Compute the expected average precision of a random order of the features.
 
-    A feature at place r is correct with probability C/q; it then has (r − 1)(C − 1)/(q − 1) correct ones
-    before it on average, so that, with the harmonic number H_q = Σ_r 1/r::
+    The feature at rank r is correct with probability C/q. On average (r − 1)(C − 1)/(q − 1) correct features
+    then precede it. With the harmonic number H_q = Σ_r 1/r::
 
         E = 1/q · Σ_r [1 + (r − 1)(C − 1)/(q − 1)] / r = (C − 1)/(q − 1) + H_q/q · (q − C)/(q − 1)
 
     Parameters
     ----------
-    features, correct : int
-        q ≥ 1 and C ≤ q.
+    n_features, n_correct : int
+        Numbers of features q ≥ 1 and of correct features C ≤ q.
 
     Returns
     -------
     float
-        Above the share C/q, by (H_q − 1)/(q − 1) · (1 − C/q): 0.06 for 12 of 24, 6e-5 for half of 10⁵, but
-        thirteen times the share itself for one of 10⁶. NaN where no feature is correct.
+        Exceeds the share C/q by (H_q − 1)/(q − 1) · (1 − C/q): by 0.06 for 12 of 24 features and by 6e-5 for
+        half of 10⁵. For one of 10⁶ the excess is thirteen times the share. NaN if no feature is correct.
 
     Raises
     ------
     OptionError
-        If there are not that many features.
+        If the numbers are out of range.
 
     Examples
     --------
@@ -398,7 +400,7 @@ def compute_expected_average_precision(n_features: int, n_correct: int) -> float
     """
     if not 0 <= n_correct <= n_features or n_features < 1:
         raise OptionError(
-            f"{n_correct} correct of {n_features} features: give 0 ≤ correct ≤ features, 1 at least"
+            f"{n_correct} correct of {n_features} features: give 0 ≤ n_correct ≤ n_features, n_features ≥ 1"
         )
     if n_correct == 0:
         return float("nan")

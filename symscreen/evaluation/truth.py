@@ -1,33 +1,31 @@
-"""A formula as a sum of terms: products multiplied out by sympy, coefficients stripped, constants dropped.
+"""True formulas and the criteria by which features are correct.
 
-On which inputs a formula really depends: not on x2 in x1 + x2 − x2.
-
-What there is to know of a true formula: its active inputs, its additive terms, its exact form.
-
-When a feature counts as correct: three criteria, each stricter than the one before.
+`parse_truth` finds the active inputs of a formula (not x2 in x1 + x2 − x2) and its additive terms: products
+are expanded by sympy, and coefficients and constants are dropped. There are three criteria of correctness,
+each stricter than the previous one:
 
 ``active``
-    The feature depends on at least one input, and on active inputs of the truth only (Luo and Li 2024, §6.1).
-    For ablations and for data of which no more is known. It cannot see form: x1 and exp(exp(x1)) count alike,
-    and so does a feature of one of several active inputs.
+    The feature depends on at least one input, and only on active inputs of the truth (Luo and Li 2024,
+    section 6.1). Use it for ablations, and for data whose formula is not known in more detail. It ignores the
+    form: x1 and exp(exp(x1)) are both correct, and so is a feature of one of several active inputs.
 ``terms``
-    f = a + b·Σ_{s ∈ S} c_s·t_s with b ≠ 0 for some set S of the truth's additive terms t_s, where the c_s are
-    either all the truth's coefficients or all their signs. For a screen in front of a sparse linear model,
-    which finds the numbers itself. It cannot see whether all terms are there for such a model to find, and it
-    does not count what merely contains a term, such as its square.
+    f = a + b·Σ_{s ∈ S} c_s·t_s with b ≠ 0 for some set S of the additive terms t_s of the truth, where the
+    c_s are either all the coefficients of the truth or all their signs. Use it for a screen before a sparse
+    linear model, which estimates the coefficients. It does not check whether all terms are found, and it
+    excludes features that merely contain a term, such as its square.
 ``exact``
-    f = a + b·θ with b ≠ 0 for the whole truth θ. For symbolic regression, where the screen is to name the
-    law. It cannot see a near miss: all terms may be there one by one, and nothing counts.
+    f = a + b·θ with b ≠ 0 for the whole truth θ. Use it for symbolic regression, where the screen has to find
+    the complete law. If all terms are found separately, nothing is correct.
 
-Signs and coefficients do not mix within a sum: whether a feature counts would else hang on the unit of the
-response. `terms` takes ``2*x1**3 + 5*x3``, ``x1**3 + x3`` and each term of ``2*x1**3 + 5*x3 + 10``, but not
-``2*x1**3 + x3``; and ``x1 - cos(x2)/x1``, but not ``x1 + cos(x2)/x1``.
+Signs and coefficients are not mixed within a sum; otherwise correctness would depend on the unit of the
+target. For ``2*x1**3 + 5*x3 + 10`` the criterion `terms` accepts ``2*x1**3 + 5*x3``, ``x1**3 + x3`` and each
+term, but not ``2*x1**3 + x3``. For ``2*x1 - 3*cos(x2)/x1`` it accepts ``x1 - cos(x2)/x1``, but not
+``x1 + cos(x2)/x1``.
 
 Formulas are compared as functions, where both are defined (`symscreen.evaluation.affine_equivalence`), never
-as text. So
-an input that cancels, as x2 does in ``x1*x2/x2`` and in sin²x2 + cos²x2, is no part of a feature; √x·√x is x;
-|x| is not x, though it is on a table of positive numbers. What is correct by `exact` is so by `terms`, and
-what is by `terms` is by `active`.
+as text. An input that cancels, such as x2 in ``x1*x2/x2`` and in sin²x2 + cos²x2, is not part of a feature;
+√x·√x is x; and |x| is not x, although they agree on positive data. Every feature that is correct by `exact`
+is correct by `terms`, and every feature that is correct by `terms` is correct by `active`.
 """
 
 from __future__ import annotations
@@ -94,34 +92,34 @@ __all__ = [
     "parse_truth",
 ]
 
-MAX_TERMS = 64
-# an input on which nothing depends is put to the first of these at which the formula has a value
+MAX_TERMS = 64  # most additive terms of a truth
+# an inactive input is set to the first of these values at which the formula is defined
 _PLACEHOLDER_VALUES = (1, 2, -1, 3, 5)
 
 
 def find_additive_terms(
     expression: Expression, active_inputs: Sequence[str]
 ) -> list[tuple[Expression, float]]:
-    """Take a formula apart into terms.
+    """Split a formula into additive terms.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
-    active : sequence of str
-        The inputs on which its values depend; at least one.
+        Formula.
+    active_inputs : sequence of str
+        Inputs on which its values depend; at least one.
 
     Returns
     -------
     list of (term, coefficient)
-        The simplest term first; no coefficient is 0. The formula itself, with coefficient 1, where sympy
-        brings it to a form that the one notation has no words for. Empty where there are more than
-        `MAX_TERMS`.
+        Terms in ascending order of complexity with non-zero coefficients. The formula itself, with
+        coefficient 1, if sympy produces a form that cannot be expressed. Empty if there are more than
+        `MAX_TERMS` terms.
 
     Notes
     -----
-    Taken apart are sums, products and whole powers of sums, at the top of the formula; quotients are by their
-    numerators. What stands inside functions and denominators stays.
+    Sums, products and integer powers of sums at the top level are expanded, and quotients by their
+    numerators. The arguments of functions and the denominators are not changed.
 
     Examples
     --------
@@ -133,45 +131,45 @@ def find_additive_terms(
     """
     import sympy
 
-    # names of our own, in the order of the columns': sympy puts its terms in the order of the names
+    # sympy sorts terms by symbol name: these names have the order of the column names
     inputs = sorted(collect_columns(expression))
-    symbols = {name: sympy.Symbol(f"x{place:05d}") for place, name in enumerate(inputs)}
+    symbols = {name: sympy.Symbol(f"x{index:05d}") for index, name in enumerate(inputs)}
     columns = {symbols[name]: Column(name) for name in active_inputs}
-    filling: dict[str, Any] = {**symbols, **_choose_placeholders(expression, active_inputs)}
+    substitutions: dict[str, Any] = {**symbols, **_choose_placeholders(expression, active_inputs)}
     try:
-        found = _split_coefficients(_expand_terms(build_exact_form(expression, filling)), columns)
+        terms = _split_coefficients(_expand_terms(build_exact_form(expression, substitutions)), columns)
     except _TooManyTermsError:
         return []
     except _SYMPY_ERRORS:
         return [(expression, 1.0)]
-    return sorted(found, key=lambda pair: (compute_complexity(pair[0]), to_text(pair[0])))
+    return sorted(terms, key=lambda pair: (compute_complexity(pair[0]), to_text(pair[0])))
 
 
 class _TooManyTermsError(Exception):
     """More terms than `MAX_TERMS`."""
 
 
-# what came of forms that it cannot order, compare or evaluate, such as asin(sin(1e108)); FormulaError, which
-# says that a form has no words, is a ValueError
+# exceptions of sympy for forms that it cannot sort, compare or evaluate, such as asin(sin(1e108)); the
+# FormulaError for a form that cannot be expressed is a ValueError
 _SYMPY_ERRORS = (ArithmeticError, AttributeError, RuntimeError, TypeError, ValueError)
 
 
 def _choose_placeholders(expression: Expression, active_inputs: Sequence[str]) -> dict[str, Any]:
-    """Choose a number for the inputs on which nothing depends, so that no term of theirs is left."""
+    """Choose a number for the inactive inputs at which the formula is defined, to eliminate them."""
     import sympy
 
-    idle = sorted(collect_columns(expression) - set(active_inputs))
+    inactive = sorted(collect_columns(expression) - set(active_inputs))
     for number in _PLACEHOLDER_VALUES:
         rows = {name: draw_rows(name) for name in active_inputs} | {
-            name: np.full(N_SAMPLE_ROWS, float(number)) for name in idle
+            name: np.full(N_SAMPLE_ROWS, float(number)) for name in inactive
         }
         if np.isfinite(evaluate_expression(expression, rows)).any():
-            return dict.fromkeys(idle, sympy.Integer(number))
+            return dict.fromkeys(inactive, sympy.Integer(number))
     return {}
 
 
 def _expand_terms(form: Any) -> tuple[Any, ...]:
-    """Return the terms of a form, multiplied out until nothing changes: √a·√a may bring a new sum."""
+    """Return the terms of a form, expanded until nothing changes: √a·√a may produce a new sum."""
     import sympy
 
     def check_size(form: Any) -> Any:
@@ -181,7 +179,7 @@ def _expand_terms(form: Any) -> tuple[Any, ...]:
 
     def multiply(left: Any, right: Any) -> Any:
         pairs = product(sympy.Add.make_args(left), sympy.Add.make_args(right))
-        return check_size(sympy.Add(*(one * other for one, other in pairs)))
+        return check_size(sympy.Add(*(left_term * right_term for left_term, right_term in pairs)))
 
     def expand(part: Any) -> Any:
         if part.is_Add:
@@ -192,8 +190,8 @@ def _expand_terms(form: Any) -> tuple[Any, ...]:
             return reduce(multiply, repeat(expand(part.base), int(part.exp)))
         return part
 
-    while (further := expand(form)) != form:
-        form = further
+    while (expanded := expand(form)) != form:
+        form = expanded
     terms: tuple[Any, ...] = sympy.Add.make_args(form)
     return terms
 
@@ -201,50 +199,50 @@ def _expand_terms(form: Any) -> tuple[Any, ...]:
 def _split_coefficients(
     summands: Sequence[Any], columns: Mapping[Any, Expression]
 ) -> list[tuple[Expression, float]]:
-    """Part each summand into a number and the rest, and add up the numbers of equal rests."""
-    numbers: dict[Any, Any] = {}
+    """Split each summand into coefficient and term, and add the coefficients of equal terms."""
+    coefficients: dict[Any, Any] = {}
     for summand in summands:
-        number, rest = summand.as_independent(*columns, as_Add=False)
-        numbers[rest] = numbers.get(rest, 0) + number
+        coefficient, term = summand.as_independent(*columns, as_Add=False)
+        coefficients[term] = coefficients.get(term, 0) + coefficient
     return [
-        (from_sympy(rest, columns), coefficient)
-        for rest, number in numbers.items()
-        if rest.free_symbols and (coefficient := _to_float(number))
+        (from_sympy(term, columns), value)
+        for term, coefficient in coefficients.items()
+        if term.free_symbols and (value := _to_float(coefficient))
     ]
 
 
 def _to_float(number: Any) -> float:
-    """Return a number as a double; 0 where it is 0 but for rounding, as sin²1 + cos²1 − 1 is."""
+    """Convert a number to float; 0 if it is 0 up to rounding errors, such as sin²1 + cos²1 − 1."""
     if number.is_Rational:
         return float(Fraction(int(number.p), int(number.q)))
     graph = build_graph([from_sympy(number, {})])
-    pair = compute_precise_value(graph, int(graph.roots[0]), 0, {})
-    if pair is None:
+    result = compute_precise_value(graph, int(graph.roots[0]), 0, {})
+    if result is None:
         raise FormulaError(f"the coefficient {number} is not a real number")
-    value, peak = pair
+    value, peak = result
     return 0.0 if abs(value) <= bound_numerical_error(peak) else float(value)
 
 
-_RELATIVE_TOLERANCE = 1e-6
+_RELATIVE_TOLERANCE = 1e-6  # of double-precision values that agree
 
 
 def find_independent_expressions(
     expressions: Sequence[Expression], input_filters: Sequence[Callable[[str], bool]]
 ) -> NDArray[np.bool_]:
-    """Say which formulas keep their values while some inputs take others.
+    """Find the formulas whose values do not change if some inputs change.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The formulas.
-    moves : sequence of callable, length s
-        Each says of an input, by its name, whether it takes other values.
+        Formulas.
+    input_filters : sequence of callable, length s
+        Each maps an input name to whether this input changes.
 
     Returns
     -------
     bool array, shape (s, k)
-        By residues, which prove it; else by digits, where the formula is defined for the old values and for
-        the new (`symscreen.evaluation.affine_equivalence` on both).
+        Decided by residues, which prove it, or by digits where the formula is defined for the old and the new
+        values (see `symscreen.evaluation.affine_equivalence`).
 
     Examples
     --------
@@ -254,29 +252,29 @@ def find_independent_expressions(
     >>> find_independent_expressions(formulas, [lambda name: name == "x2", lambda _: True]).tolist()
     [[True, False, True], [False, False, True]]
     """
-    found = np.zeros((len(input_filters), len(expressions)), dtype=np.bool_)
+    is_independent = np.zeros((len(input_filters), len(expressions)), dtype=np.bool_)
     for start in range(0, len(expressions), BLOCK_EXPRESSIONS):
         graph = build_graph(expressions[start : start + BLOCK_EXPRESSIONS])
-        distinct, which = np.unique(graph.roots, return_inverse=True)
+        distinct, inverse = np.unique(graph.roots, return_inverse=True)
         old = _sample_nodes(graph, distinct)
-        for move, unmoved in zip(input_filters, found, strict=True):
-            new = _sample_nodes(graph, distinct, move)
-            unmoved[start : start + BLOCK_EXPRESSIONS] = _find_unchanged(graph, distinct, old, new)[which]
-    return found
+        for input_filter, row in zip(input_filters, is_independent, strict=True):
+            new = _sample_nodes(graph, distinct, input_filter)
+            row[start : start + BLOCK_EXPRESSIONS] = _find_unchanged(graph, distinct, old, new)[inverse]
+    return is_independent
 
 
 @dataclass(frozen=True, eq=False)
 class _NodeSample:
-    """Some nodes of a graph for one draw of the inputs.
+    """Values of some nodes of a graph for one draw of the inputs.
 
     Parameters
     ----------
-    rows : callable
-        Gives an input's values.
-    values : float64 array, shape (q, ROWS)
+    draw_column : callable
+        Maps an input name to its values.
+    values : float64 array, shape (q, N_SAMPLE_ROWS)
     residues : uint64 array, shape (q, 2, 2)
-    memory : dict
-        Of `compute_precise_value`.
+    cache : dict
+        Cache of `compute_precise_value`.
     """
 
     draw_column: Callable[[str], NDArray[np.float64]]
@@ -288,6 +286,8 @@ class _NodeSample:
 def _sample_nodes(
     graph: ExpressionGraph, nodes: NDArray[np.int64], input_filter: Callable[[str], bool] = lambda _: False
 ) -> _NodeSample:
+    """Evaluate nodes of a graph; inputs that pass the filter have other values."""
+
     def draw_column(name: str) -> NDArray[np.float64]:
         return draw_rows(name, int(input_filter(name)))
 
@@ -305,28 +305,33 @@ def _sample_nodes(
 def _find_unchanged(
     graph: ExpressionGraph, nodes: NDArray[np.int64], old: _NodeSample, new: _NodeSample
 ) -> NDArray[np.bool_]:
+    """Find the nodes whose values agree for both samples, shape (q,)."""
     defined = np.isfinite(old.values) & np.isfinite(new.values)
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.maximum(np.abs(old.values), np.abs(new.values))
-        apart = defined & (np.abs(old.values - new.values) > _RELATIVE_TOLERANCE * size)
-    # far out rounding drives apart what is equal, as cosh²x − sinh²x: those rows are for the last test
-    near = slice(0, WIDE_ROWS.start)
-    spoken = defined[:, near].any(axis=1)
-    by_value = defined.any(axis=1) & ~np.where(spoken, apart[:, near].any(axis=1), apart.any(axis=1))
-    found: NDArray[np.bool_] = (old.residues == new.residues).all(axis=(1, 2))
-    for place in np.flatnonzero(by_value & ~found):
-        node = int(nodes[place])
-        found[place] = not any(
+        differs = defined & (np.abs(old.values - new.values) > _RELATIVE_TOLERANCE * size)
+    # At wide rows rounding errors separate equal formulas, such as cosh²x − sinh²x: only the last test
+    # uses them.
+    moderate = slice(0, WIDE_ROWS.start)
+    is_tested = defined[:, moderate].any(axis=1)
+    by_value = defined.any(axis=1) & ~np.where(
+        is_tested, differs[:, moderate].any(axis=1), differs.any(axis=1)
+    )
+    is_unchanged: NDArray[np.bool_] = (old.residues == new.residues).all(axis=(1, 2))
+    for index in np.flatnonzero(by_value & ~is_unchanged):
+        node = int(nodes[index])
+        is_unchanged[index] = not any(
             _is_different(
                 compute_precise_value(graph, node, row, old.cache, old.draw_column),
                 compute_precise_value(graph, node, row, new.cache, new.draw_column),
             )
-            for row in select_rows_to_check(defined[place])
+            for row in select_rows_to_check(defined[index])
         )
-    return found
+    return is_unchanged
 
 
 def _is_different(old: PreciseValue, new: PreciseValue) -> bool:
+    """Test whether two precise values differ by more than their rounding errors."""
     return (
         old is not None
         and new is not None
@@ -334,25 +339,25 @@ def _is_different(old: PreciseValue, new: PreciseValue) -> bool:
     )
 
 
-_MIN_ROWS = 4
+_MIN_ROWS = 4  # fewest random points at which a truth has a real value
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A known formula, taken apart.
+    """A known formula with its inputs and terms.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
-    active : tuple of str
-        The inputs on which its values depend, ascending: x1 alone of ``x1 + 0*x2`` and ``x1 + x2 - x2``.
+        Formula.
+    active_inputs : tuple of str
+        Inputs on which its values depend, in ascending order: only x1 for ``x1 + 0*x2`` and ``x1 + x2 - x2``.
     terms : tuple of Expression
-        What it is a sum of once products are multiplied out, without coefficients and constants, the simplest
-        first. Quotients, functions and other powers than whole ones are not taken apart. Empty where there
-        are more than 64.
+        Additive terms after expanding products, without coefficients and constants, in ascending order of
+        complexity. Quotients, functions and non-integer powers are not expanded. Empty if there are more than
+        64 terms.
     coefficients : tuple of float
-        One a term, not 0.
+        Non-zero coefficient of each term.
 
     Examples
     --------
@@ -370,16 +375,16 @@ class Truth:
 def parse_truth(
     text: str, names: Collection[str] | None = None, operators: Mapping[str, Operator] = OPERATORS
 ) -> Truth:
-    """Read a true formula and take it apart.
+    """Parse a true formula and split it into terms.
 
     Parameters
     ----------
     text : str
-        In the one notation, such as ``2*x1**3 + 5*x3 + 10``.
+        Formula, such as ``2*x1**3 + 5*x3 + 10``.
     names : collection of str, optional
-        The columns there are; without it any name is taken for a column, save ``pi``.
+        Names of the columns. By default every name except ``pi`` is a column.
     operators : mapping, optional
-        The operators that may be called, by name; a user's own are taken apart as what they stand for.
+        Operators by name. The definitions of user-defined operators are expanded.
 
     Returns
     -------
@@ -388,15 +393,13 @@ def parse_truth(
     Raises
     ------
     FormulaError
-        If the text does not parse, calls an unknown operator or names an unknown column; if the formula is
-        constant, as far as double precision tells, or has no real value at (nearly) all of `ROWS` random
-        points.
+        If the text is invalid, or contains an unknown operator or column; if the formula is constant up to
+        double precision, or has a real value at fewer than 4 of the `N_SAMPLE_ROWS` random points.
 
     Notes
     -----
-    Whether an input is active is decided by value, to hundreds of digits, where the formula is defined
-    (`symscreen.evaluation.truth`). A formula that sympy brings to a form outside the notation, such as
-    ``abs(exp(sqrt(x)))``, is one term.
+    Active inputs are determined by value, with hundreds of digits, where the formula is defined. A formula
+    for which sympy produces a form that cannot be expressed, such as ``abs(exp(sqrt(x)))``, is a single term.
 
     Examples
     --------
@@ -406,27 +409,30 @@ def parse_truth(
     expression = parse_expression(text, operators, names)
     inputs = sorted(collect_columns(expression))
     if not inputs:
-        raise FormulaError(f"the truth {text!r} contains no column, and a constant has nothing to be found")
+        raise FormulaError(f"the truth {text!r} contains no column; give a formula that depends on an input")
     _check_defined(expression, text, inputs)
-    idle = find_independent_expressions([expression], [name.__eq__ for name in inputs])[:, 0]
-    active = tuple(name for name, unmoved in zip(inputs, idle, strict=True) if not unmoved)
-    if not active:
+    is_inactive = find_independent_expressions([expression], [name.__eq__ for name in inputs])[:, 0]
+    active_inputs = tuple(name for name, inactive in zip(inputs, is_inactive, strict=True) if not inactive)
+    if not active_inputs:
         raise FormulaError(
-            f"the truth {text!r} is constant as far as its values tell (its columns cancel, or what they add "
-            "is beyond double precision); give a formula that depends on one"
+            f"the truth {text!r} is constant in double precision (its columns cancel, or their contribution "
+            "is too small); give a formula that depends on an input"
         )
-    parts = find_additive_terms(expression, active)
-    terms, coefficients = tuple(term for term, _ in parts), tuple(number for _, number in parts)
-    return Truth(expression, active, terms, coefficients)
+    weighted_terms = find_additive_terms(expression, active_inputs)
+    terms, coefficients = (
+        tuple(term for term, _ in weighted_terms),
+        tuple(coefficient for _, coefficient in weighted_terms),
+    )
+    return Truth(expression, active_inputs, terms, coefficients)
 
 
 def _check_defined(expression: Expression, text: str, inputs: Sequence[str]) -> None:
+    """Raise `FormulaError` unless the formula has enough real values."""
     values = evaluate_expression(expression, {name: draw_rows(name) for name in inputs})
     if np.isfinite(values).sum() < _MIN_ROWS:
         raise FormulaError(
-            f"the truth {text!r} has a real value at {np.isfinite(values).sum()} of {N_SAMPLE_ROWS} points "
-            "tried, of "
-            f"both signs and sizes from 0.001 to a million; it takes {_MIN_ROWS} to compare with"
+            f"the truth {text!r} has a real value at {np.isfinite(values).sum()} of {N_SAMPLE_ROWS} random "
+            f"points of both signs and magnitudes from 0.001 to a million; at least {_MIN_ROWS} are needed"
         )
 
 
@@ -438,22 +444,22 @@ CRITERIA: dict[str, str] = {
     "exact": "equal, up to an affine map, to the whole truth",
 }
 
-_MAX_SUMMED_TERMS = 10
+_MAX_SUMMED_TERMS = 10  # most terms for comparing all their sums
 
 
 def find_correct_features(
     expressions: Sequence[Expression], truth: Truth, criterion: Criterion
 ) -> NDArray[np.bool_]:
-    """Say which features are correct.
+    """Find the correct features.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The features.
+        Features.
     truth : Truth
-        From `symscreen.evaluation.truth.parse_truth`.
+        Result of `parse_truth`.
     criterion : {"active", "terms", "exact"}
-        What counts; see this module's head.
+        Criterion of correctness; see the module docstring.
 
     Returns
     -------
@@ -462,9 +468,9 @@ def find_correct_features(
     Raises
     ------
     OptionError
-        If there is no such criterion.
+        If the criterion is unknown.
     FormulaError
-        If the criterion is `terms` and the truth has more than 10.
+        If the criterion is `terms` and the truth has more than 10 terms.
 
     Examples
     --------
@@ -483,18 +489,18 @@ def find_correct_features(
             return find_any_affine_copies(expressions, list_term_sums(truth))
         case "exact":
             return find_affine_copies(expressions, truth.expression)
-    raise OptionError(f"there is no criterion {criterion!r}{suggest(str(criterion), CRITERIA)}")
+    raise OptionError(f"unknown criterion {criterion!r}{suggest(str(criterion), CRITERIA)}")
 
 
 def find_affine_copies(expressions: Sequence[Expression], formula: Expression) -> NDArray[np.bool_]:
-    """Say which formulas are a + b times another, b ≠ 0, by algebra and by value.
+    """Find the formulas that equal a + b times another formula with b ≠ 0, by algebra and by value.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The formulas.
-    of : Expression
-        The other; one that is constant has no copies.
+        Formulas to test.
+    formula : Expression
+        Reference formula. A constant has no copies.
 
     Returns
     -------
@@ -513,18 +519,18 @@ def find_affine_copies(expressions: Sequence[Expression], formula: Expression) -
 
 @lru_cache(maxsize=32)
 def list_term_sums(truth: Truth) -> tuple[Expression, ...]:
-    """List the formulas of which the features that are correct by `terms` are affine copies.
+    """List the formulas whose affine copies are correct by the criterion `terms`.
 
     Parameters
     ----------
     truth : Truth
-        Of at most 10 terms.
+        Truth with at most 10 terms.
 
     Returns
     -------
     tuple of Expression
-        The terms, then sums of two, of three, …: with the coefficients' signs and, where that is another
-        formula, with the coefficients. The last is the truth itself.
+        The terms, then sums of two terms, of three terms, and so on: with the signs of the coefficients and,
+        if this is another formula, with the coefficients. The last one is the truth itself.
 
     Raises
     ------
@@ -539,40 +545,42 @@ def list_term_sums(truth: Truth) -> tuple[Expression, ...]:
     """
     if not 0 < len(truth.terms) <= _MAX_SUMMED_TERMS:
         raise FormulaError(
-            f"the truth {truth.expression} has {len(truth.terms) or 'too many'} terms, and the criterion "
-            f"'terms' tries all sums of at most {_MAX_SUMMED_TERMS}; take 'active' or 'exact'"
+            f"the truth {truth.expression} has {len(truth.terms) or 'too many'} terms, but the criterion "
+            f"'terms' compares all sums of at most {_MAX_SUMMED_TERMS}; use 'active' or 'exact'"
         )
-    pairs = list(zip(truth.terms, map(recover_fraction, truth.coefficients), strict=True))
+    weighted_terms = list(zip(truth.terms, map(recover_fraction, truth.coefficients), strict=True))
     sums: list[Expression] = []
-    for size in range(1, len(pairs) + 1):
-        for some in combinations(pairs, size):
-            alike = len({abs(weight) for _, weight in some}) == 1
-            if size < len(pairs) or not alike:
-                sums.append(_build_sum([(term, weight / abs(weight)) for term, weight in some]))
-            if size < len(pairs) and not alike:
-                sums.append(_build_sum(some))
+    for size in range(1, len(weighted_terms) + 1):
+        for subset in combinations(weighted_terms, size):
+            has_equal_weights = len({abs(weight) for _, weight in subset}) == 1
+            if size < len(weighted_terms) or not has_equal_weights:
+                sums.append(_build_sum([(term, weight / abs(weight)) for term, weight in subset]))
+            if size < len(weighted_terms) and not has_equal_weights:
+                sums.append(_build_sum(subset))
     return (*sums, truth.expression)
 
 
 def _build_sum(parts: Sequence[tuple[Expression, Fraction]]) -> Expression:
-    (first, weight), *others = parts
+    """Build the sum of weighted terms up to its sign, with a positive first term."""
+    (first, weight), *remaining = parts
     total = _scale_term(abs(weight), first)
-    for term, other in others:
-        # turned, if need be, so that it begins with a plus: a sum and its negative are affine copies
-        operator = OPERATORS["add" if other * weight > 0 else "sub"]
-        total = apply_operator(operator, total, _scale_term(abs(other), term))
+    for term, other_weight in remaining:
+        operator = OPERATORS["add" if other_weight * weight > 0 else "sub"]
+        total = apply_operator(operator, total, _scale_term(abs(other_weight), term))
     return total
 
 
 def _scale_term(weight: Fraction, term: Expression) -> Expression:
+    """Multiply a term by a positive number."""
     return term if weight == 1 else apply_operator(OPERATORS["mul"], build_number(weight), term)
 
 
 def _find_active_features(
     expressions: Sequence[Expression], active_inputs: frozenset[str]
 ) -> NDArray[np.bool_]:
-    by_idle, by_any = find_independent_expressions(
+    """Find the features that depend on inputs, all of them active, shape (k,)."""
+    ignores_inactive, is_constant = find_independent_expressions(
         expressions, (lambda name: name not in active_inputs, lambda _: True)
     )
-    found: NDArray[np.bool_] = by_idle & ~by_any
+    found: NDArray[np.bool_] = ignores_inactive & ~is_constant
     return found

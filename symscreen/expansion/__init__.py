@@ -1,4 +1,4 @@
-"""Expansion: grammar and columns to a numbered space of features."""
+"""Expansion: build a numbered space of features from a grammar and the columns of a table."""
 
 from symscreen.expansion.feature_values import (
     FeatureBlock,

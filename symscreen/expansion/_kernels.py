@@ -1,10 +1,11 @@
-"""Compiled walks over ranges of one operator's candidates: what rules say of each, and the keys.
+"""Compiled kernels that walk over candidates: apply rules, compute canonical keys and find equal keys.
 
-Candidates are walked in runs, along which one argument stays and the other moves through the pool, so that
-nothing is decoded one by one and the arithmetic on keys is done by vectors. Arrays of what differs by the
-argument, left or right, have one row for each side.
+The candidates of one operator are walked in runs. Along a run one argument is fixed and the other moves
+through the pool. So candidates need not be decoded one by one, and key arithmetic is vectorised. Arrays
+that depend on the side of an argument (left or right) have one row per side.
 
-Compiled searches for equal keys: suspects by one word, in tables that fit the cache; then both words.
+Equal keys are found in two steps. `find_collisions` compares one word of the keys, in hash tables that fit
+the cache. `pick_representatives` then compares both words of the few candidates that collide.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from symscreen.grammar.fingerprint import multiply_residues, reduce_once
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen._typing import Integers
+
     Bytes = NDArray[np.uint8]
     Costs = NDArray[np.int32]
     Counts = NDArray[np.int32]
     Keys = NDArray[np.uint64]
-    Places = NDArray[np.int64]
 
 __all__ = [
     "CONSTANT",
@@ -47,28 +49,28 @@ __all__ = [
     "recompute_keys",
 ]
 
-ONE, UNORDERED, ORDERED = 0, 1, 2  # what an operator is applied to, as of `OperatorRange`
-PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # where keys come from
-KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = 0, 1, 2, 3, 4  # as of `CandidateStatus`
-FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG = 1, 2  # flags of an argument: a rule bars it, it leaves the domain
-_MAX_RUN_LENGTH = 1024
+ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairing`
+PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed
+KEPT, FORBIDDEN, TOO_COMPLEX, CONSTANT, UNDEFINED = 0, 1, 2, 3, 4  # values of `CandidateStatus`
+FORBIDDEN_FLAG, OUT_OF_DOMAIN_FLAG = 1, 2  # argument flags: forbidden by a rule, outside the domain
+_MAX_RUN_LENGTH = 1024  # candidates processed together
 
 
 @compile_kernel
 def locate_run(pairing: int, pair_number: int) -> tuple[int, int, int, int]:
-    """Return which side moves, where it is, where the other stays, and how many are left of the run."""
+    """Return the moving side (0 left, 1 right), the moving and the fixed index, and the run length left."""
     if pairing == ONE:
         return 0, pair_number, pair_number, 1
     later = int(np.sqrt(2.0 * pair_number if pairing == UNORDERED else 1.0 * pair_number))
-    before = later * (later + 1) // 2 if pairing == UNORDERED else later * later
-    if before > pair_number:  # the root is at most one too large, and never too small
+    n_before = later * (later + 1) // 2 if pairing == UNORDERED else later * later
+    if n_before > pair_number:  # rounding makes the root at most one too large, never too small
         later -= 1
-        before = later * (later + 1) // 2 if pairing == UNORDERED else later * later
-    place = pair_number - before
-    if place <= later:
-        return 0, place, later, later + 1 - place
-    place -= later + 1
-    return 1, place, later, later - place
+        n_before = later * (later + 1) // 2 if pairing == UNORDERED else later * later
+    offset = pair_number - n_before
+    if offset <= later:
+        return 0, offset, later, later + 1 - offset
+    offset -= later + 1
+    return 1, offset, later, later - offset
 
 
 @compile_kernel
@@ -80,22 +82,25 @@ def _fill_key_word(
     side: int,
     moving: int,
     staying: int,
-    done: int,
+    offset: int,
     out: Keys,
 ) -> None:
     """Fill `out` with one word of the keys along a run."""
     n = out.size
     if key_source == PRECOMPUTED:
         for k in range(n):
-            out[k] = precomputed[done + k, word]
+            out[k] = precomputed[offset + k, word]
         return
-    moves, stays = key_words[side, word, moving : moving + n], key_words[1 - side, word, staying]
+    moving_words, staying_word = (
+        key_words[side, word, moving : moving + n],
+        key_words[1 - side, word, staying],
+    )
     if key_source == SUM:
         for k in range(n):
-            out[k] = reduce_once(moves[k] + stays)
+            out[k] = reduce_once(moving_words[k] + staying_word)
     else:
         for k in range(n):
-            out[k] = multiply_residues(moves[k], stays)
+            out[k] = multiply_residues(moving_words[k], staying_word)
 
 
 @compile_kernel
@@ -104,50 +109,50 @@ def apply_rules(
     max_cost: int,
     flags: Bytes, statuses: Bytes, shift: int, counts: Counts,
 ) -> None:  # fmt: skip
-    """Decide by rule about a range of candidates, and count the keys of those kept by their leading bits.
+    """Apply the rules to a range of candidates and count the keys of kept ones by their leading bits.
 
     Parameters
     ----------
     first, stop : int
-        The range, counted from the operator's first pair.
-    pairs : {ONE, UNORDERED, ORDERED}
-        What the operator is applied to.
-    source : {GIVEN, SUM, PRODUCT}
-        Whether keys are given or are sums or products, modulo 2⁶¹ − 1, of the arguments' words.
-    words : uint64 array, shape (2, 2, q)
-        For each side the first and the second word of each argument; empty where keys are given.
-    given : uint64 array, shape (stop − first, 2)
-        The candidates' keys; empty where they are worked out.
+        Range of pair numbers of the operator.
+    pairing : {ONE, UNORDERED, ORDERED}
+        How the arguments are paired.
+    key_source : {PRECOMPUTED, SUM, PRODUCT}
+        Whether the keys are given, or are sums or products, modulo 2⁶¹ − 1, of the arguments' words.
+    key_words : uint64 array, shape (2, 2, q)
+        First and second key word of each argument, for each side. Empty if the keys are precomputed.
+    precomputed : uint64 array, shape (stop − first, 2)
+        Keys of the candidates. Empty unless the keys are precomputed.
     costs : int32 array, shape (2, q)
-        What each argument adds to the complexity.
-    cap : int
-        The most that the arguments may add.
+        Complexity that each argument adds.
+    max_cost : int
+        Maximum complexity that the arguments may add.
     flags : uint8 array, shape (2, q)
-        `BARRED` and `OUTSIDE`, added up, for each argument.
-    fates : uint8 array, shape (stop − first,)
-        Filled where they are still `KEPT`.
+        Sum of `FORBIDDEN_FLAG` and `OUT_OF_DOMAIN_FLAG` for each argument.
+    statuses : uint8 array, shape (stop − first,)
+        Status of each candidate. Entries that are `KEPT` are updated in place.
     shift : int
-        How many bits the leading ones are followed by.
-    counts : int32 array
-        Added to.
+        Number of key bits after the leading bits.
+    counts : int32 array, shape (n_buckets,)
+        Number of kept keys per value of the leading bits. Increased in place.
     """
-    spare = np.empty((2, _MAX_RUN_LENGTH), dtype=np.uint64)
+    words = np.empty((2, _MAX_RUN_LENGTH), dtype=np.uint64)
     t = first
     while t < stop:
         side, moving, staying, n = locate_run(pairing, t)
-        n, done = min(n, stop - t, _MAX_RUN_LENGTH), t - first
+        n, offset = min(n, stop - t, _MAX_RUN_LENGTH), t - first
         for word in range(2):
             _fill_key_word(
-                key_words, precomputed, key_source, word, side, moving, staying, done, spare[word, :n]
+                key_words, precomputed, key_source, word, side, moving, staying, offset, words[word, :n]
             )
-        one, two = spare[0, :n], spare[1, :n]
-        found = statuses[done : done + n]
+        first_words, second_words = words[0, :n], words[1, :n]
+        run_statuses = statuses[offset : offset + n]
         _set_statuses(
-            one, two, costs[side, moving : moving + n], max_cost - costs[1 - side, staying],
-            flags[side, moving : moving + n], flags[1 - side, staying], found,
+            first_words, second_words, costs[side, moving : moving + n], max_cost - costs[1 - side, staying],
+            flags[side, moving : moving + n], flags[1 - side, staying], run_statuses,
         )  # fmt: skip
         for k in range(n):
-            counts[one[k] >> np.uint64(shift)] += found[k] == KEPT
+            counts[first_words[k] >> np.uint64(shift)] += run_statuses[k] == KEPT
         t += n
 
 
@@ -161,93 +166,93 @@ def _set_statuses(
     more_flags: int,
     statuses: Bytes,
 ) -> None:
+    """Update the statuses of one run, shape (n,); later rules take precedence."""
     for k in range(statuses.size):
         flag = flags[k] | more_flags
-        fate = UNDEFINED if flag & OUT_OF_DOMAIN_FLAG else KEPT
-        fate = (
-            CONSTANT if first_words[k] == second_words[k] else fate
-        )  # a constant is called constant wherever it is defined
-        fate = TOO_COMPLEX if costs[k] > max_cost else fate
-        fate = FORBIDDEN if flag & FORBIDDEN_FLAG else fate
-        statuses[k] = fate if statuses[k] == KEPT else statuses[k]
+        status = UNDEFINED if flag & OUT_OF_DOMAIN_FLAG else KEPT
+        # equal words mark a constant, which is reported as constant even where it is undefined
+        status = CONSTANT if first_words[k] == second_words[k] else status
+        status = TOO_COMPLEX if costs[k] > max_cost else status
+        status = FORBIDDEN if flag & FORBIDDEN_FLAG else status
+        statuses[k] = status if statuses[k] == KEPT else statuses[k]
 
 
 @compile_kernel
 def fill_buckets(
     first: int, stop: int, pairing: int, key_source: int, key_words: Keys, precomputed: Keys,
     statuses: Bytes, first_id: int,
-    id_bits: int, shift: int, lowest_bucket: int, bucket_ends: Places, entries: Keys,
+    id_bits: int, shift: int, lowest_bucket: int, bucket_ends: Integers, entries: Keys,
 ) -> None:  # fmt: skip
-    """Sort the kept candidates of a range whose keys' leading bits are among some into buckets.
+    """Distribute the kept candidates of a range over buckets, by the leading bits of their keys.
 
     Parameters
     ----------
-    first, stop, pairs, source, words, given
-        As of `sift`.
-    fates : uint8 array, shape (stop − first,)
-        What was decided.
-    name : int
-        What to call the first candidate; the others are called by the numbers that follow.
-    name_bits : int
-        The bits of an entry that hold a name; the others hold the bits of the key's first word that follow
-        the leading ones.
-    shift : int
-        As of `sift`.
-    lowest : int
-        The lowest leading bits wanted.
-    ends : int64 array
-        For each bucket, leading bits `lowest` and up, where its next entry goes; moved on.
+    first, stop, pairing, key_source, key_words, precomputed, shift
+        See `apply_rules`.
+    statuses : uint8 array, shape (stop − first,)
+        Status of each candidate.
+    first_id : int
+        Id of the first candidate. The following candidates have consecutive ids.
+    id_bits : int
+        Number of low bits of an entry that hold the id. The other bits hold the bits of the key's first word
+        after the leading ones.
+    lowest_bucket : int
+        Lowest value of the leading bits to include.
+    bucket_ends : int64 array, shape (n_buckets,)
+        Position of the next entry of each bucket, starting with `lowest_bucket`. Advanced in place.
     entries : uint64 array
-        Filled.
+        Filled in place.
     """
-    spare = np.empty(_MAX_RUN_LENGTH, dtype=np.uint64)
-    chosen = np.empty(_MAX_RUN_LENGTH + 1, dtype=np.int64)
+    words = np.empty(_MAX_RUN_LENGTH, dtype=np.uint64)
+    selected = np.empty(_MAX_RUN_LENGTH + 1, dtype=np.int64)
     upper = ~((np.uint64(1) << np.uint64(id_bits)) - np.uint64(1))
     width = np.uint64(bucket_ends.size)
     t = first
     while t < stop:
         side, moving, staying, n = locate_run(pairing, t)
-        n, done = min(n, stop - t, _MAX_RUN_LENGTH), t - first
-        one = spare[:n]
-        _fill_key_word(key_words, precomputed, key_source, 0, side, moving, staying, done, one)
-        found = statuses[done : done + n]
-        m = 0
-        for k in range(n):  # without a branch, which would be mispredicted
-            chosen[m] = k
-            m += ((one[k] >> np.uint64(shift)) - np.uint64(lowest_bucket) < width) & (found[k] == KEPT)
-        for j in range(m):
-            k = chosen[j]
-            bucket = np.int64(one[k] >> np.uint64(shift)) - lowest_bucket
-            entry = (one[k] << np.uint64(64 - shift)) & upper
-            entries[bucket_ends[bucket]] = entry | np.uint64(first_id + done + k)
+        n, offset = min(n, stop - t, _MAX_RUN_LENGTH), t - first
+        run_words = words[:n]
+        _fill_key_word(key_words, precomputed, key_source, 0, side, moving, staying, offset, run_words)
+        run_statuses = statuses[offset : offset + n]
+        n_selected = 0
+        for k in range(n):  # branch-free, because a branch would often be mispredicted
+            selected[n_selected] = k
+            n_selected += ((run_words[k] >> np.uint64(shift)) - np.uint64(lowest_bucket) < width) & (
+                run_statuses[k] == KEPT
+            )
+        for j in range(n_selected):
+            k = selected[j]
+            bucket = np.int64(run_words[k] >> np.uint64(shift)) - lowest_bucket
+            entry = (run_words[k] << np.uint64(64 - shift)) & upper
+            entries[bucket_ends[bucket]] = entry | np.uint64(first_id + offset + k)
             bucket_ends[bucket] += 1
         t += n
 
 
 @compile_kernel
 def recompute_keys(
-    indices: Places, numbers: Places, first_pair_number: int, pairing: int, key_source: int,
+    indices: Integers, numbers: Integers, first_pair_number: int, pairing: int, key_source: int,
     key_words: Keys, costs: Costs,
-    keys: Keys, complexity: Costs, left: Places, right: Places,
+    keys: Keys, complexity: Costs, left: Integers, right: Integers,
 ) -> None:  # fmt: skip
-    """Decode single candidates, and work out what their arguments add and, where it is not given, their key.
+    """Decode single candidates; compute their arguments' complexity and, unless precomputed, their keys.
 
     Parameters
     ----------
-    places : int64 array, shape (m,)
-        Which numbers are of this operator.
-    numbers : int64 array
-        Candidates.
-    shift : int
-        The number from which this operator's pairs are counted.
-    pairs, source, words, costs
-        As of `sift`.
-    keys : uint64 array, shape (len(numbers), 2)
-        Filled in those places.
+    indices : int64 array, shape (m,)
+        Positions in `numbers` of the candidates of this operator.
+    numbers : int64 array, shape (k,)
+        Candidate numbers.
+    first_pair_number : int
+        Candidate number at which the pair numbers of this operator are 0.
+    pairing, key_source, key_words, costs
+        See `apply_rules`.
+    keys : uint64 array, shape (k, 2)
+        Filled at `indices`.
     complexity : int32 array, shape (m,)
-        Filled.
+        Filled with the complexity that the arguments add.
     left, right : int64 arrays, shape (m,)
-        Filled with the places of the arguments in the pool.
+        Filled with the indices of the arguments in the pool.
     """
     for j in range(indices.size):
         k = indices[j]
@@ -265,104 +270,104 @@ _EMPTY = np.uint64(0)
 
 @compile_kernel
 def find_collisions(
-    entries: Keys, bounds: Places, start: int, stop: int, id_bits: int, table: Keys, ids: Places
+    entries: Keys, bounds: Integers, start: int, stop: int, id_bits: int, table: Keys, ids: Integers
 ) -> tuple[int, int]:
-    """Name the entries of buckets whose upper bits occur more than once in their bucket.
+    """List the ids of the entries whose upper bits occur more than once in their bucket.
 
     Parameters
     ----------
     entries : uint64 array
-        As `gather` makes them; no name is 0, nor are all its bits set.
-    bounds : int64 array
-        Where each bucket starts and, last, where the last one ends.
+        Entries written by `fill_buckets`. No id is 0 or has all bits set.
+    bounds : int64 array, shape (n_buckets + 1,)
+        Start of each bucket, followed by the end of the last one.
     start, stop : int
-        The buckets to look at.
-    name_bits : int
-        The bits of an entry that hold its name.
+        Range of buckets to search.
+    id_bits : int
+        Number of low bits of an entry that hold the id.
     table : uint64 array
-        Spare room: a power of two, twice the largest bucket or more.
-    names : int64 array
-        Filled; holds the largest bucket.
+        Scratch array. Its size is a power of two, at least twice the largest bucket.
+    ids : int64 array
+        Filled with the ids. At least as long as the largest bucket.
 
     Returns
     -------
     int
-        The bucket to go on with: `stop`, or one whose suspects may not fit.
+        The bucket to continue with: `stop`, or a bucket whose collisions might not fit into `ids`.
     int
-        How many names there are.
+        Number of ids found.
     """
     lower = (np.uint64(1) << np.uint64(id_bits)) - np.uint64(1)
-    found = 0
+    n_found = 0
     for bucket in range(start, stop):
-        own = entries[bounds[bucket] : bounds[bucket + 1]]
-        if found + own.size > ids.size:
-            return bucket, found
+        bucket_entries = entries[bounds[bucket] : bounds[bucket + 1]]
+        if n_found + bucket_entries.size > ids.size:
+            return bucket, n_found
         bits = 1
-        while 1 << bits < 2 * own.size:
+        while 1 << bits < 2 * bucket_entries.size:
             bits += 1
-        own_table = table[: 1 << bits]
-        for slot in range(own_table.size):
-            own_table[slot] = _EMPTY
-        last, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
-        for entry in own:
+        bucket_table = table[: 1 << bits]
+        for slot in range(bucket_table.size):
+            bucket_table[slot] = _EMPTY
+        slot_mask, shift = np.uint64((1 << bits) - 1), np.uint64(64 - bits)
+        for entry in bucket_entries:
             slot = entry >> shift
-            held = own_table[slot]
-            while held != _EMPTY and (held ^ entry) > lower:
-                slot = (slot + np.uint64(1)) & last
-                held = own_table[slot]
-            if held == _EMPTY:
-                own_table[slot] = entry
+            slot_entry = bucket_table[slot]
+            while slot_entry != _EMPTY and (slot_entry ^ entry) > lower:
+                slot = (slot + np.uint64(1)) & slot_mask
+                slot_entry = bucket_table[slot]
+            if slot_entry == _EMPTY:
+                bucket_table[slot] = entry
                 continue
-            if held & lower != lower:  # the first of these, not named yet
-                ids[found] = np.int64(held & lower)
-                found += 1
-                own_table[slot] = held | lower
-            ids[found] = np.int64(entry & lower)
-            found += 1
-    return stop, found
+            if slot_entry & lower != lower:  # the first entry with these bits is not listed yet
+                ids[n_found] = np.int64(slot_entry & lower)
+                n_found += 1
+                bucket_table[slot] = slot_entry | lower
+            ids[n_found] = np.int64(entry & lower)
+            n_found += 1
+    return stop, n_found
 
 
 @compile_kernel
 def pick_representatives(
-    keys: Keys, tie_break_ranks: NDArray[np.int32], ids: Places, representatives: Places
+    keys: Keys, tie_break_ranks: NDArray[np.int32], ids: Integers, representatives: Integers
 ) -> None:
-    """Find for each key the least burdened, first by name, of those equal to it.
+    """Find for each key the equal key with the lowest tie-break rank, then the lowest id.
 
     Parameters
     ----------
     keys : uint64 array, shape (m, 2)
-        Keys.
-    burdens : int32 array, shape (m,)
-        As of `burden`.
-    names : int64 array, shape (m,)
-        All different.
-    chosen : int64 array, shape (m,)
-        Filled with places; a key's own where it is the simplest.
+        Canonical keys.
+    tie_break_ranks : int32 array, shape (m,)
+        See `compute_tie_break_rank`.
+    ids : int64 array, shape (m,)
+        Unique ids.
+    representatives : int64 array, shape (m,)
+        Filled with indices into `keys`. A representative has its own index.
     """
     m = tie_break_ranks.size
     bits = 1
     while 1 << bits < 2 * m:
         bits += 1
     table = np.empty(1 << bits, dtype=np.int32)
-    for start in range(table.size):
-        table[start] = -1
-    last = np.uint64((1 << bits) - 1)
-    simplest = np.empty(m, dtype=np.int64)
+    for slot_index in range(table.size):
+        table[slot_index] = -1
+    slot_mask = np.uint64((1 << bits) - 1)
+    best_of_first = np.empty(m, dtype=np.int64)
     for k in range(m):
-        slot = (keys[k, 0] ^ keys[k, 1]) & last
-        first = table[slot]
-        while first >= 0 and (keys[first, 0] != keys[k, 0] or keys[first, 1] != keys[k, 1]):
-            slot = (slot + np.uint64(1)) & last
-            first = table[slot]
-        if first < 0:
-            table[slot] = first = np.int32(k)
-            simplest[k] = k
+        slot = (keys[k, 0] ^ keys[k, 1]) & slot_mask
+        first_equal = table[slot]
+        while first_equal >= 0 and (keys[first_equal, 0] != keys[k, 0] or keys[first_equal, 1] != keys[k, 1]):
+            slot = (slot + np.uint64(1)) & slot_mask
+            first_equal = table[slot]
+        if first_equal < 0:
+            table[slot] = first_equal = np.int32(k)
+            best_of_first[k] = k
         else:
-            best = simplest[first]
+            best = best_of_first[first_equal]
             if tie_break_ranks[k] < tie_break_ranks[best] or (
                 tie_break_ranks[k] == tie_break_ranks[best] and ids[k] < ids[best]
             ):
-                simplest[first] = k
-        representatives[k] = first
+                best_of_first[first_equal] = k
+        representatives[k] = first_equal
     for k in range(m):
-        representatives[k] = simplest[representatives[k]]
+        representatives[k] = best_of_first[representatives[k]]

@@ -1,8 +1,8 @@
-"""Which operator meets which features of the pool: numbered candidates, no arrays of values.
+"""Enumerate the candidates of a layer: which operator is applied to which features of the pool.
 
-A layer's candidates are numbered from 0, operator by operator. Pairs are numbered by the later of the two
-features, so that what an earlier layer with the same operator has tried already (a prefix of a cumulative
-pool) is a prefix of the numbers and is left out.
+The candidates of a layer are numbered from 0, operator by operator, without storing any arrays. Pairs are
+numbered by the later of the two features. In a cumulative pool, the pairs that an earlier layer with the
+same operator has tried therefore have the lowest numbers, and are skipped by an offset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ArgumentPairing = Literal["one", "unordered", "ordered"]
 
 
 def _count_pairs(pairing: ArgumentPairing, size: int) -> int:
-    """Count the pairs among the first features; those whose later one comes next are numbered from there."""
+    """Count the pairs among the first `size` features; pairs with a later feature have higher numbers."""
     if pairing == "one":
         return size
     return size * (size + 1) // 2 if pairing == "unordered" else size * size
@@ -44,15 +44,15 @@ class OperatorRange:
     Parameters
     ----------
     code : int
-        The operator's place in the structure.
-    pairs : {"one", "unordered", "ordered"}
-        What it is applied to: each feature, each pair with repetition, each ordered pair.
+        Index of the operator in the symbol table.
+    pairing : {"one", "unordered", "ordered"}
+        What the operator is applied to: each feature, each pair with repetition, or each ordered pair.
     start : int
-        The number of the first candidate.
+        Number of the first candidate.
     count : int
-        How many there are.
-    tried : int
-        How many an earlier layer has tried; they are left out.
+        Number of candidates.
+    n_applied : int
+        Number of pairs that an earlier layer has tried. They are skipped.
     """
 
     code: int
@@ -62,28 +62,29 @@ class OperatorRange:
     n_applied: int
 
     def decode(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Turn candidates' numbers into the places of their arguments in the pool."""
-        t = numbers - self.start + self.n_applied
+        """Return the left and right argument indices in the pool, shape (m,), of candidate numbers."""
+        pair_numbers = numbers - self.start + self.n_applied
         if self.pairing == "one":
-            return t, t
-        left, right = np.empty_like(t), np.empty_like(t)
-        _decode_pairs(t, self.pairing == "unordered", left, right)
+            return pair_numbers, pair_numbers
+        left, right = np.empty_like(pair_numbers), np.empty_like(pair_numbers)
+        _decode_pairs(pair_numbers, self.pairing == "unordered", left, right)
         return left, right
 
 
 @compile_kernel
 def _decode_pairs(pair_numbers: Numbers, unordered: bool, left: Numbers, right: Numbers) -> None:
-    for place in range(pair_numbers.size):
-        number = pair_numbers[place]
+    """Fill `left` and `right`, shape (m,), with the argument indices of pair numbers."""
+    for k in range(pair_numbers.size):
+        number = pair_numbers[k]
         later = np.int64(math.sqrt(float(2 * number if unordered else number)))
-        # the root is at most one too large, and never too small
+        # rounding makes the root at most one too large, never too small
         if (later * (later + 1) // 2 if unordered else later * later) > number:
             later -= 1
-        rest = number - (later * (later + 1) // 2 if unordered else later * later)
-        if unordered or rest <= later:
-            left[place], right[place] = rest, later
+        offset = number - (later * (later + 1) // 2 if unordered else later * later)
+        if unordered or offset <= later:
+            left[k], right[k] = offset, later
         else:
-            left[place], right[place] = later, rest - later - 1
+            left[k], right[k] = later, offset - later - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,69 +93,77 @@ class Candidates:
 
     Parameters
     ----------
-    segments : tuple of Segment
-        One for each operator, in the order of the layer.
+    operator_ranges : tuple of OperatorRange
+        One range per operator, in the order of the layer.
     total : int
-        How many candidates there are.
+        Number of candidates.
     """
 
     operator_ranges: tuple[OperatorRange, ...]
     total: int
 
     def split_range(self, start: int, stop: int) -> list[tuple[OperatorRange, int, int]]:
-        """Split a range of numbers by operator."""
-        found = []
-        for segment in self.operator_ranges:
-            first, last = max(start, segment.start), min(stop, segment.start + segment.count)
+        """Split a range of candidate numbers by operator."""
+        parts = []
+        for operator_range in self.operator_ranges:
+            first, last = (
+                max(start, operator_range.start),
+                min(stop, operator_range.start + operator_range.count),
+            )
             if first < last:
-                found.append((segment, first, last))
-        return found
+                parts.append((operator_range, first, last))
+        return parts
 
     def rebase(self, first: int) -> Candidates:
-        """Return the candidates with their numbers counted from one of them, so that it is number 0."""
-        moved = (replace(segment, start=segment.start - first) for segment in self.operator_ranges)
-        return Candidates(tuple(moved), self.total - first)
+        """Return the candidates from number `first` on, renumbered from 0."""
+        ranges = (
+            replace(operator_range, start=operator_range.start - first)
+            for operator_range in self.operator_ranges
+        )
+        return Candidates(tuple(ranges), self.total - first)
 
     def locate(
         self, numbers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return candidates' operator codes and the places of their arguments in the pool."""
+        """Return the operator codes and the left and right argument indices of candidates."""
         codes, left, right = (np.empty(len(numbers), dtype=np.int64) for _ in range(3))
-        for segment in self.operator_ranges:
-            mine = (numbers >= segment.start) & (numbers < segment.start + segment.count)
-            codes[mine] = segment.code
-            left[mine], right[mine] = segment.decode(numbers[mine])
+        for operator_range in self.operator_ranges:
+            in_range = (numbers >= operator_range.start) & (
+                numbers < operator_range.start + operator_range.count
+            )
+            codes[in_range] = operator_range.code
+            left[in_range], right[in_range] = operator_range.decode(numbers[in_range])
         return codes, left, right
 
 
 def enumerate_candidates(
     layer: Layer, symbols: SymbolTable, n_members: int, applied_counts: Mapping[Operator, int]
 ) -> Candidates:
-    """Give a layer's candidates their numbers.
+    """Assign numbers to the candidates of a layer.
 
     Parameters
     ----------
     layer : Layer
-        The operators.
-    structure : Structure
-        Where their codes come from.
-    size : int
-        Features (and constants) in the pool.
-    tried : mapping of Operator to int
-        For operators used before, the size of the pool that they were applied to, a prefix of this one.
+        The operators to apply.
+    symbols : SymbolTable
+        Provides the operator codes.
+    n_members : int
+        Number of members of the pool: features and constants.
+    applied_counts : mapping of Operator to int
+        For operators that were applied before, the size of the prefix of the pool they were applied to.
 
     Returns
     -------
     Candidates
     """
-    segments = []
+    ranges = []
     start = 0
     for operator in layer.operators:
-        pairs: ArgumentPairing = (
+        pairing: ArgumentPairing = (
             "one" if operator.arity == 1 else "unordered" if operator.commutative else "ordered"
         )
-        before = _count_pairs(pairs, applied_counts.get(operator, 0))
-        count = _count_pairs(pairs, n_members) - before
-        segments.append(OperatorRange(symbols.get_code(operator), pairs, start, count, before))
+        n_applied = _count_pairs(pairing, applied_counts.get(operator, 0))
+        count = _count_pairs(pairing, n_members) - n_applied
+        ranges.append(OperatorRange(symbols.get_code(operator), pairing, start, count, n_applied))
         start += count
-    return Candidates(tuple(segments), start)
+    return Candidates(tuple(ranges), start)

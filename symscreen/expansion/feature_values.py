@@ -1,11 +1,13 @@
-"""Nodes to values: features computed again from the inputs, where they are not held.
+"""Compute values of features: nodes of a pool, candidates of a layer, and error bounds.
 
-A feature of a pool is a small tree, so that to compute it is cheaper than to hold it for all rows. Each node
-that is needed is computed once for a tile of rows, together with all others of its layer and operator.
+`compute_node_values` recomputes nodes from the inputs if their values are not stored. A feature is a small
+tree, so recomputing it is cheaper than storing it for all rows. Each required node is computed once per tile
+of rows, together with all nodes of the same layer and operator.
 
-Candidates to values: the layer in numbered chunks, each evaluated in blocks that fit the cache.
+`evaluate_range` and `evaluate_candidates` compute the candidates of a layer, in blocks that fit the cache.
 
-How far a feature's values may be from exact ones, and which rows have the same exact value.
+`compute_error_bound` bounds the distance of computed values from exact ones. `compute_exact_value_ids`
+identifies rows with the same exact value.
 """
 
 from __future__ import annotations
@@ -52,31 +54,31 @@ __all__ = [
     "evaluate_range",
 ]
 
-_TILE_BYTES = 1 << 20  # of values of all nodes needed: they fit the cache
-_MIN_ROWS = 16
-_BATCH_NODES = 1 << 12  # nodes asked for that are computed together
+_TILE_BYTES = 1 << 20  # bytes of the values of all required nodes, so that they fit the cache
+_MIN_ROWS = 16  # rows per tile
+_BATCH_NODES = 1 << 12  # requested nodes that are computed together
 
 
 def compute_node_values(
     symbols: SymbolTable, nodes: NodeArray, node_indices: NDArray[np.int64], columns: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute nodes' values.
+    """Compute the values of nodes.
 
     Parameters
     ----------
-    structure : Structure
-        What the nodes refer to.
-    nodes : Nodes
+    symbols : SymbolTable
+        The symbols that the nodes refer to.
+    nodes : NodeArray
         All nodes.
-    wanted : int64 array, shape (m,)
-        The places of those whose values are wanted; in any order, and more than once.
+    node_indices : int64 array, shape (m,)
+        Indices of the nodes to compute, in any order. Repeats are allowed.
     columns : float64 array, shape (d, n)
-        The inputs, over the rows that are wanted.
+        Values of the inputs in the requested rows.
 
     Returns
     -------
     float64 array, shape (m, n), C-contiguous
-        To the bit what a layer computed of them, whatever else is wanted and whichever rows.
+        Bit-identical to the values that a layer computes, for any selection of nodes and rows.
     """
     out = np.empty((len(node_indices), columns.shape[1]))
     for first in range(0, len(node_indices), _BATCH_NODES):
@@ -87,16 +89,16 @@ def compute_node_values(
 
 @dataclass(frozen=True, eq=False)
 class _EvaluationPlan:
-    """What is computed on the way, the nodes needed in the order of their layers.
+    """The nodes to compute, in the order of their layers.
 
     Parameters
     ----------
     steps : list of (int, int, int)
-        An operator's code, and from where to where nodes are made by it, all of one layer.
+        Operator code, start and stop of each run of nodes with the same layer and operator.
     left, right : int64 arrays, shape (k,)
-        Where among the nodes needed the arguments are; for leaves the place of the name or constant.
-    goal : int64 array, shape (m,)
-        Where those wanted are.
+        Positions of the arguments in the plan. For leaves, the index of the name or constant.
+    output_indices : int64 array, shape (m,)
+        Positions of the requested nodes in the plan.
     """
 
     steps: list[tuple[int, int, int]]
@@ -106,38 +108,39 @@ class _EvaluationPlan:
 
 
 def _plan_evaluation(nodes: NodeArray, node_indices: NDArray[np.int64]) -> _EvaluationPlan:
-    needed = fringe = np.unique(node_indices)
-    while len(inner := fringe[nodes.operator[fringe] >= 0]):
-        arguments = np.unique(np.concatenate((nodes.left[inner], nodes.right[inner]))).astype(np.int64)
-        fringe = np.setdiff1d(arguments, needed, assume_unique=True)
-        needed = np.union1d(needed, fringe)
+    """Plan the evaluation of nodes and of all their arguments."""
+    needed = frontier = np.unique(node_indices)
+    while len(calls := frontier[nodes.operator[frontier] >= 0]):
+        arguments = np.unique(np.concatenate((nodes.left[calls], nodes.right[calls]))).astype(np.int64)
+        frontier = np.setdiff1d(arguments, needed, assume_unique=True)
+        needed = np.union1d(needed, frontier)
     operator, layer = nodes.operator[needed], nodes.layer[needed]
-    # arguments are of older layers, so that one layer's nodes do not wait for each other
+    # arguments belong to older layers, so the nodes of one layer do not depend on each other
     order = np.lexsort((operator, layer))
-    place = np.empty(len(needed), dtype=np.int64)
-    place[order] = np.arange(len(needed))
+    position = np.empty(len(needed), dtype=np.int64)
+    position[order] = np.arange(len(needed))
     operator, layer = operator[order], layer[order]
     left, right = nodes.left[needed[order]].astype(np.int64), nodes.right[needed[order]].astype(np.int64)
-    made = operator >= 0
-    left[made] = place[np.searchsorted(needed, left[made])]
-    right[made] = place[np.searchsorted(needed, right[made])]
-    new = np.flatnonzero((operator[1:] != operator[:-1]) | (layer[1:] != layer[:-1])) + 1
-    ends = [0, *new.tolist(), len(needed)]
-    steps = [(int(operator[a]), a, b) for a, b in pairwise(ends) if a < b]
-    return _EvaluationPlan(steps, left, right, place[np.searchsorted(needed, node_indices)])
+    is_call = operator >= 0
+    left[is_call] = position[np.searchsorted(needed, left[is_call])]
+    right[is_call] = position[np.searchsorted(needed, right[is_call])]
+    run_starts = np.flatnonzero((operator[1:] != operator[:-1]) | (layer[1:] != layer[:-1])) + 1
+    bounds = [0, *run_starts.tolist(), len(needed)]
+    steps = [(int(operator[a]), a, b) for a, b in pairwise(bounds) if a < b]
+    return _EvaluationPlan(steps, left, right, position[np.searchsorted(needed, node_indices)])
 
 
 def _run_plan(
     out: NDArray[np.float64], symbols: SymbolTable, plan: _EvaluationPlan, columns: NDArray[np.float64]
 ) -> None:
-    """Take the walk, some rows at a time."""
-    nodes, n = len(plan.left), columns.shape[1]
+    """Fill `out`, shape (m, n), tile by tile."""
+    n_nodes, n_rows = len(plan.left), columns.shape[1]
     constants = np.array(symbols.constants, dtype=np.float64)
-    rows = max(_MIN_ROWS, _TILE_BYTES // (8 * max(1, nodes)))
-    space = np.empty(nodes * min(rows, n))
-    for first in range(0, n, rows):
-        last = min(first + rows, n)
-        tile = space[: nodes * (last - first)].reshape(nodes, last - first)
+    tile_rows = max(_MIN_ROWS, _TILE_BYTES // (8 * max(1, n_nodes)))
+    buffer = np.empty(n_nodes * min(tile_rows, n_rows))
+    for first in range(0, n_rows, tile_rows):
+        last = min(first + tile_rows, n_rows)
+        tile = buffer[: n_nodes * (last - first)].reshape(n_nodes, last - first)
         with np.errstate(all="ignore"):
             for code, a, b in plan.steps:
                 left, right = plan.left[a:b], plan.right[a:b]
@@ -152,25 +155,27 @@ def _run_plan(
         out[:, first:last] = tile[plan.output_indices]
 
 
-_BLOCK_BYTES = 1 << 21  # fewer make threads wait for the interpreter; more do not fit the cache of a core
-_MIN_BLOCK_FEATURES = 4  # features in a block of very many rows
-_BYTES_PER_VALUE = 80  # of a block: its arguments, its values, their order, ranks and keys
+_BLOCK_BYTES = (
+    1 << 21
+)  # bytes; smaller blocks wait for the interpreter lock, larger ones exceed the core's cache
+_MIN_BLOCK_FEATURES = 4  # features per block if there are many rows
+_BYTES_PER_VALUE = 80  # bytes per value of a block: arguments, values, order, ranks and keys
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureBlock:
-    """Some candidates with their values.
+    """Candidates with their values.
 
     Parameters
     ----------
     numbers : int64 array, shape (m,)
-        The candidates.
+        Candidate numbers.
     values : float64 array, shape (m, n)
-        Finite and not constant.
-    lost : dict of Fate to int
-        How many candidates beside these turned out undefined or constant.
-    following : Following or None
-        The members of the pool whose order they may follow, where that is known.
+        Values, finite and not constant.
+    n_invalid : dict of CandidateStatus to int
+        Number of other candidates of the block that are undefined or constant.
+    monotone_parents : MonotoneParents or None
+        Pool members whose row order the candidates may reuse, if known.
     """
 
     numbers: NDArray[np.int64]
@@ -180,12 +185,12 @@ class FeatureBlock:
 
 
 def compute_block_size(n_rows: int) -> int:
-    """Return how many features of n rows are computed at a time: about two megabytes of values."""
+    """Return the number of features of n rows to compute at a time: about two megabytes of values."""
     return max(_MIN_BLOCK_FEATURES, _BLOCK_BYTES // (8 * n_rows))
 
 
 def estimate_block_bytes(n_rows: int) -> int:
-    """Predict the memory that one thread takes to compute and to order a block, in bytes."""
+    """Estimate the memory in bytes that one thread needs to compute and sort a block."""
     return 0 if n_rows == 0 else _BYTES_PER_VALUE * n_rows * compute_block_size(n_rows)
 
 
@@ -205,56 +210,62 @@ def evaluate_range(
     candidates : Candidates
         The layer.
     pool : Pool
-        The pool it is applied to, with values.
-    fates : uint8 array, shape (candidates.total,)
-        What `judge` decided.
+        The pool that the layer is applied to, with values.
+    statuses : uint8 array, shape (candidates.total,)
+        Result of `filter_candidates`.
     start, stop : int
-        The range of numbers.
-    room : Room, optional
-        Where values are put; those of a block are overwritten by the next.
+        Range of candidate numbers.
+    workspace : Workspace, optional
+        Scratch arrays. The values of a block are overwritten by the next block.
 
     Yields
     ------
-    Block
-        In the order of the numbers. A feature's values do not depend on the block it is in.
+    FeatureBlock
+        In the order of the candidate numbers. The values of a feature do not depend on its block.
     """
-    for segment, first, last in candidates.split_range(start, stop):
+    for operator_range, first, last in candidates.split_range(start, stop):
         yield from _evaluate_blocks(
-            segment, pool, first + np.flatnonzero(statuses[first:last] == CandidateStatus.KEPT), workspace
+            operator_range,
+            pool,
+            first + np.flatnonzero(statuses[first:last] == CandidateStatus.KEPT),
+            workspace,
         )
 
 
 def evaluate_candidates(
     candidates: Candidates, pool: Pool, numbers: NDArray[np.int64]
 ) -> Iterator[FeatureBlock]:
-    """Evaluate some candidates, block by block.
+    """Evaluate given candidates, block by block.
 
     Parameters
     ----------
     candidates, pool
-        As of `evaluate_range`.
-    numbers : int64 array, ascending
-        The candidates.
+        See `evaluate_range`.
+    numbers : int64 array, shape (m,), ascending
+        Candidate numbers.
 
     Yields
     ------
-    Block
-        In the order of the numbers.
+    FeatureBlock
+        In the order of the candidate numbers.
     """
-    for segment in candidates.operator_ranges:
-        first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count))
-        yield from _evaluate_blocks(segment, pool, numbers[first:last], None)
+    for operator_range in candidates.operator_ranges:
+        first, last = np.searchsorted(
+            numbers, (operator_range.start, operator_range.start + operator_range.count)
+        )
+        yield from _evaluate_blocks(operator_range, pool, numbers[first:last], None)
 
 
 def _evaluate_blocks(
     operator_range: OperatorRange, pool: Pool, numbers: NDArray[np.int64], workspace: Workspace | None
 ) -> Iterator[FeatureBlock]:
-    rows = compute_block_size(pool.n_rows)
+    """Evaluate candidates of one operator, block by block."""
+    block_size = compute_block_size(pool.n_rows)
     operator = pool.symbols.operators[operator_range.code]
-    for place in range(0, len(numbers), rows):
-        some = numbers[place : place + rows]
+    for first in range(0, len(numbers), block_size):
+        block_numbers = numbers[first : first + block_size]
         yield _evaluate_block(
-            operator, operator_range, pool, some, Workspace() if workspace is None else workspace
+            operator, operator_range, pool, block_numbers, Workspace() if workspace is None else workspace
         )
 
 
@@ -265,25 +276,28 @@ def _evaluate_block(
     numbers: NDArray[np.int64],
     workspace: Workspace,
 ) -> FeatureBlock:
+    """Evaluate candidates of one operator, shape (m,), and drop the invalid ones."""
     left, right = operator_range.decode(numbers)
-    held, first, second = pool.get_operands(left, right)
-    values, low, high = _apply_operator(operator, held, first, second, workspace)
-    good, suspect = (
+    argument_values, left_rows, right_rows = pool.get_operands(left, right)
+    values, low, high = _apply_operator(operator, argument_values, left_rows, right_rows, workspace)
+    valid, suspect = (
         workspace.get_array("good", low.shape, np.bool_),
         workspace.get_array("suspect", low.shape, np.bool_),
     )
-    size = np.maximum(pool.max_abs[left], pool.max_abs[right]) if operator.cancels else low
-    undefined, still, suspects = filter_by_range(low, high, size, operator.cancels, good, suspect)
-    if suspects:
-        places = np.flatnonzero(suspect)
-        a, b = held[first[places]], held[second[places]]
-        noise = is_cancellation_noise(values[places], np.maximum(np.abs(a), np.abs(b)))
-        good[places[noise]] = False
-        still += int(noise.sum())
-    lost = {CandidateStatus.UNDEFINED: undefined, CandidateStatus.CONSTANT: still}
-    if undefined or still:
-        numbers, left, values = numbers[good], left[good], values[good]
-    return FeatureBlock(numbers, values, lost, pool.find_monotone_parents(left, operator))
+    magnitude = np.maximum(pool.max_abs[left], pool.max_abs[right]) if operator.cancels else low
+    n_undefined, n_constant, n_suspects = filter_by_range(
+        low, high, magnitude, operator.cancels, valid, suspect
+    )
+    if n_suspects:
+        suspect_indices = np.flatnonzero(suspect)
+        a, b = argument_values[left_rows[suspect_indices]], argument_values[right_rows[suspect_indices]]
+        noise = is_cancellation_noise(values[suspect_indices], np.maximum(np.abs(a), np.abs(b)))
+        valid[suspect_indices[noise]] = False
+        n_constant += int(noise.sum())
+    n_invalid = {CandidateStatus.UNDEFINED: n_undefined, CandidateStatus.CONSTANT: n_constant}
+    if n_undefined or n_constant:
+        numbers, left, values = numbers[valid], left[valid], values[valid]
+    return FeatureBlock(numbers, values, n_invalid, pool.find_monotone_parents(left, operator))
 
 
 def _apply_operator(
@@ -293,21 +307,23 @@ def _apply_operator(
     right: NDArray[np.int64],
     workspace: Workspace,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Apply an operator to rows of values; return the new ones, the least and the largest of each."""
+    """Apply an operator to rows of values; return the new values and the minimum and maximum of each."""
     low, high = (
         workspace.get_array("least", left.shape, np.float64),
         workspace.get_array("largest", left.shape, np.float64),
     )
     columns = [
-        workspace.get_array(f"argument {place}", (len(left), argument_values.shape[1]), np.float64)
-        for place in range(operator.arity)
+        workspace.get_array(f"argument {k}", (len(left), argument_values.shape[1]), np.float64)
+        for k in range(operator.arity)
     ]
     numeric = operator.numeric
     if isinstance(numeric, np.ufunc) and numeric in ARITHMETIC_UFUNCS:
         combine_columns(numeric, argument_values, (left, right), columns[0], (low, high))
         return columns[0], low, high
-    for column, places in zip(columns, (left, right), strict=False):
-        np.take(argument_values, places, axis=0, out=column, mode="clip")  # the default would copy once more
+    for column, indices in zip(columns, (left, right), strict=False):
+        np.take(
+            argument_values, indices, axis=0, out=column, mode="clip"
+        )  # the default mode makes an additional copy
     with np.errstate(all="ignore"):
         if isinstance(numeric, np.ufunc):
             values = numeric(*columns, out=columns[0])
@@ -317,15 +333,15 @@ def _apply_operator(
     return values, low, high
 
 
-_TILE_ROWS = 1 << 13  # rows looked at together: some tens of arrays of them fit the cache
-_MAX_DECIMAL_PLACES = 22  # 10^22 is the last power of ten that a double holds
-_MAX_EXACT_INTEGER = 2.0**53
+_TILE_ROWS = 1 << 13  # rows processed together, so that tens of arrays fit the cache
+_MAX_DECIMAL_PLACES = 22  # 10^22 is the largest power of ten that a double represents exactly
+_MAX_EXACT_INTEGER = 2.0**53  # all integers up to this are exact doubles
 
 
 def compute_error_bound(
     expression: Expression, columns: Inputs, errors: Inputs | None = None
 ) -> BoundedValue:
-    """Compute a feature and a bound of its error in each row.
+    """Compute a feature and an error bound in each row.
 
     Parameters
     ----------
@@ -334,14 +350,14 @@ def compute_error_bound(
     columns : mapping of str to float64 array, shape (n,)
         The inputs by name; at least one.
     errors : mapping of str to float64 array, shape (n,), optional
-        How far each input may be from the exact one, as `as_written` tells; without it inputs are exact.
+        Bound of the error of each input, see `compute_decimal_error`. By default, inputs are exact.
 
     Returns
     -------
-    Bounded
-        The values are those of `symscreen.expressions.tree.evaluate`. The error is at least their distance
-        from the
-        formula's exact values, numbers in it being what was written; infinite where these may be undefined.
+    BoundedValue
+        The values equal those of `symscreen.expressions.tree.evaluate_expression`. The error is at least
+        their distance from the exact values of the formula, whose constants are exact decimals. It is
+        infinite where the exact value may be undefined.
 
     Examples
     --------
@@ -350,9 +366,9 @@ def compute_error_bound(
     >>> compute_error_bound(parse_expression("(a + b) - a"), rows).error.tolist()
     [0.0, 1.0000000000000142]
     """
-    rows = len(next(iter(columns.values())))
-    whole = BoundedValue(np.empty(rows), np.empty(rows))
-    for first in range(0, rows, _TILE_ROWS):
+    n_rows = len(next(iter(columns.values())))
+    result = BoundedValue(np.empty(n_rows), np.empty(n_rows))
+    for first in range(0, n_rows, _TILE_ROWS):
         part = slice(first, first + _TILE_ROWS)
         inputs = {
             name: BoundedValue(
@@ -360,23 +376,24 @@ def compute_error_bound(
             )
             for name, column in columns.items()
         }
-        own = _propagate_bound(expression, inputs)
-        whole.values[part], whole.error[part] = own.values, own.error
-    return whole
+        tile = _propagate_bound(expression, inputs)
+        result.values[part], result.error[part] = tile.values, tile.error
+    return result
 
 
 def _propagate_bound(expression: Expression, columns: Mapping[str, BoundedValue]) -> BoundedValue:
+    """Compute a formula with its error bounds over one tile of rows."""
     if isinstance(expression, Column):
         return columns[expression.name]
     if isinstance(expression, Constant):
-        number, rows = bound_number(expression.value), len(next(iter(columns.values())).values)
-        return BoundedValue(np.full(rows, number.values), np.full(rows, number.error))
+        number, n_rows = bound_number(expression.value), len(next(iter(columns.values())).values)
+        return BoundedValue(np.full(n_rows, number.values), np.full(n_rows, number.error))
     arguments = [_propagate_bound(argument, columns) for argument in expression.arguments]
     return make_error_propagator(expression.operator)(*arguments)
 
 
 def compute_exact_value_ids(expression: Expression, columns: Inputs) -> Residues:
-    """Name the exact value of a feature in each row: rows of one name have one value.
+    """Compute an id of the exact value of a feature in each row: rows with equal ids have equal values.
 
     Parameters
     ----------
@@ -388,10 +405,10 @@ def compute_exact_value_ids(expression: Expression, columns: Inputs) -> Residues
     Returns
     -------
     uint64 array, shape (n,)
-        The formula's fingerprint where each input is the number of that row, as the shortest decimal that
-        reads back as it: 0.1 + 0.2 is 0.3. Not all equal values have one name: √4 and 2 have not. Numbers
-        that take more than 15 digits to write are alike only where they are equal. Different values share a
-        name with a probability of 10⁻¹⁸ for each two.
+        Fingerprint of the formula at the values of each row. A value is read as the shortest decimal that
+        rounds to it, so 0.1 + 0.2 has the id of 0.3. Equal values may have different ids: √4 and 2 do.
+        Values with more than 15 digits have equal ids only if they are the same double. Two different
+        values have the same id with a probability of about 10⁻¹⁸.
 
     Examples
     --------
@@ -401,26 +418,27 @@ def compute_exact_value_ids(expression: Expression, columns: Inputs) -> Residues
     >>> bool(names[0] == names[1]), bool(names[0] == names[2])
     (True, False)
     """
-    rows = len(next(iter(columns.values())))
-    # at both points of a fingerprint, for operators whose formulas hold numbers
+    n_rows = len(next(iter(columns.values())))
+    # fingerprints have two points, because formulas of user-defined operators may contain constants
     return np.ascontiguousarray(
-        np.broadcast_to(_compute_row_fingerprints(expression, columns), (rows, 2))[:, 0]
+        np.broadcast_to(_compute_row_fingerprints(expression, columns), (n_rows, 2))[:, 0]
     )
 
 
 def _compute_row_fingerprints(expression: Expression, columns: Inputs) -> Residues:
+    """Compute fingerprints, shape (n, 2) or (1, 2), of a formula in each row."""
     if isinstance(expression, Column):
         return np.repeat(_compute_number_fingerprints(columns[expression.name])[:, None], 2, axis=1)
     if isinstance(expression, Constant):
         return fp.encode_number(expression.value)[None, :]
-    names = np.broadcast_arrays(
+    fingerprints = np.broadcast_arrays(
         *(_compute_row_fingerprints(argument, columns) for argument in expression.arguments)
     )
-    return expression.operator.compute_fingerprint(*names)
+    return expression.operator.compute_fingerprint(*fingerprints)
 
 
 def compute_decimal_error(values: Values) -> Values:
-    """Bound how far numbers are from the decimals that they were written as.
+    """Bound the distance of numbers from the decimals they were read from.
 
     Parameters
     ----------
@@ -430,13 +448,13 @@ def compute_decimal_error(values: Values) -> Values:
     Returns
     -------
     float64 array, shape (n,)
-        Half a unit in the last place of decimals with a fraction, such as 0.1; 0 of whole numbers, and of
-        numbers that take more than 15 digits to write, which are taken as they are. 0 of all where most are
-        such: one in a hundred of any numbers has 15 digits by chance.
+        Half a unit in the last place for decimals with a fraction, such as 0.1. 0 for integers, and for
+        numbers with more than 15 digits, which are taken as exact. 0 for all numbers if most have more than
+        15 digits, because one in a hundred random doubles has 15 digits by chance.
 
     Examples
     --------
-    >>> as_written(np.array([0.1, 2.0, 0.7, 1 / 3])) > 0
+    >>> compute_decimal_error(np.array([0.1, 2.0, 0.7, 1 / 3])) > 0
     array([ True, False,  True, False])
     """
     _, places = _find_decimals(values)
@@ -446,25 +464,27 @@ def compute_decimal_error(values: Values) -> Values:
 
 
 def _find_decimals(values: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return m and the least k with the number being the double next to m·10^−k; k is −1 of others."""
+    """Return m and the lowest k such that m·10^−k rounds to the number; k is −1 if there is none."""
     digits, places = np.zeros(len(values), dtype=np.int64), np.full(len(values), -1)
-    rest = np.arange(len(values))
+    pending = np.arange(len(values))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(_MAX_DECIMAL_PLACES + 1):
-            whole = np.rint(values[rest] * 10.0**k)
-            # m and 10^k are exact, so their quotient is the double that the decimal is read as
-            found = (np.abs(whole) < _MAX_EXACT_INTEGER) & (whole / 10.0**k == values[rest])
-            digits[rest[found]], places[rest[found]] = whole[found].astype(np.int64), k
-            rest = rest[~found & (np.abs(whole) < _MAX_EXACT_INTEGER)]
-    # of more than 15 digits every number is a decimal of that many places
-    many = (places > 0) & (np.abs(digits) >= 10**15)
-    return digits, np.where(many, -1, places)
+            scaled = np.rint(values[pending] * 10.0**k)
+            # m and 10^k are exact, so their correctly rounded quotient is the double of the decimal
+            is_decimal = (np.abs(scaled) < _MAX_EXACT_INTEGER) & (scaled / 10.0**k == values[pending])
+            digits[pending[is_decimal]], places[pending[is_decimal]] = scaled[is_decimal].astype(np.int64), k
+            pending = pending[~is_decimal & (np.abs(scaled) < _MAX_EXACT_INTEGER)]
+    # with more than 15 digits, every double is such a decimal
+    too_long = (places > 0) & (np.abs(digits) >= 10**15)
+    return digits, np.where(too_long, -1, places)
 
 
 def _compute_number_fingerprints(values: Values) -> Residues:
-    """Name numbers, shape (n,): m·10^−k modulo p of decimals, a hash of the bits of others."""
+    """Return ids of numbers, shape (n,): m·10^−k modulo p for decimals, a hash of the bits for others."""
     digits, places = _find_decimals(values)
-    whole = np.where(digits < 0, digits + fp.PRIME, digits).astype(np.uint64)
-    tenths = np.array([pow(10, -k, fp.PRIME) for k in range(_MAX_DECIMAL_PLACES + 1)], dtype=np.uint64)
-    other = fp.make_opaque_hash("value")((values + 0.0).view(np.uint64))  # −0 is 0
-    return np.where(places < 0, other, fp.multiply(whole, tenths[np.maximum(places, 0)]))
+    residues = np.where(digits < 0, digits + fp.PRIME, digits).astype(np.uint64)
+    inverse_powers = np.array(
+        [pow(10, -k, fp.PRIME) for k in range(_MAX_DECIMAL_PLACES + 1)], dtype=np.uint64
+    )
+    hashes = fp.make_opaque_hash("value")((values + 0.0).view(np.uint64))  # maps −0 to 0
+    return np.where(places < 0, hashes, fp.multiply(residues, inverse_powers[np.maximum(places, 0)]))

@@ -1,8 +1,8 @@
-"""One layer: its candidates judged, computed, and added to what stays of the pool.
+"""Grow a space layer by layer: from the columns of a table to a space whose last layer is streamed.
 
-A cut between two layers: of the features that a layer has made, those that the next is applied to.
-
-From a table's columns to a space: pools grown layer by layer, the last layer judged but not computed.
+`expand` runs all layers. Each layer but the last is filtered, evaluated and appended to the pool by
+`add_layer`. If the pool is pruned between layers, `prune_pool` keeps only the selected features. The last
+layer is filtered by `build_streamed_space`, but its values are not computed.
 """
 
 from __future__ import annotations
@@ -62,15 +62,13 @@ __all__ = [
 ]
 
 PoolKind = Literal["cumulative", "strict"]
-_BATCH_CANDIDATES = 1 << 18  # candidates looked at together; a multiple of 8
-_LONG_LAYER_CANDIDATES = (
-    1 << 20
-)  # candidates of a layer that may be given up; fewer are judged in less than a second
-_LONG_LAYER_VALUES = 1 << 25  # the same, of values that are computed
+_BATCH_CANDIDATES = 1 << 18  # candidates processed together; a multiple of 8
+_LONG_LAYER_CANDIDATES = 1 << 20  # candidates; shorter layers take less than a second and ignore the deadline
+_LONG_LAYER_VALUES = 1 << 25  # computed values; the same limit for evaluation
 
 
 def find_carried_over(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
-    """Return the places in the pool of what the next one keeps: all, or only the constants."""
+    """Return the indices of the members that the next pool keeps: all, or only the constants."""
     return np.arange(len(pool)) if pool_kind == "cumulative" else pool.constant_indices
 
 
@@ -87,78 +85,97 @@ def filter_layer(
     map_function: MapFunction = map,
     check_deadline: DeadlineCheck = ignore_deadline,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
-    """Give a layer's candidates their numbers and decide which are worth computing.
+    """Enumerate the candidates of a layer and decide which of them to compute.
+
+    Parameters
+    ----------
+    pool : Pool
+        The pool that the layer is applied to.
+    layer : Layer
+        The layer.
+    grammar : Grammar
+        The rules.
+    carried_over : int64 array, shape (s,)
+        Indices of the members that the next pool keeps.
+    has_next_layer : bool
+        Whether another layer follows.
+    user_formulas : UserFormulas, optional
+        Formulas given by the user. Candidates equal to one of them are duplicates.
+    max_bytes, reserved_bytes, map_function, check_deadline
+        See `expand`.
 
     Returns
     -------
     Candidates
-        The layer.
+        The candidates of the layer.
     uint8 array, shape (candidates.total,)
-        Their fates.
+        Status of each candidate.
     int64 array
-        Of the places in the pool that were to stay, those that no simpler candidate replaces.
+        The entries of `carried_over` that no simpler candidate replaces.
 
     Raises
     ------
-    OutOfTime
-        Of a long layer, when `check` does.
+    DeadlineExceeded
+        If `check_deadline` raises it during a long layer.
     """
     candidates = enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts)
     check_deadline = check_deadline if candidates.total > _LONG_LAYER_CANDIDATES else ignore_deadline
-    judging = estimate_filter_bytes(candidates.total) - candidates.total + estimate_block_bytes(pool.n_rows)
-    needed = pool.estimate_bytes(0) + candidates.total + max(judging, reserved_bytes)
-    # before the first layer there is nothing to cut
-    ways = (
+    filter_bytes = (
+        estimate_filter_bytes(candidates.total) - candidates.total + estimate_block_bytes(pool.n_rows)
+    )
+    needed = pool.estimate_bytes(0) + candidates.total + max(filter_bytes, reserved_bytes)
+    # before the first layer, there is no pool to prune
+    hints = (
         REDUCTION_HINTS
         if pool.nodes.layer.any()
         else ("use fewer operators", "leave out inputs with --exclude")
     )
-    check_memory(needed, max_bytes, f"a layer of {candidates.total:,} candidates", ways)
-    keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
-    known = np.concatenate((pool.nodes.keys[carried_over], keys))
+    check_memory(needed, max_bytes, f"a layer of {candidates.total:,} candidates", hints)
+    user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
+    existing_keys = np.concatenate((pool.nodes.keys[carried_over], user_keys))
     nodes = pool.nodes.take(carried_over)
     rules = compile_rules(grammar, pool.symbols)
-    own = compute_tie_break_rank(
+    member_ranks = compute_tie_break_rank(
         nodes.complexity,
         rules.count_forbidden(nodes.operator_mask, nodes.allowed_mask, nodes.operator)
         if has_next_layer
         else None,
     )
-    # what the user gave stays as it was written
-    burdens = np.concatenate((own, np.full(len(keys), -1, dtype=np.int32)))
-    banned: dict[int, CandidateStatus] = {}
-    proved = np.zeros(-(-candidates.total // 8), dtype=np.uint8)
+    # user formulas are never replaced
+    tie_break_ranks = np.concatenate((member_ranks, np.full(len(user_keys), -1, dtype=np.int32)))
+    excluded: dict[int, CandidateStatus] = {}
+    checked = np.zeros(-(-candidates.total // 8), dtype=np.uint8)
     while True:
-        judgement = filter_candidates(
+        result = filter_candidates(
             candidates,
             pool.symbols,
             pool.nodes,
             grammar,
             domain_masks=pool.compute_domain_masks(layer.operators),
-            existing_keys=known,
-            tie_break_ranks=burdens,
+            existing_keys=existing_keys,
+            tie_break_ranks=tie_break_ranks,
             has_next_layer=has_next_layer,
-            excluded=banned,
+            excluded=excluded,
             units=_select_relevant_units(pool, has_next_layer=has_next_layer),
             map_function=map_function,
             check_deadline=check_deadline,
         )
-        # equal by algebra is not yet computable: who stands for others must have values of use
-        useless = _find_invalid(
-            pool, candidates, judgement.representatives & ~proved, map_function, check_deadline
+        # a duplicate may only be dropped if the values of its representative are valid
+        invalid = _find_invalid(
+            pool, candidates, result.representatives & ~checked, map_function, check_deadline
         )
-        if not useless:
+        if not invalid:
             return (
                 candidates,
-                judgement.statuses,
-                carried_over[judgement.replaced_by[: len(carried_over)] < 0],
+                result.statuses,
+                carried_over[result.replaced_by[: len(carried_over)] < 0],
             )
-        proved |= judgement.representatives  # the useless among them do not win again
-        banned |= useless
+        checked |= result.representatives  # those that are invalid are excluded in the next pass
+        excluded |= invalid
 
 
 def _select_relevant_units(pool: Pool, *, has_next_layer: bool) -> PoolUnits | None:
-    """Return the pool's units; what is asked of the last layer is not asked of those before."""
+    """Return the units of the pool; only the last layer must have the units of the target."""
     if pool.member_units is None or not has_next_layer:
         return pool.member_units
     return replace(pool.member_units, target_exponents=None)
@@ -171,47 +188,48 @@ def _find_invalid(
     map_function: MapFunction,
     check_deadline: DeadlineCheck,
 ) -> dict[int, CandidateStatus]:
-    """Find, among candidates packed as bits, those that are undefined or constant by their values."""
+    """Find the undefined and constant ones among candidates packed as bits, shape (ceil(total / 8),)."""
     if pool.feature_stats is None:
         return {}
-    parts = range(0, candidates.total, _BATCH_CANDIDATES)
+    batch_starts = range(0, candidates.total, _BATCH_CANDIDATES)
     tasks = [
-        (first, own)
-        for first in parts
-        if (own := chosen_bits[first // 8 : (first + _BATCH_CANDIDATES) // 8]).any()
+        (first, batch_bits)
+        for first in batch_starts
+        if (batch_bits := chosen_bits[first // 8 : (first + _BATCH_CANDIDATES) // 8]).any()
     ]
-    found = map_function(partial(_find_invalid_in_task, pool, candidates, check_deadline), tasks)
-    return {number: fate for part in found for number, fate in part.items()}
+    results = map_function(partial(_find_invalid_in_task, pool, candidates, check_deadline), tasks)
+    return {number: status for result in results for number, status in result.items()}
 
 
 def _find_invalid_in_task(
     pool: Pool, candidates: Candidates, check_deadline: DeadlineCheck, task: tuple[int, NDArray[np.uint8]]
 ) -> dict[int, CandidateStatus]:
+    """Find the undefined and constant candidates of one batch of bits."""
     check_deadline()
-    first, chosen = task
-    numbers = first + np.flatnonzero(np.unpackbits(chosen))
+    first, chosen_bits = task
+    numbers = first + np.flatnonzero(np.unpackbits(chosen_bits))
     numbers = numbers[~is_provably_valid(pool, candidates, numbers)]
-    good = []
+    valid_numbers = []
     for block in evaluate_candidates(candidates, pool, numbers):
         check_deadline()
-        good.append(block.numbers)
-    useless = {}
-    for number in np.setdiff1d(numbers, np.concatenate((numbers[:0], *good))):
-        lost = next(evaluate_candidates(candidates, pool, np.array([number]))).n_invalid
-        useless[int(number)] = (
-            CandidateStatus.UNDEFINED if lost[CandidateStatus.UNDEFINED] else CandidateStatus.CONSTANT
+        valid_numbers.append(block.numbers)
+    invalid = {}
+    for number in np.setdiff1d(numbers, np.concatenate((numbers[:0], *valid_numbers))):
+        n_invalid = next(evaluate_candidates(candidates, pool, np.array([number]))).n_invalid
+        invalid[int(number)] = (
+            CandidateStatus.UNDEFINED if n_invalid[CandidateStatus.UNDEFINED] else CandidateStatus.CONSTANT
         )
-    return useless
+    return invalid
 
 
 def count_applied(
     pool: Pool, layer: Layer, carried_over: NDArray[np.int64], pool_kind: PoolKind
 ) -> dict[Operator, int]:
-    """Say how much of the next pool, a prefix, each operator has been applied to."""
+    """Return, for each operator, the size of the prefix of the next pool that it has been applied to."""
     if pool_kind == "strict":
         return {}
-    before = {**pool.applied_counts, **dict.fromkeys(layer.operators, len(pool))}
-    return {operator: int(np.searchsorted(carried_over, size)) for operator, size in before.items()}
+    applied = {**pool.applied_counts, **dict.fromkeys(layer.operators, len(pool))}
+    return {operator: int(np.searchsorted(carried_over, size)) for operator, size in applied.items()}
 
 
 def append_layer(
@@ -225,40 +243,40 @@ def append_layer(
     layer_number: int,
     check_deadline: DeadlineCheck = ignore_deadline,
 ) -> tuple[Pool, Counter[CandidateStatus]]:
-    """Make the next pool: what stays of a pool and, behind it, features that a layer makes.
+    """Make the next pool: the members that are kept, followed by the features of a layer.
 
     Parameters
     ----------
     pool, layer, pool_kind
-        What the layer is applied to, and as in `expand`.
-    stay : int64 array
-        The places in the pool of what stays.
+        The pool, the layer that is applied to it, and the kind of pool, see `expand`.
+    carried_over : int64 array, shape (s,)
+        Indices of the members to keep.
     candidates : Candidates
-        The layer's.
-    numbers : int64 array, ascending
-        Those that are made.
-    number : int
-        The layer's.
-    check : callable, optional
-        Called for each block of a long layer; what it raises ends the making.
+        Candidates of the layer.
+    numbers : int64 array, shape (m,), ascending
+        Candidate numbers to append.
+    layer_number : int
+        Number of the layer.
+    check_deadline : callable, optional
+        Called for each block of a long layer. An exception that it raises ends the evaluation.
 
     Returns
     -------
     Pool
-        Of features equal up to rounding, only the simplest.
-    Counter of Fate
-        How many were left out for their values.
+        Of features that are equal up to rounding, only the simplest is kept.
+    Counter of CandidateStatus
+        Number of features excluded because of their values.
     """
     if pool.feature_stats is None:
-        new = pool.apply_operators(*candidates.locate(numbers), layer_number)
+        new_nodes = pool.apply_operators(*candidates.locate(numbers), layer_number)
         return pool.extend(
-            carried_over, new, None, count_applied(pool, layer, carried_over, pool_kind)
+            carried_over, new_nodes, None, count_applied(pool, layer, carried_over, pool_kind)
         ), Counter()
     values = None
     if not pool.recomputes_values:
         values = np.empty((len(carried_over) + len(numbers), pool.n_rows))
         values[: len(carried_over)] = pool.compute_values(carried_over)
-    found, learnt, end, lost = (
+    block_numbers, block_stats, end, n_invalid = (
         [numbers[:0]],
         [pool.feature_stats.take(carried_over)],
         len(carried_over),
@@ -267,100 +285,112 @@ def append_layer(
     check_deadline = check_deadline if len(numbers) * pool.n_rows > _LONG_LAYER_VALUES else ignore_deadline
     for block in evaluate_candidates(candidates, pool, numbers):
         check_deadline()
-        found.append(block.numbers)
-        learnt.append(compute_feature_stats(block.values))
+        block_numbers.append(block.numbers)
+        block_stats.append(compute_feature_stats(block.values))
         start, end = end, end + len(block.numbers)
         if values is not None:
             values[start:end] = block.values
-        lost.update(block.n_invalid)
-    new = pool.apply_operators(*candidates.locate(np.concatenate(found)), layer_number)
-    known = learnt[0].concatenate(*learnt[1:])
-    held = None if values is None else values[:end]
-    distinct = find_distinct_features(pool.extend(carried_over, new, held, {}, known), len(carried_over))
-    lost[CandidateStatus.NUMERIC_DUPLICATE] = len(distinct) - int(np.count_nonzero(distinct))
-    left, kept = carried_over[distinct[: len(carried_over)]], np.flatnonzero(distinct)
+        n_invalid.update(block.n_invalid)
+    new_nodes = pool.apply_operators(*candidates.locate(np.concatenate(block_numbers)), layer_number)
+    feature_stats = block_stats[0].concatenate(*block_stats[1:])
+    used_values = None if values is None else values[:end]
+    distinct = find_distinct_features(
+        pool.extend(carried_over, new_nodes, used_values, {}, feature_stats), len(carried_over)
+    )
+    n_invalid[CandidateStatus.NUMERIC_DUPLICATE] = len(distinct) - int(np.count_nonzero(distinct))
+    old, kept = carried_over[distinct[: len(carried_over)]], np.flatnonzero(distinct)
     if values is not None:
-        held = _compact_rows(values, kept)
-    new = new.take(kept[len(left) :] - len(carried_over))
-    return pool.extend(left, new, held, count_applied(pool, layer, left, pool_kind), known.take(kept)), lost
+        used_values = _compact_rows(values, kept)
+    new_nodes = new_nodes.take(kept[len(old) :] - len(carried_over))
+    return pool.extend(
+        old, new_nodes, used_values, count_applied(pool, layer, old, pool_kind), feature_stats.take(kept)
+    ), n_invalid
 
 
 def _compact_rows(values: NDArray[np.float64], kept: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Leave out rows without a second array of the size; `kept` ascends."""
+    """Move the kept rows (ascending indices) to the front, without a second array of that size."""
     step = compute_block_size(values.shape[1])
     for first in range(0, len(kept), step):
-        some = kept[first : first + step]
-        values[first : first + len(some)] = values[some]
+        batch = kept[first : first + step]
+        values[first : first + len(batch)] = values[batch]
     return values[: len(kept)]
 
 
 def find_distinct_features(pool: Pool, n_old: int) -> NDArray[np.bool_]:
-    """Say which features to keep: of equal ones the simplest, and of equally simple ones the first.
+    """Find the features to keep: of equal ones the simplest, and of equally simple ones the first.
 
     Parameters
     ----------
     pool : Pool
-        Old features and, behind them, new ones. Those that column rules open to different operators, or that
-        have different units, are not compared.
-    old : int
-        How many are old.
+        Old features followed by new ones. Features that allow different operators or have different units are
+        not compared.
+    n_old : int
+        Number of old features.
 
     Returns
     -------
     bool array, shape (q,)
-        Only a new feature makes an old one leave, for old ones have been compared before.
+        Whether each feature is kept. Old features are distinct, so only a new feature can replace an old one.
     """
-    assert pool.feature_stats is not None  # noqa: S101  # features are compared by their values
+    assert pool.feature_stats is not None  # noqa: S101  # callers make sure that values are available
     distinct = np.ones(len(pool), dtype=np.bool_)
-    for places in _group_comparable(pool):
-        preference = np.empty(len(places), dtype=np.int64)
-        preference[np.argsort(pool.nodes.complexity[places], kind="stable")] = np.arange(len(places))
-        line, values_at = pool.feature_stats.projection[places], partial(_compute_values_at, pool, places)
-        stands_for = places[find_projected_duplicates(line, values_at, pool.n_rows, preference)]
-        distinct[places] = (stands_for == places) | ((places < n_old) & (stands_for < n_old))
+    for group in _group_comparable(pool):
+        preference = np.empty(len(group), dtype=np.int64)
+        preference[np.argsort(pool.nodes.complexity[group], kind="stable")] = np.arange(len(group))
+        projections, compute_values_at = (
+            pool.feature_stats.projection[group],
+            partial(_compute_values_at, pool, group),
+        )
+        representatives = group[
+            find_projected_duplicates(projections, compute_values_at, pool.n_rows, preference)
+        ]
+        distinct[group] = (representatives == group) | ((group < n_old) & (representatives < n_old))
     return distinct
 
 
 def _group_comparable(pool: Pool) -> Iterator[NDArray[np.int64]]:
-    """Group the members: equal values make two of a group one."""
-    kinds = 0 if pool.member_units is None else pool.member_units.unit_ids
-    for allowed in np.unique(pool.nodes.allowed_mask):
-        same = pool.nodes.allowed_mask == allowed
-        for kind in np.unique(kinds):
-            places = np.flatnonzero(same & (kinds == kind))
-            if len(places):
-                yield places
+    """Yield groups of members, as indices; features with equal values are merged within a group."""
+    unit_ids = 0 if pool.member_units is None else pool.member_units.unit_ids
+    for allowed_mask in np.unique(pool.nodes.allowed_mask):
+        same_mask = pool.nodes.allowed_mask == allowed_mask
+        for unit_id in np.unique(unit_ids):
+            group = np.flatnonzero(same_mask & (unit_ids == unit_id))
+            if len(group):
+                yield group
 
 
 def _compute_values_at(
     pool: Pool, indices: NDArray[np.int64], selected: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Compute the values, shape (m, n), of selected entries of `indices`."""
     return pool.compute_values(indices[selected])
 
 
 def count_excluded(
     statuses: NDArray[np.uint8], n_invalid: Counter[CandidateStatus] | None = None
 ) -> dict[CandidateStatus, int]:
-    """Count the candidates left out, by reason."""
-    by_fate = np.zeros(len(CandidateStatus), dtype=np.int64)
-    for first in range(0, len(statuses), _BATCH_CANDIDATES):  # numpy counts bytes as int64
-        by_fate += np.bincount(statuses[first : first + _BATCH_CANDIDATES], minlength=len(CandidateStatus))
-    pruned = Counter(
-        {fate: int(by_fate[fate]) for fate in CandidateStatus if fate is not CandidateStatus.KEPT}
+    """Count the excluded candidates by reason."""
+    counts = np.zeros(len(CandidateStatus), dtype=np.int64)
+    for first in range(
+        0, len(statuses), _BATCH_CANDIDATES
+    ):  # in batches, because bincount converts bytes to int64
+        counts += np.bincount(statuses[first : first + _BATCH_CANDIDATES], minlength=len(CandidateStatus))
+    n_excluded = Counter(
+        {status: int(counts[status]) for status in CandidateStatus if status is not CandidateStatus.KEPT}
     )
-    return dict(pruned + (n_invalid or Counter()))
+    return dict(n_excluded + (n_invalid or Counter()))
 
 
 @dataclass(frozen=True, eq=False)
 class PoolPruning:
-    """What stays of a space.
+    """The features of a space that are kept when the pool is pruned.
 
     Parameters
     ----------
     numbers : int64 array, shape (k,)
-        The features that stay; inputs stay beside them.
-    lost : mapping of Fate to int
-        How many of the layer's candidates had no use once their values were known.
+        Numbers of the features to keep. Inputs are always kept.
+    n_invalid : mapping of CandidateStatus to int
+        Number of candidates of the layer with invalid values.
     """
 
     numbers: NDArray[np.int64]
@@ -370,56 +400,56 @@ class PoolPruning:
 def prune_pool(
     space: Space, layer: Layer, pruning: PoolPruning, pool_kind: PoolKind
 ) -> tuple[Pool, LayerCount]:
-    """Make the pool that the next layer is applied to.
+    """Make the pool that the next layer is applied to from selected features of a space.
 
     Parameters
     ----------
     space : Space
-        What a layer has made of a pool.
+        The space that the layer made.
     layer : Layer
-        That layer.
-    cut : Cut
-        What stays of it, inputs and constants apart, which always stay.
+        The layer.
+    pruning : PoolPruning
+        The features to keep. Inputs and constants are always kept.
     pool_kind : {"cumulative", "strict"}
-        As in `expand`; what a strict pool's layer has replaced cannot stay.
+        See `expand`. Features that a strict pool has replaced cannot be kept.
 
     Returns
     -------
     Pool
-        Older features first, then the new ones, each in the order of their numbers.
+        Old features followed by new ones, each in the order of their numbers.
     LayerCount
-        With what was cut among the reasons.
+        Counts of the layer, including pruned features.
     """
     pool, numbers = space.pool, np.unique(pruning.numbers)
-    number = len(space.layer_counts) - 1
+    layer_number = len(space.layer_counts) - 1
     older = space.pool_indices[numbers[numbers < len(space.pool_indices)]]
     inputs = space.pool_indices[pool.nodes.layer[space.pool_indices] == 0]
-    stay = np.unique(np.concatenate((pool.constant_indices, inputs, older)))
-    fresh = numbers[numbers >= space.n_materialized] - space.n_materialized
-    grown, lost = append_layer(
+    carried_over = np.unique(np.concatenate((pool.constant_indices, inputs, older)))
+    new_numbers = numbers[numbers >= space.n_materialized] - space.n_materialized
+    next_pool, n_lost = append_layer(
         pool,
         layer,
         pool_kind,
-        carried_over=stay,
+        carried_over=carried_over,
         candidates=space.candidates,
-        numbers=fresh,
-        layer_number=number,
+        numbers=new_numbers,
+        layer_number=layer_number,
     )
-    lost = Counter({CandidateStatus.NUMERIC_DUPLICATE: lost[CandidateStatus.NUMERIC_DUPLICATE]}) + Counter(
-        pruning.n_invalid
+    n_lost = Counter(
+        {CandidateStatus.NUMERIC_DUPLICATE: n_lost[CandidateStatus.NUMERIC_DUPLICATE]}
+    ) + Counter(pruning.n_invalid)
+    n_valid = space.size - sum(pruning.n_invalid.values())
+    n_lost[CandidateStatus.PRUNED] = (
+        n_valid - n_lost[CandidateStatus.NUMERIC_DUPLICATE] - len(next_pool.feature_indices)
     )
-    scored = space.size - sum(pruning.n_invalid.values())
-    lost[CandidateStatus.PRUNED] = (
-        scored - lost[CandidateStatus.NUMERIC_DUPLICATE] - len(grown.feature_indices)
-    )
-    pruned = Counter(space.layer_counts[-1].n_excluded) + lost
-    return grown, LayerCount(
-        number, layer.kind, space.candidates.total, dict(pruned), len(grown.feature_indices)
+    n_excluded = Counter(space.layer_counts[-1].n_excluded) + n_lost
+    return next_pool, LayerCount(
+        layer_number, layer.kind, space.candidates.total, dict(n_excluded), len(next_pool.feature_indices)
     )
 
 
-_SEARCH_RESERVED_BYTES = 100_000_000  # bytes that a search takes beside scoring
-_MEMBER_BYTES = 300  # bytes of a pool's member without values
+_SEARCH_RESERVED_BYTES = 100_000_000  # bytes that a search needs in addition to scoring
+_MEMBER_BYTES = 300  # bytes per pool member without values
 
 
 def expand(
@@ -438,59 +468,58 @@ def expand(
     units: Units | None = None,
     check_deadline: DeadlineCheck = ignore_deadline,
 ) -> Space:
-    """Grow the pool through all layers but the last, and judge the last.
+    """Grow the pool through all layers but the last, and filter the last layer.
 
     Parameters
     ----------
     names : sequence of str
-        The inputs.
+        Names of the d inputs.
     columns : float64 array, shape (d, n), or None
-        Their values; None to count by structure alone, which bounds from above what values will leave.
+        Values of the inputs. None to count by structure alone, which gives an upper bound of the size.
     grammar : Grammar
         Rules and constants.
     layers : sequence of Layer
-        What to apply; at least one.
+        Layers to apply, at least one.
     pool_kind : {"cumulative", "strict"}
-        Whether a layer's output is added to the pool or replaces it.
+        Whether the output of a layer is added to the pool or replaces it.
     also : sequence of Expression
-        Formulas of the user's own that join the space, if it does not have them already.
-    cut : callable, optional
-        Which features of the space that a layer has made the next layer is applied to; asked after each
-        layer but the last, whose features are then streamed, too, and never held whole. Needs values.
+        Formulas to add to the space if it does not contain them.
+    prune : callable, optional
+        Selects the features that the next layer is applied to. Called with the space after each layer but
+        the last. Those layers are then streamed too, and never stored whole. Requires values.
     max_bytes : int, optional
-        The memory that this process may take.
-    beside : int
-        How much of it what follows will take beside pool and candidates, in bytes.
-    spread : callable, optional
-        Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
-        The space does not depend on it.
-    thin : bool
-        Whether to hold no values but the inputs', and to compute features again wherever they are needed.
-        The space is the same.
+        Memory limit of this process in bytes.
+    reserved_bytes : int
+        Memory in bytes that later steps need in addition to pool and candidates.
+    map_function : callable, optional
+        Maps a function over tasks, in order, like the built-in `map`; possibly in threads. Does not affect
+        the result.
+    recompute_pool : bool
+        Whether to store only the values of the inputs, and to recompute other features on demand. Does not
+        affect the result.
     units : Units, optional
-        Those of the inputs: only formulas that have a unit are made, and if they name a target, those of the
-        last space have that unit.
-    check : callable, optional
-        Called again and again while a long layer is grown, as `ends_at` makes it: it raises
-        `DeadlineExceeded` when no more may be grown.
+        Units of the inputs. Only formulas that have a unit are made. If a target unit is given, the features
+        of the last layer have that unit.
+    check_deadline : callable, optional
+        Called repeatedly during long layers. Raises `DeadlineExceeded` to stop.
 
     Returns
     -------
     Space
-        Where the time ran out, that of the layers before: the same as if no more had been asked for.
+        If the deadline is exceeded, the space of the completed layers.
 
     Raises
     ------
-    TableError
+    DataError
         If every input is constant.
     FormulaError
-        If one of `also` is constant, or undefined in some row.
+        If a formula of `also` is constant, or undefined in some row.
     GrammarError
         If the layers use more than 64 operators.
     OptionError
-        If `pool_kind` is neither.
-    SpaceError
-        If the process would take more than `max_bytes`; nothing large has been allocated by then.
+        If `pool_kind` is invalid.
+    MemoryLimitError
+        If the process would need more than `max_bytes`. Raised before large arrays are allocated.
 
     Examples
     --------
@@ -501,7 +530,7 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    terms = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline)
+    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline)
     pool, count = clean_inputs(
         build_first_pool(
             build_symbol_table(names, grammar, layers),
@@ -511,28 +540,30 @@ def expand(
             units=units,
         )
     )
-    counts, number = [count], 1
-    by_name = None if columns is None else dict(zip(names, columns, strict=True))
+    layer_counts, layer_number = [count], 1
+    columns_by_name = None if columns is None else dict(zip(names, columns, strict=True))
     try:
-        for number, layer in enumerate(layers[:-1], start=1):
+        for layer_number, layer in enumerate(layers[:-1], start=1):
             if prune is None:
-                following = layers[number] if pool.feature_stats is None else None
-                pool, count = add_layer(pool, layer, terms, layer_number=number, next_layer=following)
+                following = layers[layer_number] if pool.feature_stats is None else None
+                pool, count = add_layer(pool, layer, config, layer_number=layer_number, next_layer=following)
             else:
                 space = build_streamed_space(
-                    pool, layer, terms, by_name, has_next_layer=True, layer_counts=counts
+                    pool, layer, config, columns_by_name, has_next_layer=True, layer_counts=layer_counts
                 )
                 pool, count = prune_pool(space, layer, prune(space), pool_kind)
-            counts.append(count)
-        number = len(layers)
-        return build_streamed_space(pool, layers[-1], terms, by_name, also=also, layer_counts=counts)
+            layer_counts.append(count)
+        layer_number = len(layers)
+        return build_streamed_space(
+            pool, layers[-1], config, columns_by_name, also=also, layer_counts=layer_counts
+        )
     except DeadlineExceeded:
-        return _build_incomplete_space(pool, by_name, also, counts, number)
+        return _build_incomplete_space(pool, columns_by_name, also, layer_counts, layer_number)
 
 
 @dataclass(frozen=True, eq=False)
 class LayerConfig:
-    """On what terms layers are grown; the fields are arguments of `expand`."""
+    """How layers are grown. The fields are arguments of `expand`."""
 
     grammar: Grammar
     pool_kind: PoolKind
@@ -545,66 +576,83 @@ class LayerConfig:
 def add_layer(
     pool: Pool, layer: Layer, config: LayerConfig, *, layer_number: int, next_layer: Layer | None
 ) -> tuple[Pool, LayerCount]:
-    """Add a whole layer to the pool; while only counting, refuse in advance what the next could not judge.
+    """Append a whole layer to the pool.
+
+    While only counting, this also checks the memory that filtering the next layer would need.
 
     Parameters
     ----------
     pool : Pool
-        What the layer is applied to.
+        The pool that the layer is applied to.
     layer : Layer
         The layer.
-    terms : Terms
-        How.
-    number : int
-        The layer's, from 1.
-    following : Layer or None
-        The layer that would have to be judged next.
+    config : LayerConfig
+        How the layer is grown.
+    layer_number : int
+        Number of the layer, from 1.
+    next_layer : Layer or None
+        The layer that would be filtered next.
 
     Returns
     -------
     Pool
-        The next one.
+        The next pool.
     LayerCount
-        What the layer made.
+        Counts of the layer.
     """
-    stay = find_carried_over(pool, config.pool_kind)
-    candidates, fates, left = filter_layer(
+    carried_over = find_carried_over(pool, config.pool_kind)
+    candidates, statuses, not_replaced = filter_layer(
         pool,
         layer,
         config.grammar,
-        stay,
+        carried_over,
         has_next_layer=True,
         max_bytes=config.max_bytes,
         reserved_bytes=config.reserved_bytes,
         map_function=config.map_function,
         check_deadline=config.check_deadline,
     )
-    replaced, size = len(stay) - len(left), len(left) + int((fates == CandidateStatus.KEPT).sum())
-    needed = pool.estimate_bytes(size) + max(config.reserved_bytes, estimate_block_bytes(pool.n_rows))
-    thin = needed - pool.estimate_bytes(size) + _SEARCH_RESERVED_BYTES + (len(pool) + size) * _MEMBER_BYTES
-    thin_fits = not pool.recomputes_values and has_memory_for(thin, config.max_bytes)
-    ways = (*REDUCTION_HINTS, "use --search sieve, which holds no pool") if thin_fits else REDUCTION_HINTS
-    check_memory(needed, config.max_bytes, f"a pool of {size:,} features after layer {layer_number}", ways)
+    n_replaced, size = (
+        len(carried_over) - len(not_replaced),
+        len(not_replaced) + int((statuses == CandidateStatus.KEPT).sum()),
+    )
+    pool_bytes = pool.estimate_bytes(size) + max(config.reserved_bytes, estimate_block_bytes(pool.n_rows))
+    recompute_bytes = (
+        pool_bytes - pool.estimate_bytes(size) + _SEARCH_RESERVED_BYTES + (len(pool) + size) * _MEMBER_BYTES
+    )
+    recompute_fits = not pool.recomputes_values and has_memory_for(recompute_bytes, config.max_bytes)
+    hints = (
+        (*REDUCTION_HINTS, "use --search sieve, which holds no pool") if recompute_fits else REDUCTION_HINTS
+    )
+    check_memory(
+        pool_bytes, config.max_bytes, f"a pool of {size:,} features after layer {layer_number}", hints
+    )
     if next_layer is not None:
-        reached = count_applied(pool, layer, left, config.pool_kind)
-        coming = enumerate_candidates(next_layer, pool.symbols, size, reached)
+        applied = count_applied(pool, layer, not_replaced, config.pool_kind)
+        next_candidates = enumerate_candidates(next_layer, pool.symbols, size, applied)
         check_memory(
-            estimate_filter_bytes(coming.total), config.max_bytes, f"a layer of {coming.total:,} candidates"
+            estimate_filter_bytes(next_candidates.total),
+            config.max_bytes,
+            f"a layer of {next_candidates.total:,} candidates",
         )
-    kept = np.flatnonzero(fates == CandidateStatus.KEPT)
-    pool, lost = append_layer(
+    kept = np.flatnonzero(statuses == CandidateStatus.KEPT)
+    pool, n_invalid = append_layer(
         pool,
         layer,
         config.pool_kind,
-        carried_over=left,
+        carried_over=not_replaced,
         candidates=candidates,
         numbers=kept,
         layer_number=layer_number,
         check_deadline=config.check_deadline,
     )
-    lost[CandidateStatus.DUPLICATE] += replaced
+    n_invalid[CandidateStatus.DUPLICATE] += n_replaced
     return pool, LayerCount(
-        layer_number, layer.kind, candidates.total, count_excluded(fates, lost), len(pool.feature_indices)
+        layer_number,
+        layer.kind,
+        candidates.total,
+        count_excluded(statuses, n_invalid),
+        len(pool.feature_indices),
     )
 
 
@@ -618,31 +666,33 @@ def build_streamed_space(
     also: Sequence[Expression] = (),
     layer_counts: Sequence[LayerCount],
 ) -> Space:
-    """Judge a layer that will be streamed, and put it behind what stays of the pool."""
-    stay = find_carried_over(pool, config.pool_kind)
-    given = evaluate_user_formulas(also, columns, pool.nodes.keys[np.intersect1d(stay, pool.feature_indices)])
-    candidates, fates, left = filter_layer(
+    """Filter a layer that will be streamed, and return the space of the kept members and the layer."""
+    carried_over = find_carried_over(pool, config.pool_kind)
+    user_formulas = evaluate_user_formulas(
+        also, columns, pool.nodes.keys[np.intersect1d(carried_over, pool.feature_indices)]
+    )
+    candidates, statuses, not_replaced = filter_layer(
         pool,
         layer,
         config.grammar,
-        stay,
+        carried_over,
         has_next_layer=has_next_layer,
-        user_formulas=given,
+        user_formulas=user_formulas,
         max_bytes=config.max_bytes,
         reserved_bytes=config.reserved_bytes,
         map_function=config.map_function,
         check_deadline=config.check_deadline,
     )
-    base = np.intersect1d(left, pool.feature_indices)
-    asked = base if has_next_layer else _select_target_units(pool, base)
-    space = Space(pool, asked, given, candidates, fates, ())
-    lost = {
-        CandidateStatus.DUPLICATE: len(stay) - len(left),
-        CandidateStatus.OTHER_UNITS: len(base) - len(asked),
+    base = np.intersect1d(not_replaced, pool.feature_indices)
+    in_space = base if has_next_layer else _select_target_units(pool, base)
+    space = Space(pool, in_space, user_formulas, candidates, statuses, ())
+    n_dropped = {
+        CandidateStatus.DUPLICATE: len(carried_over) - len(not_replaced),
+        CandidateStatus.OTHER_UNITS: len(base) - len(in_space),
     }
-    pruned = count_excluded(fates, Counter(lost))
-    last = LayerCount(len(layer_counts), layer.kind, candidates.total, pruned, space.size)
-    return replace(space, layer_counts=(*layer_counts, last))
+    n_excluded = count_excluded(statuses, Counter(n_dropped))
+    layer_count = LayerCount(len(layer_counts), layer.kind, candidates.total, n_excluded, space.size)
+    return replace(space, layer_counts=(*layer_counts, layer_count))
 
 
 def _build_incomplete_space(
@@ -652,50 +702,54 @@ def _build_incomplete_space(
     layer_counts: Sequence[LayerCount],
     stopped_at_layer: int,
 ) -> Space:
-    """Return the space of the layers that are complete, as if no more had been asked for."""
-    base = _select_target_units(pool, pool.feature_indices)
-    given = evaluate_user_formulas(also, columns, pool.nodes.keys[pool.feature_indices])
-    none = Candidates((), 0)
-    lost = {CandidateStatus.OTHER_UNITS: len(pool.feature_indices) - len(base)}
-    pruned = Counter(layer_counts[-1].n_excluded) + Counter(lost)
-    last = replace(layer_counts[-1], n_excluded=dict(pruned), n_features=len(base) + len(given.expressions))
+    """Return the space of the completed layers, as if no more layers were requested."""
+    in_space = _select_target_units(pool, pool.feature_indices)
+    user_formulas = evaluate_user_formulas(also, columns, pool.nodes.keys[pool.feature_indices])
+    no_candidates = Candidates((), 0)
+    n_dropped = {CandidateStatus.OTHER_UNITS: len(pool.feature_indices) - len(in_space)}
+    n_excluded = Counter(layer_counts[-1].n_excluded) + Counter(n_dropped)
+    last_count = replace(
+        layer_counts[-1],
+        n_excluded=dict(n_excluded),
+        n_features=len(in_space) + len(user_formulas.expressions),
+    )
     return Space(
         pool,
-        base,
-        given,
-        none,
+        in_space,
+        user_formulas,
+        no_candidates,
         np.zeros(0, np.uint8),
-        (*layer_counts[:-1], last),
+        (*layer_counts[:-1], last_count),
         stopped_at_layer=stopped_at_layer,
     )
 
 
 def _select_target_units(pool: Pool, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out members that have other units than a result is asked to have."""
+    """Return the indices of the members that have the units of the target, if one is given."""
     if pool.member_units is None or pool.member_units.target_exponents is None:
         return indices
     return indices[pool.member_units.matches_target[indices]]
 
 
 def clean_inputs(pool: Pool) -> tuple[Pool, LayerCount]:
-    """Leave out inputs that are constant or repeat another."""
-    generated = len(pool.feature_indices)
+    """Drop inputs that are constant or repeat another input."""
+    n_generated = len(pool.feature_indices)
     if pool.feature_stats is None:
-        return pool, LayerCount(0, "inputs", generated, {}, generated)
-    still = is_constant(pool.feature_stats.low, pool.feature_stats.high, pool.max_abs)
-    if still[pool.feature_indices].all():
+        return pool, LayerCount(0, "inputs", n_generated, {}, n_generated)
+    constant = is_constant(pool.feature_stats.low, pool.feature_stats.high, pool.max_abs)
+    if constant[pool.feature_indices].all():
         raise DataError(
-            "every input is constant: there is nothing to grow features from; choose others with --inputs"
+            "every input is constant, so no features can be built; choose other inputs with --inputs"
         )
-    still[pool.constant_indices] = False
-    constants = len(pool.constant_indices)
-    pool = pool.select(np.flatnonzero(~still))
-    distinct = find_distinct_features(pool, constants)
-    pruned = Counter(
+    constant[pool.constant_indices] = False
+    n_constants = len(pool.constant_indices)
+    pool = pool.select(np.flatnonzero(~constant))
+    distinct = find_distinct_features(pool, n_constants)
+    n_excluded = Counter(
         {
-            CandidateStatus.CONSTANT: int(still.sum()),
+            CandidateStatus.CONSTANT: int(constant.sum()),
             CandidateStatus.NUMERIC_DUPLICATE: int((~distinct).sum()),
         }
     )
     pool = pool.select(np.flatnonzero(distinct))
-    return pool, LayerCount(0, "inputs", generated, dict(+pruned), len(pool.feature_indices))
+    return pool, LayerCount(0, "inputs", n_generated, dict(+n_excluded), len(pool.feature_indices))

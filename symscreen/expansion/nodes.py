@@ -1,7 +1,7 @@
-"""The features of a pool as a struct of arrays: structure and metadata, no values.
+"""The features of a pool as a struct of arrays: structure and metadata, without values.
 
-A node is an input, a constant, or an operator over older nodes. Rules about a node's insides are bit sets
-over the layers' operators, so that a whole layer of candidates is judged by a few array operations.
+A node is an input, a constant, or an operator applied to older nodes. The operators inside a node are stored
+as bit sets, so that a few array operations apply the grammar's nesting rules to all candidates of a layer.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ __all__ = [
     "make_leaf_nodes",
 ]
 
-COLUMN, CONSTANT = -1, -2
-_MAX_OPERATORS = 64
+COLUMN, CONSTANT = -1, -2  # operator codes of leaf nodes
+_MAX_OPERATORS = 64  # bits of an operator mask
 
 
 @dataclass(frozen=True, eq=False)
 class SymbolTable:
-    """What the nodes refer to by number.
+    """The inputs, constants and operators that nodes refer to by index.
 
     Parameters
     ----------
-    names : tuple of str
-        The inputs.
+    input_names : tuple of str
+        Names of the inputs.
     constants : tuple of int
-        The constants of the pool.
+        Constants of the pool.
     operators : tuple of Operator
-        All operators of all layers; a node's ``operator`` is a place in here.
+        All operators of all layers. A node's ``operator`` is an index into this tuple.
     """
 
     input_names: tuple[str, ...]
@@ -58,19 +58,20 @@ class SymbolTable:
     operators: tuple[Operator, ...]
 
     def get_code(self, operator: Operator) -> int:
-        """Return an operator's place."""
+        """Return the index of an operator."""
         return self.operators.index(operator)
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureMetadata:
-    """The metadata of some features, one an entry of every array.
+    """Metadata of features, as parallel arrays.
 
     Parameters
     ----------
     complexity : int32 array, shape (q,)
+        Complexity of each feature.
     layer : int16 array, shape (q,)
-        The layer that made the feature; 0 for the inputs and for formulas that the user gave.
+        Layer that made the feature. 0 for inputs and for formulas given by the user.
     keys : uint64 array, shape (q, 2)
         Canonical keys.
     """
@@ -83,32 +84,32 @@ class FeatureMetadata:
         return len(self.complexity)
 
     def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the features at some places."""
+        """Return the features at the given indices."""
         return type(self)(*(getattr(self, field.name)[indices] for field in fields(self)))
 
     def concatenate(self, more: Self) -> Self:
-        """Return these features and more behind them."""
+        """Return these features followed by more."""
         pairs = ((getattr(self, field.name), getattr(more, field.name)) for field in fields(self))
         return type(self)(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(frozen=True, eq=False)
 class NodeArray(FeatureMetadata):
-    """Features with their structure; constants are nodes too.
+    """Features with their structure. Constants are nodes too.
 
     Parameters
     ----------
     complexity, layer, keys
-        As of all features.
+        See `FeatureMetadata`.
     operator : int16 array, shape (q,)
-        The operator's place in the structure, or `COLUMN`, or `CONSTANT`.
+        Index of the operator in the symbol table, or `COLUMN`, or `CONSTANT`.
     left, right : int32 arrays, shape (q,)
-        The arguments' nodes; for leaves, ``left`` is the place of the name or constant. Unary nodes repeat
-        ``left`` in ``right``.
-    inside : uint64 array, shape (q,)
+        Nodes of the arguments. For a leaf, ``left`` is the index of the name or constant. For a unary node,
+        ``right`` equals ``left``.
+    operator_mask : uint64 array, shape (q,)
         Bit set of the operators anywhere in the node.
-    allowed : uint64 array, shape (q,)
-        Bit set of the operators that may touch every column of the node.
+    allowed_mask : uint64 array, shape (q,)
+        Bit set of the operators that may be applied to every column of the node.
     """
 
     operator: NDArray[np.int16]
@@ -119,23 +120,36 @@ class NodeArray(FeatureMetadata):
 
     @property
     def metadata(self) -> FeatureMetadata:
-        """The metadata alone."""
+        """The metadata without the structure."""
         return FeatureMetadata(self.complexity, self.layer, self.keys)
 
     def replace_at(self, indices: NDArray[np.int64], others: NodeArray) -> NodeArray:
-        """Return these nodes with others in some places."""
-        where = np.arange(len(self))
-        where[indices] = len(self) + np.arange(len(indices))
-        return self.concatenate(others).take(where)
+        """Return these nodes with the nodes at `indices` replaced."""
+        source = np.arange(len(self))
+        source[indices] = len(self) + np.arange(len(indices))
+        return self.concatenate(others).take(source)
 
 
 def build_symbol_table(names: Sequence[str], grammar: Grammar, layers: Sequence[Layer]) -> SymbolTable:
     """Collect the operators of all layers.
 
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the inputs.
+    grammar : Grammar
+        Provides the constants.
+    layers : sequence of Layer
+        The layers to apply.
+
+    Returns
+    -------
+    SymbolTable
+
     Raises
     ------
     GrammarError
-        If there are more than 64.
+        If the layers use more than 64 operators.
     """
     operators = tuple(dict.fromkeys(operator for layer in layers for operator in layer.operators))
     if len(operators) > _MAX_OPERATORS:
@@ -153,20 +167,22 @@ def build_operator_mask(names: frozenset[str], symbols: SymbolTable) -> np.uint6
 
 
 def make_leaf_nodes(symbols: SymbolTable, grammar: Grammar) -> NodeArray:
-    """Make nodes of the constants and, behind them, of the inputs."""
+    """Make the nodes of the constants, followed by those of the inputs."""
     constants, names = symbols.constants, symbols.input_names
     q = len(constants) + len(names)
-    places = [*range(len(constants)), *range(len(names))]
-    everything = (1 << len(symbols.operators)) - 1
-    allowed = [everything] * len(constants)
+    indices = [*range(len(constants)), *range(len(names))]
+    all_operators = (1 << len(symbols.operators)) - 1
+    allowed = [all_operators] * len(constants)
     for name in names:
-        barred = frozenset(operator for operator, columns in grammar.columns.items() if name not in columns)
-        allowed.append(everything & ~int(build_operator_mask(barred, symbols)))
+        forbidden = frozenset(
+            operator for operator, columns in grammar.columns.items() if name not in columns
+        )
+        allowed.append(all_operators & ~int(build_operator_mask(forbidden, symbols)))
     keys = [fp.encode_number(value) for value in constants] + [fp.encode_column(name) for name in names]
     return NodeArray(
         operator=np.array([CONSTANT] * len(constants) + [COLUMN] * len(names), dtype=np.int16),
-        left=np.array(places, dtype=np.int32),
-        right=np.array(places, dtype=np.int32),
+        left=np.array(indices, dtype=np.int32),
+        right=np.array(indices, dtype=np.int32),
         complexity=np.ones(q, dtype=np.int32),
         layer=np.zeros(q, dtype=np.int16),
         keys=np.array(keys, dtype=np.uint64).reshape(q, 2),
@@ -176,16 +192,16 @@ def make_leaf_nodes(symbols: SymbolTable, grammar: Grammar) -> NodeArray:
 
 
 def build_expression(symbols: SymbolTable, nodes: NodeArray, node: int) -> Expression:
-    """Build a node's expression.
+    """Build the expression of a node.
 
     Parameters
     ----------
-    structure : Structure
-        What the numbers mean.
-    nodes : Nodes
+    symbols : SymbolTable
+        The symbols that the nodes refer to.
+    nodes : NodeArray
         All nodes.
     node : int
-        The place of the one wanted.
+        Index of the node.
 
     Returns
     -------

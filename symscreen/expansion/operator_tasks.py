@@ -1,11 +1,13 @@
-"""The grammar's rules on nestings and columns as bit sets, for whole arrays of features at once.
+"""Prepare each operator of a layer: nesting rules, unit checks and key arithmetic for all its candidates.
 
-Which candidates have a unit: a layer's operators before the units of a pool's members.
+`NestingRules` holds the grammar's rules on nesting and columns as bit sets. They apply to whole arrays of
+features at once.
 
-Members with the same unit are one kind. Whether an operator may take two kinds comes to comparing two small
-integers for the shipped operators, and to a table of kinds by kinds for those that formulas define.
+`PoolUnits` groups the members of a pool by unit. Whether an operator accepts two units is a comparison of
+two small integers for the built-in operators, and a lookup in a table of unit pairs for operators that are
+defined by formulas.
 
-Operators of a layer before the pool, each with what is worked out once for all its candidates.
+`OperatorTask` combines both with what is computed once per operator: key words, costs and argument flags.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     Bits = NDArray[np.uint64]
     Bytes = NDArray[np.uint8]
     Exponents = NDArray[np.int64]
-    Kinds = NDArray[np.int32]
+    UnitIds = NDArray[np.int32]
 
 __all__ = [
     "NO_UNIT",
@@ -54,14 +56,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class NestingRules:
-    """What may not stand inside each operator.
+    """The operators that must not occur inside each operator.
 
     Parameters
     ----------
-    within : tuple of int
-        For each operator of the structure, the bit set of those that may stand nowhere inside it.
-    direct : tuple of int
-        The same for those that may not stand directly inside it.
+    forbidden_within : tuple of int
+        For each operator of the symbol table, the bit set of operators that must not occur anywhere inside
+        it.
+    forbidden_directly : tuple of int
+        The same for operators that must not be its direct argument.
     """
 
     forbidden_within: tuple[int, ...]
@@ -70,35 +73,33 @@ class NestingRules:
     def is_forbidden(
         self, code: int, operator_mask: Bits, allowed_mask: Bits, root_operators: NDArray[np.integer]
     ) -> NDArray[np.bool_]:
-        """Say of each feature whether a rule keeps an operator from it.
+        """Return which features a rule excludes as an argument of an operator.
 
         Parameters
         ----------
         code : int
-            The operator's place in the structure.
-        inside, allowed : uint64 arrays, shape (m,)
-            As of `Nodes`.
-        outermost : integer array, shape (m,)
-            The features' own operators; negative for leaves.
+            Index of the operator in the symbol table.
+        operator_mask, allowed_mask : uint64 arrays, shape (m,)
+            See `NodeArray`.
+        root_operators : integer array, shape (m,)
+            Outermost operator of each feature. Negative for leaves.
 
         Returns
         -------
         bool array, shape (m,)
         """
         leaf = root_operators < 0
-        place = np.where(leaf, 0, root_operators).astype(np.uint64)
-        directly = ~leaf & ((np.uint64(self.forbidden_directly[code]) >> place) & np.uint64(1)).astype(
-            np.bool_
-        )
-        out_of_reach = (allowed_mask & np.uint64(1 << code)) == 0
+        bit = np.where(leaf, 0, root_operators).astype(np.uint64)
+        directly = ~leaf & ((np.uint64(self.forbidden_directly[code]) >> bit) & np.uint64(1)).astype(np.bool_)
+        not_allowed = (allowed_mask & np.uint64(1 << code)) == 0
         return np.asarray(
-            out_of_reach | ((operator_mask & np.uint64(self.forbidden_within[code])) != 0) | directly
+            not_allowed | ((operator_mask & np.uint64(self.forbidden_within[code])) != 0) | directly
         )
 
     def count_forbidden(
         self, operator_mask: Bits, allowed_mask: Bits, root_operators: NDArray[np.integer]
     ) -> NDArray[np.int32]:
-        """Count, for each feature, the operators that rules keep from it."""
+        """Count, for each feature, the operators that the rules exclude; shape (m,)."""
         total = np.zeros(len(operator_mask), dtype=np.int32)
         for code in range(len(self.forbidden_within)):
             total += self.is_forbidden(code, operator_mask, allowed_mask, root_operators)
@@ -106,19 +107,20 @@ class NestingRules:
 
 
 def compile_rules(grammar: Grammar, symbols: SymbolTable) -> NestingRules:
-    """Collect a grammar's rules for the operators of a structure."""
+    """Compile the grammar's nesting rules for the operators of a symbol table."""
 
     def build_masks(rules: dict[str, frozenset[str]]) -> tuple[int, ...]:
-        none: frozenset[str] = frozenset()
+        no_operators: frozenset[str] = frozenset()
         return tuple(
-            int(build_operator_mask(rules.get(one.name, none), symbols)) for one in symbols.operators
+            int(build_operator_mask(rules.get(operator.name, no_operators), symbols))
+            for operator in symbols.operators
         )
 
     return NestingRules(build_masks(dict(grammar.forbid_within)), build_masks(dict(grammar.forbid)))
 
 
-NO_UNIT, OTHER_UNITS = 8, 9  # as of `CandidateStatus`
-_BATCH_PAIRS = 1 << 20  # pairs of kinds whose units are worked out together
+NO_UNIT, OTHER_UNITS = 8, 9  # values of `CandidateStatus`
+_BATCH_PAIRS = 1 << 20  # pairs of unit ids whose units are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,107 +129,110 @@ class PoolUnits:
 
     Parameters
     ----------
-    kinds : int32 array, shape (q,)
-        Each member's kind: a unit or, for constants, a number.
+    unit_ids : int32 array, shape (q,)
+        Unit id of each member. Members with the same unit and, for constants, the same value have the same
+        id.
     exponents : int64 array, shape (k, D)
-        Of each kind, as of `Dimensions`.
-    number : float64 array, shape (k,)
-        Of each kind.
-    target : int64 array, shape (D,), or None
-        The unit asked for.
+        Dimension exponents of each unit id, see `Dimensions`.
+    constant_values : float64 array, shape (k,)
+        Value of each unit id that represents a constant. NaN for the others.
+    target_exponents : int64 array, shape (D,), or None
+        Dimension exponents that a result must have.
     """
 
-    unit_ids: Kinds
+    unit_ids: UnitIds
     exponents: Exponents
     constant_values: NDArray[np.float64]
     target_exponents: Exponents | None
 
     @property
     def matches_target(self) -> NDArray[np.bool_]:
-        """Whether each member has the unit asked for; shape (q,)."""
-        assert self.target_exponents is not None  # noqa: S101  # else nobody asks
+        """Whether each member has the units of the target; shape (q,)."""
+        assert self.target_exponents is not None  # noqa: S101  # callers check this first
         return np.asarray((self.exponents == self.target_exponents).all(axis=1)[self.unit_ids])
 
     def build_unit_check(self, operator: Operator) -> UnitCheck | None:
-        """Say which members an operator may take; None for all of them."""
-        kinds, target = len(self.exponents), self.target_exponents
-        rule = operator.units.kind
+        """Build the unit check of an operator; None if all arguments pass."""
+        n_ids, target = len(self.exponents), self.target_exponents
+        unit_rule = operator.units.kind
         if operator.arity == 1:
-            fates = self._compute_statuses(
-                propagate_dimensions(operator, self._get_dimensions(np.arange(kinds)))
+            id_statuses = self._compute_statuses(
+                propagate_dimensions(operator, self._get_dimensions(np.arange(n_ids)))
             )
             return (
-                UnitCheck(_make_equal_ids(self.unit_ids), NO_UNIT, fates[self.unit_ids])
-                if fates.any()
+                UnitCheck(_make_equal_ids(self.unit_ids), NO_UNIT, id_statuses[self.unit_ids])
+                if id_statuses.any()
                 else None
             )
-        if rule == "like":
-            other = np.zeros(kinds, dtype=np.uint8)
+        if unit_rule == "like":
+            target_statuses = np.zeros(n_ids, dtype=np.uint8)
             if target is not None:
-                other[(self.exponents != target).any(axis=1)] = OTHER_UNITS
+                target_statuses[(self.exponents != target).any(axis=1)] = OTHER_UNITS
             units = _number_rows(self.exponents)[0][self.unit_ids]
-            return UnitCheck(np.stack([units, units]), NO_UNIT, other[self.unit_ids])
-        if rule in {"product", "quotient"}:
+            return UnitCheck(np.stack([units, units]), NO_UNIT, target_statuses[self.unit_ids])
+        if unit_rule in {"product", "quotient"}:
             if target is None:
                 return None
-            # a·b is in T where the unit of a is T less that of b; a/b, where it is T and that of b
-            partner = target - self.exponents if rule == "product" else target + self.exponents
-            units = _number_rows(np.concatenate((self.exponents, partner)))[0]
-            sides = np.stack([units[:kinds][self.unit_ids], units[kinds:][self.unit_ids]])
+            # a·b has the target unit T if unit(a) = T / unit(b), and a/b if unit(a) = T · unit(b)
+            needed = target - self.exponents if unit_rule == "product" else target + self.exponents
+            units = _number_rows(np.concatenate((self.exponents, needed)))[0]
+            sides = np.stack([units[:n_ids][self.unit_ids], units[n_ids:][self.unit_ids]])
             return UnitCheck(sides, OTHER_UNITS, np.zeros(len(self.unit_ids), dtype=np.uint8))
         return UnitCheck(np.stack([self.unit_ids] * 2), NO_UNIT, None, self._build_status_table(operator))
 
     def _get_dimensions(self, unit_ids: NDArray[np.integer]) -> Dimensions:
+        """Return the dimensions of unit ids, shape (m,)."""
         return Dimensions(
             self.exponents[unit_ids], self.constant_values[unit_ids], np.ones(len(unit_ids), dtype=np.bool_)
         )
 
     def _compute_statuses(self, dimensions: Dimensions) -> Bytes:
-        """Say what becomes of candidates with these units."""
-        right = (
+        """Return the statuses of candidates with these dimensions."""
+        matches = (
             True
             if self.target_exponents is None
             else (dimensions.exponents == self.target_exponents).all(axis=-1)
         )
-        return np.where(dimensions.valid, np.where(right, KEPT, OTHER_UNITS), NO_UNIT).astype(np.uint8)
+        return np.where(dimensions.valid, np.where(matches, KEPT, OTHER_UNITS), NO_UNIT).astype(np.uint8)
 
     def _build_status_table(self, operator: Operator) -> Bytes:
-        """Work out the fates of all pairs of kinds, by left and right, and by right and left."""
-        kinds = len(self.exponents)
-        table = np.empty((kinds, kinds), dtype=np.uint8)
-        for first in range(0, kinds, step := max(1, _BATCH_PAIRS // kinds)):
-            left = np.arange(first, min(first + step, kinds))
-            pairs = np.meshgrid(left, np.arange(kinds), indexing="ij")
-            found = propagate_dimensions(operator, *(self._get_dimensions(each.ravel()) for each in pairs))
-            fates = self._compute_statuses(found)
-            table[left] = np.broadcast_to(fates, pairs[0].size).reshape(pairs[0].shape)
+        """Compute the statuses of all pairs of unit ids, shape (2, k, k), in both argument orders."""
+        n_ids = len(self.exponents)
+        table = np.empty((n_ids, n_ids), dtype=np.uint8)
+        for first in range(0, n_ids, step := max(1, _BATCH_PAIRS // max(1, n_ids))):
+            left = np.arange(first, min(first + step, n_ids))
+            pairs = np.meshgrid(left, np.arange(n_ids), indexing="ij")
+            dimensions = propagate_dimensions(operator, *(self._get_dimensions(ids.ravel()) for ids in pairs))
+            pair_statuses = self._compute_statuses(dimensions)
+            table[left] = np.broadcast_to(pair_statuses, pairs[0].size).reshape(pairs[0].shape)
         return np.stack([table.T, table])
 
 
 @dataclass(frozen=True, eq=False)
 class UnitCheck:
-    """What units say of an operator's candidates.
+    """Decides which candidates of an operator have valid units.
 
     Parameters
     ----------
-    kinds : int32 array, shape (2, q)
-        What is compared, of each member as left and as right argument.
-    unequal : int
-        The fate of candidates whose arguments differ in it.
-    equal : uint8 array, shape (q,), or None
-        The fates of the others, by the left argument or, where arguments have like units, by either.
-    table : uint8 array, shape (2, k, k), or None
-        Instead: fates by the kinds of the argument that stays and of the one that moves along a run, where
-        the left one moves and where the right one does.
+    unit_ids : int32 array, shape (2, q)
+        The ids to compare: those of each member as the left and as the right argument. With a status table,
+        the unit ids of the members as left and as right argument.
+    unequal_status : int
+        Status of candidates whose argument ids differ.
+    equal_statuses : uint8 array, shape (q,), or None
+        Status of the other candidates, by the argument that moves along a run.
+    status_table : uint8 array, shape (2, k, k), or None
+        If given, used instead: status by the unit ids of the fixed and of the moving argument, for a moving
+        left and for a moving right argument.
     """
 
-    unit_ids: Kinds
+    unit_ids: UnitIds
     unequal_status: int
     equal_statuses: Bytes | None
     status_table: Bytes | None = None
 
     def apply(self, first: int, stop: int, pairing: int, statuses: Bytes) -> None:
-        """Fill in what becomes of a range of candidates, counted from the operator's first pair."""
+        """Update the statuses of a range of the operator's pair numbers."""
         if self.status_table is not None:
             _look_up_statuses(first, stop, pairing, self.unit_ids, self.status_table, statuses)
         elif self.equal_statuses is not None:
@@ -239,55 +244,65 @@ class UnitCheck:
 def compute_pool_units(
     units: Units, symbols: SymbolTable, nodes: NodeArray, members: NDArray[np.int64]
 ) -> PoolUnits:
-    """Work out the units of a pool's members.
+    """Compute the units of a pool's members.
 
     Parameters
     ----------
     units : Units
-        Those of the inputs.
-    structure : Structure
-        What the nodes refer to.
-    nodes : Nodes
-        All nodes, each with a unit.
+        Units of the inputs.
+    symbols : SymbolTable
+        The symbols that the nodes refer to.
+    nodes : NodeArray
+        All nodes. Each must have a unit.
     members : int64 array, shape (q,)
-        The places of the members among them.
+        Indices of the members among the nodes.
 
     Returns
     -------
     PoolUnits
     """
-    number = np.full(len(nodes), np.nan)
+    constant_values = np.full(len(nodes), np.nan)
     exponents = np.zeros((len(nodes), len(units.symbols)), dtype=np.int64)
     columns, constants = nodes.operator == COLUMN, nodes.operator == CONSTANT
-    own = [units.columns.get(name) for name in symbols.input_names]
-    vectors = np.array([exponents[0] if unit is None else units.get_exponents(unit) for unit in own])
-    exponents[columns] = vectors.reshape(len(own), -1)[nodes.left[columns]]
-    number[constants] = np.array(symbols.constants, dtype=np.float64)[nodes.left[constants]]
-    made = np.flatnonzero(nodes.operator >= 0)
-    steps = nodes.layer[made].astype(np.int64) * len(symbols.operators) + nodes.operator[made]
-    for step in np.unique(steps):  # arguments are of earlier layers
-        places = made[steps == step]
-        operator = symbols.operators[int(nodes.operator[places[0]])]
-        sides = [nodes.left[places]] if operator.arity == 1 else [nodes.left[places], nodes.right[places]]
-        sound = np.ones(len(places), dtype=np.bool_)
-        found = propagate_dimensions(
-            operator, *(Dimensions(exponents[side], number[side], sound) for side in sides)
+    input_units = [units.columns.get(name) for name in symbols.input_names]
+    input_exponents = np.array(
+        [exponents[0] if unit is None else units.get_exponents(unit) for unit in input_units]
+    )
+    exponents[columns] = input_exponents.reshape(len(input_units), -1)[nodes.left[columns]]
+    constant_values[constants] = np.array(symbols.constants, dtype=np.float64)[nodes.left[constants]]
+    calls = np.flatnonzero(nodes.operator >= 0)
+    steps = nodes.layer[calls].astype(np.int64) * len(symbols.operators) + nodes.operator[calls]
+    for step in np.unique(steps):  # arguments belong to earlier layers
+        step_nodes = calls[steps == step]
+        operator = symbols.operators[int(nodes.operator[step_nodes[0]])]
+        arguments = (
+            [nodes.left[step_nodes]]
+            if operator.arity == 1
+            else [nodes.left[step_nodes], nodes.right[step_nodes]]
         )
-        exponents[places] = found.exponents
-    whole = np.column_stack((exponents[members], np.nan_to_num(number[members], nan=-0.5).view(np.int64)))
-    kinds, first = _number_rows(whole)
+        valid = np.ones(len(step_nodes), dtype=np.bool_)
+        dimensions = propagate_dimensions(
+            operator,
+            *(Dimensions(exponents[argument], constant_values[argument], valid) for argument in arguments),
+        )
+        exponents[step_nodes] = dimensions.exponents
+    identities = np.column_stack(
+        (exponents[members], np.nan_to_num(constant_values[members], nan=-0.5).view(np.int64))
+    )
+    unit_ids, first = _number_rows(identities)
     target = None if units.target is None else units.get_exponents(units.target)
-    return PoolUnits(kinds, exponents[members[first]], number[members[first]], target)
+    return PoolUnits(unit_ids, exponents[members[first]], constant_values[members[first]], target)
 
 
-def _number_rows(rows: Exponents) -> tuple[Kinds, NDArray[np.int64]]:
-    """Give equal rows one number; return each row's, and the first row of each number."""
-    rows = np.column_stack((np.zeros(len(rows), dtype=np.int64), rows))  # numpy refuses rows of nothing
+def _number_rows(rows: Exponents) -> tuple[UnitIds, NDArray[np.int64]]:
+    """Give equal rows the same id; return the id of each row and the first row of each id."""
+    rows = np.column_stack((np.zeros(len(rows), dtype=np.int64), rows))  # numpy rejects rows of length 0
     _, first, numbers = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return numbers.reshape(-1).astype(np.int32), first
 
 
-def _make_equal_ids(unit_ids: Kinds) -> Kinds:
+def _make_equal_ids(unit_ids: UnitIds) -> UnitIds:
+    """Return ids, shape (2, q), that are all equal."""
     return np.zeros((2, len(unit_ids)), dtype=np.int32)
 
 
@@ -296,44 +311,48 @@ def _compare_units(
     first: int,
     stop: int,
     pairing: int,
-    unit_ids: Kinds,
+    unit_ids: UnitIds,
     unequal_status: int,
     equal_statuses: Bytes,
     statuses: Bytes,
 ) -> None:
+    """Update the statuses of a range of pairs by comparing the ids of the arguments."""
     t = first
     while t < stop:
         side, moving, staying, n = locate_run(pairing, t)
-        n, done = min(n, stop - t), t - first
-        kind = unit_ids[1 - side, staying]
-        moves, otherwise, found = unit_ids[side, moving:], equal_statuses[moving:], statuses[done : done + n]
+        n, offset = min(n, stop - t), t - first
+        staying_id = unit_ids[1 - side, staying]
+        moving_ids, moving_statuses, run_statuses = (
+            unit_ids[side, moving:],
+            equal_statuses[moving:],
+            statuses[offset : offset + n],
+        )
         for k in range(n):
-            fate = otherwise[k] if moves[k] == kind else np.uint8(unequal_status)
-            found[k] = fate if found[k] == KEPT else found[k]
+            status = moving_statuses[k] if moving_ids[k] == staying_id else np.uint8(unequal_status)
+            run_statuses[k] = status if run_statuses[k] == KEPT else run_statuses[k]
         t += n
 
 
 @compile_kernel
 def _look_up_statuses(
-    first: int, stop: int, pairing: int, unit_ids: Kinds, status_table: Bytes, statuses: Bytes
+    first: int, stop: int, pairing: int, unit_ids: UnitIds, status_table: Bytes, statuses: Bytes
 ) -> None:
+    """Update the statuses of a range of pairs from a table of unit pairs."""
     t = first
     while t < stop:
         side, moving, staying, n = locate_run(pairing, t)
-        n, done = min(n, stop - t), t - first
-        row, moves, found = (
+        n, offset = min(n, stop - t), t - first
+        table_row, moving_ids, run_statuses = (
             status_table[side, unit_ids[1 - side, staying]],
             unit_ids[side, moving:],
-            statuses[done : done + n],
+            statuses[offset : offset + n],
         )
         for k in range(n):
-            found[k] = row[moves[k]] if found[k] == KEPT else found[k]
+            run_statuses[k] = table_row[moving_ids[k]] if run_statuses[k] == KEPT else run_statuses[k]
         t += n
 
 
-_KEY_BLOCK_SIZE = (
-    1 << 14
-)  # candidates whose keys are composed at a time; they and what leads to them fit the cache
+_KEY_BLOCK_SIZE = 1 << 14  # candidates whose keys are computed together, so that they fit the cache
 _PAIRING_CODES = {"one": walk.ONE, "unordered": walk.UNORDERED, "ordered": walk.ORDERED}
 _NO_WORDS = np.empty((2, 2, 0), dtype=np.uint64)
 _NO_KEYS = np.empty((0, 2), dtype=np.uint64)
@@ -342,14 +361,15 @@ _NO_KEYS = np.empty((0, 2), dtype=np.uint64)
 def compute_tie_break_rank(
     complexity: NDArray[np.int32], n_forbidden: NDArray[np.int32] | None = None
 ) -> NDArray[np.int32]:
-    """Return what decides between equal features, the lower the better.
+    """Return the rank that decides which of several equal features is kept: the lowest.
 
     Parameters
     ----------
     complexity : int32 array, shape (m,)
-        Decides first.
-    barred : int32 array, shape (m,), optional
-        How many operators, at most 64, rules keep from each; decides between equally simple ones.
+        Complexity of the features, compared first.
+    n_forbidden : int32 array, shape (m,), optional
+        Number of operators (at most 64) that the rules exclude for each feature. Compared between features of
+        equal complexity.
 
     Returns
     -------
@@ -360,30 +380,32 @@ def compute_tie_break_rank(
 
 @dataclass(frozen=True, eq=False)
 class OperatorTask:
-    """One operator of a layer before the pool.
+    """One operator of a layer, prepared for all its candidates.
 
     Parameters
     ----------
-    segment : Segment
-        Its candidates.
+    operator_range : OperatorRange
+        Candidates of the operator.
     operator : Operator
         The operator.
-    pool : Nodes
-        The nodes of the pool.
+    pool : NodeArray
+        Nodes of the pool.
     right_keys : uint64 array, shape (q, 2)
-        Their keys as its right argument.
-    source, words
-        Where the candidates' keys come from, as of `walk.sift`.
-    costs : int32 array, shape (2, q)
-        What each node adds to the complexity as left and as right argument.
-    cap : int
-        The most that arguments may add.
-    flags : uint8 array, shape (2, q)
-        What bars each node as left and as right argument, as of `walk.sift`.
-    rules : Rules or None
-        What operators of further layers may not contain, where one follows.
-    meaning : Meaning or None
-        Which candidates have a unit, where that matters.
+        Keys of the nodes as right arguments.
+    key_source : {PRECOMPUTED, SUM, PRODUCT}
+        How the keys of the candidates are computed, see `_kernels.apply_rules`.
+    key_words : uint64 array, shape (2, 2, q)
+        Key words of the arguments. Empty if the keys are precomputed.
+    argument_costs : int32 array, shape (2, q)
+        Complexity that each node adds as left and as right argument.
+    max_argument_cost : int
+        Maximum complexity that the arguments may add.
+    argument_flags : uint8 array, shape (2, q)
+        Flags of each node as left and as right argument, see `_kernels.apply_rules`.
+    rules : NestingRules or None
+        Rules of the next layer's operators. None if no layer follows.
+    unit_check : UnitCheck or None
+        Unit check of the candidates. None if all candidates pass.
     """
 
     operator_range: OperatorRange
@@ -401,7 +423,7 @@ class OperatorTask:
     def apply_rules(
         self, first: int, stop: int, statuses: NDArray[np.uint8], shift: int, counts: NDArray[np.int32]
     ) -> None:
-        """Decide by rule about a range of candidates, and count the keys of the kept by leading bits."""
+        """Apply the rules to a range of candidates and count kept keys by leading bits."""
         if self.unit_check is not None:
             ends = first - self._first_pair_number, stop - self._first_pair_number
             self.unit_check.apply(*ends, _PAIRING_CODES[self.operator_range.pairing], statuses[first:stop])
@@ -420,7 +442,7 @@ class OperatorTask:
         self, first: int, stop: int, statuses: NDArray[np.uint8], first_id: int, id_bits: int, shift: int,
         lowest_bucket: int, bucket_ends: Numbers, entries: Residues,
     ) -> None:  # fmt: skip
-        """Sort the kept candidates of a range into buckets; candidate 0 is called `name`."""
+        """Distribute the kept candidates of a range over buckets; candidate 0 has id `first_id`."""
         for start, end, *keys in self._split_range(first, stop):
             walk.fill_buckets(
                 *keys,
@@ -436,9 +458,9 @@ class OperatorTask:
     def recompute_keys(
         self, indices: Numbers, numbers: Numbers, keys: Residues, tie_break_ranks: NDArray[np.int32]
     ) -> None:
-        """Fill in, in some places, the keys of candidates and what decides between equal ones.
+        """Fill in the keys and tie-break ranks of the candidates at `indices`.
 
-        The burden is the complexity and, where a further layer follows, how many operators rules bar.
+        The rank counts the operators that the rules exclude only if a layer follows.
         """
         left, right = np.empty((2, len(indices)), dtype=np.int64)
         complexity = np.empty(len(indices), dtype=np.int32)
@@ -449,41 +471,44 @@ class OperatorTask:
         )  # fmt: skip
         if self.key_source == walk.PRECOMPUTED:
             keys[indices] = self._compute_keys(left, right)
-        barred = None
+        n_forbidden = None
         if self.rules is not None:
             code, pool = self.operator_range.code, self.pool
-            inside = pool.operator_mask[left] | pool.operator_mask[right] | np.uint64(1 << code)
-            allowed = pool.allowed_mask[left] & pool.allowed_mask[right]
-            barred = self.rules.count_forbidden(inside, allowed, np.full(len(left), code))
-        tie_break_ranks[indices] = compute_tie_break_rank(complexity + np.int32(self.operator.cost), barred)
+            operator_mask = pool.operator_mask[left] | pool.operator_mask[right] | np.uint64(1 << code)
+            allowed_mask = pool.allowed_mask[left] & pool.allowed_mask[right]
+            n_forbidden = self.rules.count_forbidden(operator_mask, allowed_mask, np.full(len(left), code))
+        tie_break_ranks[indices] = compute_tie_break_rank(
+            complexity + np.int32(self.operator.cost), n_forbidden
+        )
 
     @property
     def _first_pair_number(self) -> int:
-        """The number from which its pairs are counted."""
+        """Candidate number at which the pair numbers of the operator are 0."""
         return self.operator_range.start - self.operator_range.n_applied
 
     def _split_range(self, first: int, stop: int) -> Iterator[tuple[Any, ...]]:
-        """Cut a range up where its keys have to be given; with each part, say where its keys come from."""
-        given, step = _NO_KEYS, stop - first
+        """Yield blocks (start, end, kernel arguments); blocks are small if their keys must be precomputed."""
+        precomputed, step = _NO_KEYS, stop - first
         if self.key_source == walk.PRECOMPUTED:
             step = _KEY_BLOCK_SIZE
         for start in range(first, stop, step):
             end = min(start + step, stop)
             if self.key_source == walk.PRECOMPUTED:
                 keys = self._compute_keys(*self.operator_range.decode(np.arange(start, end)))
-                given = np.require(keys, requirements=["C", "W"])
-            ends = start - self._first_pair_number, end - self._first_pair_number
+                precomputed = np.require(keys, requirements=["C", "W"])
+            pair_range = start - self._first_pair_number, end - self._first_pair_number
             yield (
                 start,
                 end,
-                *ends,
+                *pair_range,
                 _PAIRING_CODES[self.operator_range.pairing],
                 self.key_source,
                 self.key_words,
-                given,
+                precomputed,
             )
 
     def _compute_keys(self, left: Numbers, right: Numbers) -> Residues:
+        """Compute the keys, shape (m, 2), of the operator applied to members."""
         if self.operator.arity == 1:
             return self.operator.fingerprint(self.right_keys.take(left, axis=0))
         return self.operator.fingerprint(
@@ -501,44 +526,46 @@ def build_operator_tasks(
     has_next_layer: bool,
     units: PoolUnits | None = None,
 ) -> list[OperatorTask]:
-    """Put a layer's operators before the pool; the arguments are those of `judge`."""
+    """Prepare the operators of a layer; the arguments are those of `filter_candidates`."""
     rules = compile_rules(grammar, symbols)
-    most = np.iinfo(np.int32).max if grammar.max_complexity is None else grammar.max_complexity
-    by_arity = {
+    max_complexity = np.iinfo(np.int32).max if grammar.max_complexity is None else grammar.max_complexity
+    costs_by_arity = {
         1: np.stack([pool.complexity, np.zeros_like(pool.complexity)]),
         2: np.stack([pool.complexity, pool.complexity]),
     }
-    cases = []
-    for segment in candidates.operator_ranges:
-        operator = symbols.operators[segment.code]
+    tasks = []
+    for operator_range in candidates.operator_ranges:
+        operator = symbols.operators[operator_range.code]
         right_keys = pool.keys if operator.prepare_right is None else operator.prepare_right(pool.keys)
-        source, words = _find_key_source(operator, pool.keys, right_keys)
-        barred = rules.is_forbidden(segment.code, pool.operator_mask, pool.allowed_mask, pool.operator)
-        flags = np.stack([barred, barred]) * np.uint8(walk.FORBIDDEN_FLAG)
+        key_source, key_words = _find_key_source(operator, pool.keys, right_keys)
+        forbidden = rules.is_forbidden(
+            operator_range.code, pool.operator_mask, pool.allowed_mask, pool.operator
+        )
+        flags = np.stack([forbidden, forbidden]) * np.uint8(walk.FORBIDDEN_FLAG)
         if operator.name in domain_masks:
             flags |= ~np.stack(domain_masks[operator.name]) * np.uint8(walk.OUT_OF_DOMAIN_FLAG)
-        cases.append(
+        tasks.append(
             OperatorTask(
-                operator_range=segment,
+                operator_range=operator_range,
                 operator=operator,
                 pool=pool,
                 right_keys=right_keys,
-                key_source=source,
-                key_words=words,
-                argument_costs=by_arity[operator.arity],
-                max_argument_cost=most - operator.cost,
+                key_source=key_source,
+                key_words=key_words,
+                argument_costs=costs_by_arity[operator.arity],
+                max_argument_cost=max_complexity - operator.cost,
                 argument_flags=flags,
                 rules=rules if has_next_layer else None,
                 unit_check=None if units is None else units.build_unit_check(operator),
             )
         )
-    return cases
+    return tasks
 
 
 def _find_key_source(operator: Operator, left: Residues, right: Residues) -> tuple[int, Residues]:
-    """Recognise operators whose keys are sums or products of words, and lay the words out by side."""
+    """Return how the keys are computed and, for sums and products, the key words by side."""
     if operator.arity == 1 or operator.fingerprint not in {fp.add, fp.subtract, fp.multiply}:
         return walk.PRECOMPUTED, _NO_WORDS
     right = fp.negate(right) if operator.fingerprint is fp.subtract else right
-    source = walk.PRODUCT if operator.fingerprint is fp.multiply else walk.SUM
-    return source, np.ascontiguousarray(np.stack([left.T, right.T]))
+    key_source = walk.PRODUCT if operator.fingerprint is fp.multiply else walk.SUM
+    return key_source, np.ascontiguousarray(np.stack([left.T, right.T]))

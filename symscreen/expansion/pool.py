@@ -1,7 +1,7 @@
-"""The pool that the next layer is applied to: nodes, and their values or what they are computed from.
+"""The pool that the next layer is applied to: nodes, with their values or the means to recompute them.
 
-A pool holds the values of its members, or it is thin: it then holds the inputs, and of each member only what
-was learnt when all its values were at hand.
+A pool stores the values of all its members, or it only stores the inputs. In the second case it keeps
+summary statistics of each member (`FeatureStats`) and recomputes values on demand.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
 
 __all__ = ["NODE_BYTES", "Pool", "build_first_pool"]
 
-NODE_BYTES = 250  # of structure and metadata, while they are put together
+NODE_BYTES = 250  # bytes of structure and metadata per node, including copies made while building
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Features, and constants before them, in a fixed order.
+    """Constants followed by features, in a fixed order.
 
     Parameters
     ----------
-    structure : Structure
-        What the nodes refer to.
-    all_nodes : Nodes
-        Every node ever made, members of the pool or arguments of such.
-    members : int64 array, shape (q,)
-        The places of the pool's members among all nodes.
+    symbols : SymbolTable
+        The symbols that the nodes refer to.
+    all_nodes : NodeArray
+        All nodes ever made: members of the pool and arguments of members.
+    member_nodes : int64 array, shape (q,)
+        Index of each member among all nodes.
     values : float64 array, shape (q, n), or None
-        The members' values; None in a thin pool, and while only counting.
-    tried : mapping of Operator to int
-        For each operator, the size of the prefix of the pool that it has been applied to already.
+        Values of the members. None if they are recomputed, or if the space is only counted.
+    applied_counts : mapping of Operator to int
+        For each operator, the size of the prefix of the pool that it has been applied to.
     columns : float64 array, shape (d, n), or None
-        The inputs of a thin pool.
-    learnt : Learnt or None
-        What is known of the members' values; None while only counting.
-    orders : Orders or None
-        The order of the rows under each member, where functions of it will follow it.
+        The inputs, if values are recomputed.
+    feature_stats : FeatureStats or None
+        Statistics of the members' values. None if the space is only counted.
+    sort_orders : SortOrders or None
+        Row order of each member, if functions of the members will reuse it.
     units : Units or None
-        Those of the inputs, where every formula must have a unit.
+        Units of the inputs, if every formula must have a unit.
     """
 
     symbols: SymbolTable
@@ -76,14 +76,14 @@ class Pool:
 
     @property
     def recomputes_values(self) -> bool:
-        """Whether members are computed again from the inputs wherever their values are needed."""
+        """Whether the values of members are recomputed from the inputs on demand."""
         return self.values is None and self.columns is not None
 
     @property
     def n_rows(self) -> int:
-        """How many rows each member has; 0 while only counting."""
-        held = self.columns if self.values is None else self.values
-        return 0 if held is None else int(held.shape[1])
+        """Number of rows; 0 if the space is only counted."""
+        stored = self.columns if self.values is None else self.values
+        return 0 if stored is None else int(stored.shape[1])
 
     @lockfree_cached_property
     def nodes(self) -> NodeArray:
@@ -92,54 +92,54 @@ class Pool:
 
     @lockfree_cached_property
     def member_units(self) -> PoolUnits | None:
-        """The members' units, where there are some."""
+        """The units of the members; None without units."""
         if self.units is None:
             return None
         return compute_pool_units(self.units, self.symbols, self.all_nodes, self.member_nodes)
 
     @lockfree_cached_property
     def constant_indices(self) -> NDArray[np.int64]:
-        """The places in the pool that are constants."""
+        """Indices of the members that are constants."""
         return np.flatnonzero(self.nodes.operator == CONSTANT)
 
     @lockfree_cached_property
     def feature_indices(self) -> NDArray[np.int64]:
-        """The places in the pool that are features, not constants."""
+        """Indices of the members that are features."""
         return np.flatnonzero(self.nodes.operator != CONSTANT)
 
     @property
     def max_abs(self) -> NDArray[np.float64]:
-        """The largest magnitude of each member's values; shape (q,)."""
-        assert self.feature_stats is not None  # noqa: S101  # asked for only where values are computed
+        """Maximum magnitude of each member's values; shape (q,)."""
+        assert self.feature_stats is not None  # noqa: S101  # used only if values are computed
         return self.feature_stats.max_abs
 
     def compute_at_rows(
         self, rows: NDArray[np.int64], indices: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Compute members at some rows.
+        """Compute members at given rows.
 
         Parameters
         ----------
         rows : int64 array, shape (m,)
-            Row numbers.
-        places : int64 array, shape (k,), optional
-            Which members; all of them by default.
+            Row indices.
+        indices : int64 array, shape (k,), optional
+            Indices of the members. Default: all members.
 
         Returns
         -------
         float64 array, shape (k, m) or (q, m), C-contiguous
-            Constants included. To the bit what a pool that holds its values has there.
+            Values, including those of constants. Bit-identical to those of a pool that stores its values.
         """
         if self.values is not None:
             if indices is None:
                 return np.take(self.values, rows, axis=1)
             return self.values[indices[:, None], rows]
-        assert self.columns is not None  # noqa: S101  # not asked for while only counting
+        assert self.columns is not None  # noqa: S101  # not called while only counting
         members = self.member_nodes if indices is None else self.member_nodes[indices]
         return compute_node_values(self.symbols, self.all_nodes, members, np.take(self.columns, rows, axis=1))
 
     def compute_values(self, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the values of the members at some places over all rows, shape (m, n)."""
+        """Return the values, shape (m, n), of the members at the given indices."""
         if self.values is not None:
             return self.values[indices]
         assert self.columns is not None  # noqa: S101  # as above
@@ -148,41 +148,41 @@ class Pool:
     def get_operands(
         self, left: NDArray[np.int64], right: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        """Provide the values of candidates' arguments.
+        """Return the values of the arguments of candidates.
 
         Parameters
         ----------
         left, right : int64 arrays, shape (m,)
-            The arguments' places in the pool.
+            Indices of the arguments in the pool.
 
         Returns
         -------
         float64 array, shape (k, n)
-            Values over all rows; where they are not held, each argument once.
+            Values over all rows. If they are recomputed, each argument occurs once.
         int64 arrays, shape (m,)
-            Where each left and each right argument is in them.
+            Row of each left and of each right argument in that array.
         """
         if self.values is not None:
             return self.values, left, right
-        places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
-        return self.compute_values(places), which[: len(left)], which[len(left) :]
+        unique_indices, positions = np.unique(np.concatenate((left, right)), return_inverse=True)
+        return self.compute_values(unique_indices), positions[: len(left)], positions[len(left) :]
 
     def find_monotone_parents(
         self, indices: NDArray[np.int64], operator: Operator | None = None
     ) -> MonotoneParents | None:
-        """Say whose orders members, or a unary operator applied to them, may follow.
+        """Find the pool members whose row order can be reused, with or without an operator applied.
 
         Parameters
         ----------
-        places : int64 array, shape (m,)
-            The members.
+        indices : int64 array, shape (m,)
+            Indices of the members. −1 for none.
         operator : Operator, optional
-            What is applied to them; nothing by default.
+            Unary operator that is applied to the members.
 
         Returns
         -------
-        Following or None
-            None where no order is known, or none is kept.
+        MonotoneParents or None
+            None if no row order is known or preserved.
         """
         if self.sort_orders is None or self.values is None or self.feature_stats is None:
             return None
@@ -194,14 +194,14 @@ class Pool:
         return MonotoneParents(self.values, self.sort_orders.order, self.sort_orders.tied, indices)
 
     def estimate_bytes(self, size: int) -> int:
-        """Predict the memory that the making of the next pool, of so many features, takes beside this one."""
-        row = 0 if self.values is None else self.values[:1].nbytes
-        return len(self) * NODE_BYTES + size * (row + NODE_BYTES)
+        """Estimate the additional memory in bytes to make the next pool, with `size` new features."""
+        row_bytes = 0 if self.values is None else self.values[:1].nbytes
+        return len(self) * NODE_BYTES + size * (row_bytes + NODE_BYTES)
 
     def compute_domain_masks(
         self, operators: tuple[Operator, ...]
     ) -> dict[str, tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        """Say, for each operator with a domain, which members may be its left and right argument."""
+        """Return, for each operator with a domain, which members may be its left and right arguments."""
         if self.feature_stats is None:
             return {}
         inside = {domain: self.feature_stats.is_in_domain(domain) for op in operators for domain in op.domain}
@@ -212,10 +212,12 @@ class Pool:
         }
 
     def select(self, indices: NDArray[np.int64]) -> Pool:
-        """Return the pool of the members at some places; for a pool that no operator has been applied to."""
+        """Return the pool of the given members; only for a pool that no operator has been applied to."""
         values = None if self.values is None else self.values[indices]
-        learnt = None if self.feature_stats is None else self.feature_stats.take(indices)
-        return replace(self, member_nodes=self.member_nodes[indices], values=values, feature_stats=learnt)
+        feature_stats = None if self.feature_stats is None else self.feature_stats.take(indices)
+        return replace(
+            self, member_nodes=self.member_nodes[indices], values=values, feature_stats=feature_stats
+        )
 
     def extend(
         self,
@@ -229,30 +231,29 @@ class Pool:
 
         Parameters
         ----------
-        stay : int64 array, shape (s,)
-            The places in the pool of the members that stay.
-        new : Nodes
-            The members that come behind them.
-        values : float64 array, shape (s + len(new), n), or None
-            The values of both, where the pool holds values.
-        tried : mapping of Operator to int
-            As of a pool.
-        learnt : Learnt or None
-            What is known of both.
+        carried_over : int64 array, shape (s,)
+            Indices of the members to keep.
+        new_nodes : NodeArray
+            Members to append.
+        values : float64 array, shape (s + len(new_nodes), n), or None
+            Values of both, if the pool stores values.
+        applied_counts : mapping of Operator to int
+            See `Pool`.
+        feature_stats : FeatureStats or None
+            Statistics of both.
         """
         members = np.concatenate(
             (self.member_nodes[carried_over], len(self.all_nodes) + np.arange(len(new_nodes)))
         )
-        nodes, units = self.all_nodes.concatenate(new_nodes), self.units
         return Pool(
             self.symbols,
-            nodes,
+            self.all_nodes.concatenate(new_nodes),
             members,
             values,
             applied_counts,
             self.columns,
             feature_stats=feature_stats,
-            units=units,
+            units=self.units,
         )
 
     def apply_operators(
@@ -263,24 +264,24 @@ class Pool:
         Parameters
         ----------
         codes, left, right : int64 arrays, shape (m,)
-            The operators' codes and the places of their arguments in the pool.
+            Operator codes and indices of the arguments in the pool.
         layer : int
-            The layer that makes them.
+            Number of the layer.
 
         Returns
         -------
-        Nodes
-            An `id` of a member is that member's own node again.
+        NodeArray
+            The result of `id` is the member's own node.
         """
         pool, operators = self.nodes, self.symbols.operators
         cost = np.array([operator.cost for operator in operators], dtype=np.int32)[codes]
         unary = np.array([operator.arity == 1 for operator in operators])[codes]
         keys = np.empty((len(codes), 2), dtype=np.uint64)
         for code in sorted(set(codes.tolist())):
-            mine, operator = codes == code, operators[code]
-            arguments = (left[mine],) if operator.arity == 1 else (left[mine], right[mine])
-            keys[mine] = operator.compute_fingerprint(*(pool.keys[argument] for argument in arguments))
-        made = NodeArray(
+            has_code, operator = codes == code, operators[code]
+            arguments = (left[has_code],) if operator.arity == 1 else (left[has_code], right[has_code])
+            keys[has_code] = operator.compute_fingerprint(*(pool.keys[argument] for argument in arguments))
+        nodes = NodeArray(
             operator=codes.astype(np.int16),
             left=self.member_nodes[left].astype(np.int32),
             right=self.member_nodes[right].astype(np.int32),
@@ -296,8 +297,8 @@ class Pool:
         )
         identity = np.array([operator.name == "id" for operator in operators])[codes]
         if not identity.any():
-            return made
-        return made.replace_at(np.flatnonzero(identity), pool.take(left[identity]))
+            return nodes
+        return nodes.replace_at(np.flatnonzero(identity), pool.take(left[identity]))
 
 
 def build_first_pool(
@@ -308,20 +309,20 @@ def build_first_pool(
     recompute_pool: bool = False,
     units: Units | None = None,
 ) -> Pool:
-    """Make the pool of layer 0: the grammar's constants and the inputs.
+    """Build the pool of layer 0: the constants of the grammar and the inputs.
 
     Parameters
     ----------
-    structure : Structure
-        What the nodes will refer to.
+    symbols : SymbolTable
+        The symbols that the nodes will refer to.
     grammar : Grammar
         The rules.
     columns : float64 array, shape (d, n), or None
-        The inputs' values.
-    thin : bool
-        Whether this pool, and what grows of it, holds no other values than these.
+        Values of the inputs.
+    recompute_pool : bool
+        Whether this pool and those grown from it store no values except the inputs.
     units : Units, optional
-        Those of the inputs, where every formula must have a unit.
+        Units of the inputs, if every formula must have a unit.
 
     Returns
     -------
@@ -331,9 +332,11 @@ def build_first_pool(
     members = np.arange(len(nodes))
     if columns is None:
         return Pool(symbols, nodes, members, None, units=units)
-    numbers = np.repeat(np.array(symbols.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1)
-    learnt = compute_feature_stats(numbers).concatenate(compute_feature_stats(columns))
+    constant_values = np.repeat(
+        np.array(symbols.constants, dtype=np.float64)[:, None], columns.shape[1], axis=1
+    )
+    feature_stats = compute_feature_stats(constant_values).concatenate(compute_feature_stats(columns))
     if recompute_pool:
-        return Pool(symbols, nodes, members, None, columns=columns, feature_stats=learnt, units=units)
-    values = np.concatenate((numbers, columns))
-    return Pool(symbols, nodes, members, values, feature_stats=learnt, units=units)
+        return Pool(symbols, nodes, members, None, columns=columns, feature_stats=feature_stats, units=units)
+    values = np.concatenate((constant_values, columns))
+    return Pool(symbols, nodes, members, values, feature_stats=feature_stats, units=units)

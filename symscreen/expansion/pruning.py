@@ -1,11 +1,12 @@
-"""Algebraic duplicates: candidates, and known features, whose canonical keys are equal.
+"""Filter the candidates of a layer by structure, before any values are computed.
 
-Keys are never held, for a hundred million of them would take gigabytes. Candidates are sorted into buckets by
-the leading bits of their keys' first words, some buckets at a time, as entries of 64 bits: the candidate's
-name, and as many more bits of the word as there is room for. Those whose bits occur more than once in their
-bucket are suspects; only of suspects both words are worked out again and compared.
+The rules of the grammar exclude candidates first. Then algebraic duplicates are removed: candidates, and
+features that the space already has, with equal canonical keys.
 
-What becomes of each candidate before any value is computed: kept, or left out for a reason.
+Keys are never stored, because a hundred million of them would need gigabytes. Candidates are distributed
+over buckets by the leading bits of the first word of their keys, a range of buckets at a time, as 64-bit
+entries. An entry holds the id of the candidate and as many of the following bits of the word as fit. Entries
+with the same bits in one bucket collide. Only for collisions are both words recomputed and compared.
 """
 
 from __future__ import annotations
@@ -45,18 +46,18 @@ __all__ = [
     "filter_candidates",
 ]
 
-_PASS_ENTRIES = 1 << 24  # entries held at a time
-_MAX_COLLISIONS = 1 << 16  # compared at a time, by each thread
-_BUCKET_ENTRIES = 1 << 13  # entries, on average, at most
-_MAX_BUCKET_BITS = 16
-_WORD_BITS = 61
-_MAX_TASKS = 32  # that a stage is cut into, at most
-_MIN_TASK_SIZE = 1 << 16  # candidates or entries in a task, at least; fewer are not worth a thread
-_CHECK_INTERVAL = 1 << 20  # candidates walked before it is asked again whether there is time
+_PASS_ENTRIES = 1 << 24  # entries stored at a time
+_MAX_COLLISIONS = 1 << 16  # entries that one thread compares at a time
+_BUCKET_ENTRIES = 1 << 13  # maximum mean number of entries per bucket
+_MAX_BUCKET_BITS = 16  # at most 2^16 buckets
+_WORD_BITS = 61  # bits of a key word
+_MAX_TASKS = 32  # tasks per stage
+_MIN_TASK_SIZE = 1 << 16  # candidates or entries per task; smaller tasks do not pay for a thread
+_CHECK_INTERVAL = 1 << 20  # candidates between two checks of the deadline
 
 
 def estimate_duplicate_search_bytes(n_candidates: int) -> int:
-    """Predict the memory that a search among so many candidates takes, in bytes."""
+    """Estimate the memory in bytes of a duplicate search among n candidates."""
     return (
         n_candidates // 8 + 10 * min(n_candidates, _PASS_ENTRIES) + 250 * min(n_candidates, _MAX_COLLISIONS)
     )
@@ -68,18 +69,18 @@ class DuplicateFinder:
 
     Parameters
     ----------
-    cases : sequence of Case
-        The layer's operators.
-    fates : uint8 array, shape (total,)
-        What is decided about the candidates; filled by `sift`.
-    known : uint64 array, shape (k, 2)
+    operator_tasks : sequence of OperatorTask
+        The operators of the layer.
+    statuses : uint8 array, shape (total,)
+        Status of each candidate. Filled in by `apply_rules`.
+    existing_keys : uint64 array, shape (k, 2)
         Keys of features that the space already has.
-    burdens : int32 array, shape (k,)
-        Their burdens.
-    spread : callable
-        Maps a function over tasks, in order, as the built-in `map` does.
-    check : callable, optional
-        Called again and again; what it raises ends the search.
+    tie_break_ranks : int32 array, shape (k,)
+        Their tie-break ranks, see `compute_tie_break_rank`.
+    map_function : callable
+        Maps a function over tasks, in order, like the built-in `map`.
+    check_deadline : callable, optional
+        Called repeatedly. An exception that it raises ends the search.
     """
 
     operator_tasks: Sequence[OperatorTask]
@@ -89,7 +90,7 @@ class DuplicateFinder:
     map_function: MapFunction
     check_deadline: DeadlineCheck = ignore_deadline
 
-    # known feature k is called k + 1, and the candidates are called by the names that follow
+    # existing feature k has id k + 1; the candidates have the ids after those
     @property
     def _first_candidate_id(self) -> int:
         return len(self.existing_keys) + 1
@@ -100,8 +101,8 @@ class DuplicateFinder:
 
     @property
     def _shift(self) -> int:
-        average = -(-(len(self.existing_keys) + len(self.statuses)) // _BUCKET_ENTRIES)
-        return _WORD_BITS - min(_MAX_BUCKET_BITS, max(average - 1, 0).bit_length())
+        n_buckets = -(-(len(self.existing_keys) + len(self.statuses)) // _BUCKET_ENTRIES)
+        return _WORD_BITS - min(_MAX_BUCKET_BITS, max(n_buckets - 1, 0).bit_length())
 
     @property
     def _n_buckets(self) -> int:
@@ -109,101 +110,107 @@ class DuplicateFinder:
 
     @property
     def _task_ranges(self) -> list[tuple[int, int]]:
-        """The ranges of candidates that are walked as tasks of their own."""
+        """The ranges of candidates that are processed as separate tasks."""
         total = len(self.statuses)
         step = max(_MIN_TASK_SIZE, -(-total // _MAX_TASKS))
         return [(first, min(first + step, total)) for first in range(0, total, step)]
 
     def _map_tasks(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterable[Any]:
-        # a single task is not worth a thread
+        # a single task does not pay for a thread
         return (self.map_function if len(tasks) > 1 else map)(function, tasks)
 
     def apply_rules(self) -> NDArray[np.int32]:
-        """Decide by rule about all candidates that nothing is decided about.
+        """Apply the rules to all candidates whose status is `KEPT`.
 
         Returns
         -------
-        int32 array, shape (spans, buckets)
-            How many candidates of each range are kept and go into each bucket.
+        int32 array, shape (n_ranges, n_buckets)
+            Number of kept candidates of each task range and bucket.
         """
         counts = np.empty((len(self._task_ranges), self._n_buckets), dtype=np.int32)
-        for place, own in enumerate(self._map_tasks(self._apply_rules_to_range, self._task_ranges)):
-            counts[place] = own
+        range_counts = self._map_tasks(self._apply_rules_to_range, self._task_ranges)
+        for row, bucket_counts in enumerate(range_counts):
+            counts[row] = bucket_counts
         return counts
 
     def _apply_rules_to_range(self, task_range: tuple[int, int]) -> NDArray[np.int32]:
         counts = np.zeros(self._n_buckets, dtype=np.int32)
-        for case, first, stop in self._split_by_operator(task_range):
-            case.apply_rules(first, stop, self.statuses, self._shift, counts)
+        for operator_task, first, stop in self._split_by_operator(task_range):
+            operator_task.apply_rules(first, stop, self.statuses, self._shift, counts)
         return counts
 
     def _split_by_operator(self, task_range: tuple[int, int]) -> Iterator[tuple[OperatorTask, int, int]]:
-        for case in self.operator_tasks:
+        for operator_task in self.operator_tasks:
             first, stop = (
-                max(task_range[0], case.operator_range.start),
-                min(task_range[1], case.operator_range.start + case.operator_range.count),
+                max(task_range[0], operator_task.operator_range.start),
+                min(task_range[1], operator_task.operator_range.start + operator_task.operator_range.count),
             )
             for start in range(first, stop, _CHECK_INTERVAL):
                 self.check_deadline()
-                yield case, start, min(start + _CHECK_INTERVAL, stop)
+                yield operator_task, start, min(start + _CHECK_INTERVAL, stop)
 
     def find_duplicates(self, counts: NDArray[np.int32]) -> Iterator[tuple[Numbers, Numbers]]:
-        """Find all but the least burdened, first, of equal keys.
+        """Find all equal keys, except the representative of each group.
 
         Parameters
         ----------
-        counts : int32 array, shape (spans, buckets)
-            As `sift` returns them.
+        counts : int32 array, shape (n_ranges, n_buckets)
+            Result of `apply_rules`.
 
         Yields
         ------
         int64 array, shape (m,)
-            Candidates, and known features as −1, −2, …, that are equal to others.
+            Duplicates: candidate numbers, and existing features as −1, −2, …
         int64 array, shape (m,)
-            The one of those that stays.
+            Representative of each duplicate, numbered in the same way.
         """
         buckets = (self.existing_keys[:, 0] >> np.uint64(self._shift)).astype(np.int64)
-        old = np.bincount(buckets, minlength=self._n_buckets)
-        bounds = np.concatenate(([0], np.cumsum(old + counts.sum(axis=0, dtype=np.int64))))
+        existing_counts = np.bincount(buckets, minlength=self._n_buckets)
+        bounds = np.concatenate(([0], np.cumsum(existing_counts + counts.sum(axis=0, dtype=np.int64))))
         groups = list(_group_buckets(bounds, _PASS_ENTRIES))
         entries = np.empty(max(int(bounds[stop] - bounds[start]) for start, stop in groups), dtype=np.uint64)
         for start, stop in groups:
-            inside = bounds[start : stop + 1] - bounds[start]
-            ends = np.concatenate((old[None, start:stop], counts[:, start:stop])).cumsum(axis=0) + inside[:-1]
-            self._fill_existing_keys(start, inside[:-1].copy(), entries)
+            offsets = bounds[start : stop + 1] - bounds[start]
+            ends = (
+                np.concatenate((existing_counts[None, start:stop], counts[:, start:stop])).cumsum(axis=0)
+                + offsets[:-1]
+            )
+            self._fill_existing_keys(start, offsets[:-1].copy(), entries)
             tasks = [
-                (span, start, own.copy(), entries) for span, own in zip(self._task_ranges, ends, strict=False)
+                (task_range, start, range_ends.copy(), entries)
+                for task_range, range_ends in zip(self._task_ranges, ends, strict=False)
             ]
             for _ in self._map_tasks(self._fill_buckets, tasks):
                 pass
-            step = max(_MIN_TASK_SIZE, -(-int(inside[-1]) // _MAX_TASKS))
-            for found in self._map_tasks(
-                self._compare_entries, [(entries, inside, *part) for part in _group_buckets(inside, step)]
+            step = max(_MIN_TASK_SIZE, -(-int(offsets[-1]) // _MAX_TASKS))
+            for duplicates in self._map_tasks(
+                self._compare_entries,
+                [(entries, offsets, *bucket_range) for bucket_range in _group_buckets(offsets, step)],
             ):
-                yield from found
+                yield from duplicates
 
     def _fill_existing_keys(
         self, lowest_bucket: int, bucket_ends: Numbers, entries: NDArray[np.uint64]
     ) -> None:
-        kept = np.full(len(self.existing_keys), walk.KEPT, dtype=np.uint8)
+        statuses = np.full(len(self.existing_keys), walk.KEPT, dtype=np.uint8)
         walk.fill_buckets(
-            0, len(kept), walk.ONE, walk.PRECOMPUTED, np.empty((2, 2, 0), dtype=np.uint64),
-            self.existing_keys, kept, 1,
+            0, len(statuses), walk.ONE, walk.PRECOMPUTED, np.empty((2, 2, 0), dtype=np.uint64),
+            self.existing_keys, statuses, 1,
             self._id_bits, self._shift, lowest_bucket, bucket_ends, entries,
         )  # fmt: skip
 
     def _fill_buckets(self, task: tuple[tuple[int, int], int, Numbers, NDArray[np.uint64]]) -> None:
-        span, lowest, ends, entries = task
-        for case, first, stop in self._split_by_operator(span):
-            case.fill_buckets(
+        task_range, lowest_bucket, bucket_ends, entries = task
+        for operator_task, first, stop in self._split_by_operator(task_range):
+            operator_task.fill_buckets(
                 first,
                 stop,
                 self.statuses,
                 self._first_candidate_id,
                 self._id_bits,
                 self._shift,
-                lowest,
-                ends,
+                lowest_bucket,
+                bucket_ends,
                 entries,
             )
 
@@ -213,49 +220,53 @@ class DuplicateFinder:
         entries, bounds, start, stop = task
         largest = int(np.diff(bounds[start : stop + 1]).max())
         table = np.empty(1 << (2 * largest).bit_length(), dtype=np.uint64)
-        names = np.empty(
-            max(largest, min(_MAX_COLLISIONS, int(bounds[stop] - bounds[start]))), dtype=np.int64
-        )
-        found = []
+        ids = np.empty(max(largest, min(_MAX_COLLISIONS, int(bounds[stop] - bounds[start]))), dtype=np.int64)
+        duplicates = []
         while start < stop:
             self.check_deadline()
-            start, size = find_collisions(entries, bounds, start, stop, self._id_bits, table, names)
-            found.append(self._find_equal_keys(names[:size]))
-        return found
+            start, n_ids = find_collisions(entries, bounds, start, stop, self._id_bits, table, ids)
+            duplicates.append(self._find_equal_keys(ids[:n_ids]))
+        return duplicates
 
     def _find_equal_keys(self, ids: Numbers) -> tuple[Numbers, Numbers]:
+        """Compare both key words of entries; return duplicates and their representatives, each shape (m,)."""
         numbers = np.where(ids < self._first_candidate_id, -ids, ids - self._first_candidate_id)
-        keys, burdens = np.empty((len(ids), 2), dtype=np.uint64), np.empty(len(ids), dtype=np.int32)
-        owner = np.searchsorted(
-            [case.operator_range.start for case in self.operator_tasks], numbers, side="right"
+        keys, tie_break_ranks = np.empty((len(ids), 2), dtype=np.uint64), np.empty(len(ids), dtype=np.int32)
+        task_numbers = np.searchsorted(
+            [operator_task.operator_range.start for operator_task in self.operator_tasks],
+            numbers,
+            side="right",
         )
-        old = np.flatnonzero(owner == 0)
-        keys[old], burdens[old] = self.existing_keys[ids[old] - 1], self.tie_break_ranks[ids[old] - 1]
-        for place, case in enumerate(self.operator_tasks, start=1):
-            mine = np.flatnonzero(owner == place)
-            if len(mine):
-                case.recompute_keys(mine, numbers, keys, burdens)
-        simplest = np.empty(len(ids), dtype=np.int64)
-        pick_representatives(keys, burdens, ids, simplest)
-        copies = np.flatnonzero(simplest != np.arange(len(ids)))
-        return numbers[copies], numbers[simplest[copies]]
+        existing = np.flatnonzero(task_numbers == 0)
+        keys[existing], tie_break_ranks[existing] = (
+            self.existing_keys[ids[existing] - 1],
+            self.tie_break_ranks[ids[existing] - 1],
+        )
+        for task_number, operator_task in enumerate(self.operator_tasks, start=1):
+            task_indices = np.flatnonzero(task_numbers == task_number)
+            if len(task_indices):
+                operator_task.recompute_keys(task_indices, numbers, keys, tie_break_ranks)
+        representatives = np.empty(len(ids), dtype=np.int64)
+        pick_representatives(keys, tie_break_ranks, ids, representatives)
+        duplicates = np.flatnonzero(representatives != np.arange(len(ids)))
+        return numbers[duplicates], numbers[representatives[duplicates]]
 
 
 def _group_buckets(bounds: Numbers, max_entries: int) -> Iterator[tuple[int, int]]:
-    """Group neighbouring buckets so that each group, or its only bucket, has so many entries at most."""
+    """Group adjacent buckets so that a group has at most `max_entries` entries, or is one bucket."""
     start = 0
     while start < len(bounds) - 1:
         stop = int(np.searchsorted(bounds, bounds[start] + max_entries, side="right")) - 1
-        start, group = max(stop, start + 1), (start, max(stop, start + 1))
-        yield group
+        start, group_range = max(stop, start + 1), (start, max(stop, start + 1))
+        yield group_range
 
 
-_REPRESENTATIVE = 255  # what is kept and stands for others, while duplicates are looked for
-_SCAN_SIZE = 1 << 20  # fates looked at together; a multiple of 8
+_REPRESENTATIVE = 255  # temporary status of a kept candidate that has duplicates
+_SCAN_SIZE = 1 << 20  # statuses processed together; a multiple of 8
 
 
 class CandidateStatus(IntEnum):
-    """What becomes of a candidate."""
+    """Whether a candidate is kept, or why it is excluded."""
 
     KEPT = 0
     FORBIDDEN = 1
@@ -283,25 +294,25 @@ EXCLUSION_REASONS: dict[CandidateStatus, str] = {
 
 
 def estimate_filter_bytes(n_candidates: int) -> int:
-    """Predict the memory that judging so many candidates takes, in bytes."""
+    """Estimate the memory in bytes to filter n candidates."""
     return n_candidates + estimate_duplicate_search_bytes(n_candidates)
 
 
 @dataclass(frozen=True, eq=False)
 class FilterResult:
-    """What `judge` decides.
+    """Result of `filter_candidates`.
 
     Parameters
     ----------
-    fates : uint8 array, shape (candidates.total,)
-        A `CandidateStatus` for each candidate. Of several with one key the simplest is kept; of equally
-        simple ones the
-        one from which rules bar the fewest operators, where another layer follows; then the first.
+    statuses : uint8 array, shape (candidates.total,)
+        A `CandidateStatus` for each candidate. Of several candidates with the same key, the simplest is kept.
+        Ties are broken by the number of operators that the rules exclude, if another layer follows, and then
+        by the candidate number.
     replaced_by : int64 array, shape (k,)
-        For each known feature the number of the simpler candidate that is equal to it; −1 where it stays.
-    winners : uint8 array, shape (ceil(candidates.total / 8),)
-        The candidates that stand for others, packed as bits by `numpy.packbits`. That these be left out for
-        good, the winners must prove computable.
+        For each existing feature, the number of the simpler candidate that is equal to it. −1 if it is kept.
+    representatives : uint8 array, shape (ceil(candidates.total / 8),)
+        The kept candidates that have duplicates, as bits packed by `numpy.packbits`. Their duplicates may be
+        dropped only if the values of the representatives are valid.
     """
 
     statuses: NDArray[np.uint8]
@@ -324,42 +335,42 @@ def filter_candidates(
     map_function: MapFunction = map,
     check_deadline: DeadlineCheck = ignore_deadline,
 ) -> FilterResult:
-    """Decide by structure, and by the domains of the pool's features, which candidates are worth computing.
+    """Decide by structure, and by the domains of the pool's features, which candidates to compute.
 
     Parameters
     ----------
     candidates : Candidates
         The layer.
-    structure : Structure
-        What the codes mean.
-    pool : Nodes
-        The nodes of the pool, in its order.
+    symbols : SymbolTable
+        Defines the operator codes.
+    pool : NodeArray
+        Nodes of the pool, in its order.
     grammar : Grammar
         The rules.
-    defined : mapping of operator name to two bool arrays, shape (q,)
-        For each operator with a domain, which features of the pool may be its left and right argument.
-    known : uint64 array, shape (k, 2)
+    domain_masks : mapping of operator name to two bool arrays, shape (q,)
+        For each operator with a domain, which members of the pool may be its left and right argument.
+    existing_keys : uint64 array, shape (k, 2)
         Keys of features that the space already has.
-    burdens : int32 array, shape (k,)
-        What `burden` says of them; −1 for one that nothing shall replace.
-    grows : bool
-        Whether another layer follows, so that it matters what rules will bar.
-    banned : mapping of int to Fate
-        Candidates whose values are known to be of no use; they stand for nobody.
+    tie_break_ranks : int32 array, shape (k,)
+        Their tie-break ranks, see `compute_tie_break_rank`. −1 for a feature that must not be replaced.
+    has_next_layer : bool
+        Whether another layer follows. If so, ties are broken by what the rules will exclude.
+    excluded : mapping of int to CandidateStatus
+        Candidates with invalid values. They are never representatives.
     units : PoolUnits or None
-        Those of the pool's features, where formulas must have a unit.
-    spread : callable
-        Maps a function over tasks, in order, as the built-in `map` does; in threads, where there are some.
-    check : callable, optional
-        Called again and again; what it raises ends the search for duplicates.
+        Units of the pool's members, if formulas must have a unit.
+    map_function : callable
+        Maps a function over tasks, in order, like the built-in `map`; possibly in threads.
+    check_deadline : callable, optional
+        Called repeatedly. An exception that it raises ends the search for duplicates.
 
     Returns
     -------
-    Judgement
+    FilterResult
     """
-    fates = np.zeros(candidates.total, dtype=np.uint8)
-    fates[list(excluded)] = list(excluded.values())
-    cases = build_operator_tasks(
+    statuses = np.zeros(candidates.total, dtype=np.uint8)
+    statuses[list(excluded)] = list(excluded.values())
+    operator_tasks = build_operator_tasks(
         candidates,
         symbols,
         pool,
@@ -368,16 +379,18 @@ def filter_candidates(
         has_next_layer=has_next_layer,
         units=units,
     )
-    search = DuplicateFinder(cases, fates, existing_keys, tie_break_ranks, map_function, check_deadline)
+    finder = DuplicateFinder(
+        operator_tasks, statuses, existing_keys, tie_break_ranks, map_function, check_deadline
+    )
     replaced_by = np.full(len(existing_keys), -1)
-    for copies, simplest in search.find_duplicates(search.apply_rules()):
-        fates[copies[copies >= 0]] = CandidateStatus.DUPLICATE
-        fates[simplest[simplest >= 0]] = _REPRESENTATIVE
-        replaced_by[-1 - copies[copies < 0]] = simplest[copies < 0]
-    winners = np.empty(-(-candidates.total // 8), dtype=np.uint8)
+    for duplicates, kept in finder.find_duplicates(finder.apply_rules()):
+        statuses[duplicates[duplicates >= 0]] = CandidateStatus.DUPLICATE
+        statuses[kept[kept >= 0]] = _REPRESENTATIVE
+        replaced_by[-1 - duplicates[duplicates < 0]] = kept[duplicates < 0]
+    representatives = np.empty(-(-candidates.total // 8), dtype=np.uint8)
     for first in range(0, candidates.total, _SCAN_SIZE):
-        part = fates[first : first + _SCAN_SIZE]
-        stands = part == _REPRESENTATIVE
-        winners[first // 8 : (first + _SCAN_SIZE) // 8] = np.packbits(stands)
-        part[stands] = CandidateStatus.KEPT
-    return FilterResult(fates, replaced_by, winners)
+        part = statuses[first : first + _SCAN_SIZE]
+        is_representative = part == _REPRESENTATIVE
+        representatives[first // 8 : (first + _SCAN_SIZE) // 8] = np.packbits(is_representative)
+        part[is_representative] = CandidateStatus.KEPT
+    return FilterResult(statuses, replaced_by, representatives)

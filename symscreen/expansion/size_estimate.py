@@ -1,8 +1,8 @@
-"""How large a space will be, before it is grown: small layers counted, large ones estimated.
+"""Estimate the size of a space before it is grown: small layers are counted, large ones extrapolated.
 
-By structure alone every input is as good as another, so what share of a layer's candidates is left out hardly
-depends on how many inputs there are: towards many it tends to a limit with 1/d. Layers too long to be judged
-in a moment are estimated from the shares of the same layers over fewer inputs.
+By structure alone all inputs are exchangeable. The share of a layer's candidates that is excluded then
+hardly depends on the number of inputs d, and approaches a limit with 1/d. Layers that are too long to be
+counted are estimated from the shares of the same layers over fewer inputs.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ if TYPE_CHECKING:
 
 __all__ = ["SpaceSizeEstimate", "estimate_space_size"]
 
-_MAX_COUNTED_CANDIDATES = 1 << 23  # candidates of a layer that are judged one by one; a second or two
-_N_DRAWS = 6  # of inputs that differ by rule or unit, for each number of them
-_SEED = 20
+_MAX_COUNTED_CANDIDATES = 1 << 23  # candidates of a layer that is counted exactly; takes a second or two
+_N_DRAWS = 6  # random subsets per number of inputs, if rules or units distinguish the inputs
+_SEED = 20  # seed of the random subsets
 _NO_PRUNING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceSizeEstimate:
-    """How large a space will be.
+    """Estimated size of a space.
 
     Parameters
     ----------
-    counts : tuple of LayerCount
-        The inputs and each layer.
-    exact : int
-        How many of these, from the first, were counted; the rest are estimates. What the first of the rest
-        generates was counted, too.
-    members : int
-        Members of the pool that the last layer is applied to, constants included.
-    follow : int
-        Features of the space that are ordered as a member of the pool.
-    judged : int
-        Candidates that were judged to find out.
-    most : int
-        The features of the space are no more, whatever is left out: its own where all is counted, else what
-        it would have if nothing were left out behind what is counted.
+    layer_counts : tuple of LayerCount
+        Counts of the inputs and of each layer.
+    n_exact : int
+        Number of leading entries that were counted exactly. The others are estimates, except that the number
+        of candidates of the first of them is exact.
+    n_members : int
+        Number of members, including constants, of the pool that the last layer is applied to.
+    n_monotone_children : int
+        Number of features of the space whose row order follows from a member of the pool.
+    n_filtered : int
+        Number of candidates that were filtered to compute the estimate.
+    max_features : int
+        Upper bound of the number of features. If all layers were counted, their number. Otherwise the number
+        if no candidate of the estimated layers were excluded.
     """
 
     layer_counts: tuple[LayerCount, ...]
@@ -71,17 +71,17 @@ class SpaceSizeEstimate:
 
     @property
     def pool_bytes(self) -> int:
-        """What the members of that pool take without their values."""
+        """Memory in bytes of the members of that pool, without their values."""
         return self.n_members * NODE_BYTES
 
     @property
     def n_features(self) -> int:
-        """The features of the space."""
+        """Number of features of the space."""
         return self.layer_counts[-1].n_features
 
     @property
     def n_candidates(self) -> int:
-        """The candidates of the last layer."""
+        """Number of candidates of the last layer."""
         return self.layer_counts[-1].n_generated
 
 
@@ -98,54 +98,55 @@ def estimate_space_size(
     pool_sizes: Mapping[str, int] | None = None,
     keep_older: bool = False,
 ) -> SpaceSizeEstimate:
-    """Tell how large a space will be by structure, which bounds what values will leave where all is counted.
+    """Estimate the size of a space by structure; if all layers are counted, this is an upper bound.
 
     Parameters
     ----------
-    names, grammar, layers, pool_kind, max_bytes, spread, units, also
-        As of `expand`.
-    keeps : mapping of str to int, optional
-        How many features a cut leaves after each kind of layer but the last, inputs apart.
-    older_stay : bool
-        Whether a cut leaves all older features, too, as one by joint screeners does.
+    names, grammar, layers, pool_kind, max_bytes, map_function, units, also
+        See `expand`.
+    pool_sizes : mapping of str to int, optional
+        Number of features, without the inputs, that pruning keeps after each kind of layer but the last.
+    keep_older : bool
+        Whether pruning also keeps all older features, as pruning by joint screeners does.
 
     Returns
     -------
-    Outlook
-        As `expand` counts without values where no layer has more than 8 million candidates. The layers behind
-        such a one are estimated: within 3 % in the tests where inputs are alike and two of them can be
-        counted, and within 60 % where column rules or units tell them apart. A second such layer multiplies
-        the error. So does a cut: what it keeps depends on the response, and may have fewer duplicates.
+    SpaceSizeEstimate
+        Equal to the counts of `expand` without values if no layer has more than 8 million candidates. The
+        layers after such a layer are estimates. In the tests, their error is at most 3 % if the inputs are
+        exchangeable and two of them can be counted, and at most 60 % if column rules or units distinguish
+        the inputs. A second such layer multiplies the error. Pruning adds an error too, because the features
+        that it keeps depend on the target, and may have fewer duplicates.
 
     Examples
     --------
     >>> from symscreen.grammar import load_grammar
     >>> grammar = load_grammar("basic")
-    >>> seen = estimate_space_size([f"x{i}" for i in range(100)], grammar, grammar.resolve_layers("bbb"))
-    >>> seen.exact, f"{seen.features:.0e}"
+    >>> estimate = estimate_space_size([f"x{i}" for i in range(100)], grammar, grammar.resolve_layers("bbb"))
+    >>> estimate.n_exact, f"{estimate.n_features:.0e}"
     (2, '3e+18')
     """
-    terms = LayerConfig(grammar, pool_kind, max_bytes, map_function=map_function)
-    most = {kind: number + len(names) for kind, number in (pool_sizes or {}).items()}
-    counted = _count_layers(names, layers, terms, units, also, most)
+    config = LayerConfig(grammar, pool_kind, max_bytes, map_function=map_function)
+    max_sizes = {kind: number + len(names) for kind, number in (pool_sizes or {}).items()}
+    counted = _count_layers(names, layers, config, units, also, max_sizes)
     if len(counted.layer_counts) > len(layers):
         return counted.size_estimate
-    alike = units is None and not grammar.columns
-    shares, judged = _estimate_excluded_shares(names, layers, terms, units, exchangeable=alike)
-    seen = _extrapolate_layers(counted, layers, terms, shares, most, keep_older)
-    bound = _extrapolate_layers(counted, layers, terms, [{} for _ in layers], most, keep_older)
-    last = replace(seen.layer_counts[-1], n_features=seen.n_features + len(also))
+    exchangeable = units is None and not grammar.columns
+    shares, n_filtered = _estimate_excluded_shares(names, layers, config, units, exchangeable=exchangeable)
+    estimate = _extrapolate_layers(counted, layers, config, shares, max_sizes, keep_older)
+    bound = _extrapolate_layers(counted, layers, config, [{} for _ in layers], max_sizes, keep_older)
+    last_count = replace(estimate.layer_counts[-1], n_features=estimate.n_features + len(also))
     return replace(
-        seen,
-        layer_counts=(*seen.layer_counts[:-1], last),
-        n_filtered=counted.n_filtered + judged,
+        estimate,
+        layer_counts=(*estimate.layer_counts[:-1], last_count),
+        n_filtered=counted.n_filtered + n_filtered,
         max_features=bound.n_features + len(also),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _ExactCounts:
-    """What was counted before a layer that is too long: maybe all."""
+    """Exact counts of the layers before the first that is too long, or of all layers."""
 
     pool: Pool
     layer_counts: tuple[LayerCount, ...]
@@ -157,14 +158,14 @@ class _ExactCounts:
 
     @property
     def size_estimate(self) -> SpaceSizeEstimate:
-        features = self.layer_counts[-1].n_features
+        n_features = self.layer_counts[-1].n_features
         return SpaceSizeEstimate(
             self.layer_counts,
             len(self.layer_counts),
             len(self.pool),
             self.n_monotone_children,
             self.n_filtered,
-            features,
+            n_features,
         )
 
 
@@ -176,24 +177,24 @@ def _count_layers(
     also: Sequence[Expression] = (),
     pool_sizes: Mapping[str, int] = _NO_PRUNING,
 ) -> _ExactCounts:
-    """Count layer by layer, up to one that is too long or cut."""
-    structure = build_symbol_table(names, config.grammar, layers)
-    pool, count = clean_inputs(build_first_pool(structure, config.grammar, None, units=units))
-    counts = [count]
-    for number, layer in enumerate(layers, start=1):
+    """Count layer by layer, up to one that is too long or pruned."""
+    symbols = build_symbol_table(names, config.grammar, layers)
+    pool, count = clean_inputs(build_first_pool(symbols, config.grammar, None, units=units))
+    layer_counts = [count]
+    for layer_number, layer in enumerate(layers, start=1):
         if (
             enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts).total
             > _MAX_COUNTED_CANDIDATES
         ):
             break
-        if number == len(layers):
-            space = build_streamed_space(pool, layer, config, None, also=also, layer_counts=counts)
+        if layer_number == len(layers):
+            space = build_streamed_space(pool, layer, config, None, also=also, layer_counts=layer_counts)
             return _ExactCounts(pool, space.layer_counts, count_monotone_children(space))
         if layer.kind in pool_sizes:
             break
-        pool, count = add_layer(pool, layer, config, layer_number=number, next_layer=None)
-        counts.append(count)
-    return _ExactCounts(pool, tuple(counts), len(pool.feature_indices))
+        pool, count = add_layer(pool, layer, config, layer_number=layer_number, next_layer=None)
+        layer_counts.append(count)
+    return _ExactCounts(pool, tuple(layer_counts), len(pool.feature_indices))
 
 
 def _estimate_excluded_shares(
@@ -204,55 +205,65 @@ def _estimate_excluded_shares(
     *,
     exchangeable: bool,
 ) -> tuple[list[dict[CandidateStatus, float]], int]:
-    """Find the shares that each layer loses over the most inputs that can be counted, and go on from fewer.
+    """Estimate the share of candidates that each layer excludes, from runs over fewer inputs.
 
     Returns
     -------
-    list of dict of Fate to float
-        For each layer; of those that were counted over fewer than all of the inputs.
+    list of dict of CandidateStatus to float
+        Shares of each layer, extrapolated from the two largest suitable numbers of inputs.
     int
-        Candidates judged.
+        Number of candidates filtered.
     """
     rng, d = np.random.default_rng(_SEED), len(names)
-    found: dict[int, list[LayerCount]] = {}
-    judged = 0
+    counts_by_size: dict[int, list[LayerCount]] = {}
+    n_filtered = 0
     for size in range(1, d):
         draws = 1 if exchangeable else _N_DRAWS
-        chosen = [sorted(rng.choice(d, size, replace=False).tolist()) for _ in range(draws)]
-        runs = [_count_layers([names[place] for place in some], layers, config, units) for some in chosen]
-        judged += sum(run.n_filtered for run in runs)
-        if min(len(run.layer_counts) for run in runs) <= len(layers) or judged > 2 * _MAX_COUNTED_CANDIDATES:
+        subsets = [sorted(rng.choice(d, size, replace=False).tolist()) for _ in range(draws)]
+        runs = [
+            _count_layers([names[index] for index in subset], layers, config, units) for subset in subsets
+        ]
+        n_filtered += sum(run.n_filtered for run in runs)
+        if (
+            min(len(run.layer_counts) for run in runs) <= len(layers)
+            or n_filtered > 2 * _MAX_COUNTED_CANDIDATES
+        ):
             break
-        found[size] = [
+        counts_by_size[size] = [
             _sum_counts(counts) for counts in zip(*(run.layer_counts for run in runs), strict=True)
         ]
-    if not found:  # not even over one input: the layers before have to do
-        return [{} for _ in layers], judged
-    most = max(found)
-    fewer = most - 1 if exchangeable else max(1, most // 2)
-    both = found[most], found.get(fewer, found[most])
-    weight = 0.0 if fewer in {0, most} else (1 / most - 1 / d) / (1 / fewer - 1 / most)
-    return [_extrapolate_shares(*pair, weight) for pair in zip(both[0][1:], both[1][1:], strict=True)], judged
+    if not counts_by_size:  # even one input is too many, so nothing is excluded
+        return [{} for _ in layers], n_filtered
+    large = max(counts_by_size)
+    small = large - 1 if exchangeable else max(1, large // 2)
+    count_pair = counts_by_size[large], counts_by_size.get(small, counts_by_size[large])
+    weight = 0.0 if small in {0, large} else (1 / large - 1 / d) / (1 / small - 1 / large)
+    return [
+        _extrapolate_shares(*pair, weight) for pair in zip(count_pair[0][1:], count_pair[1][1:], strict=True)
+    ], n_filtered
 
 
 def _sum_counts(layer_counts: Sequence[LayerCount]) -> LayerCount:
-    pruned = {fate: sum(count.n_excluded.get(fate, 0) for count in layer_counts) for fate in CandidateStatus}
-    generated, features = (
-        sum(getattr(count, name) for count in layer_counts) for name in ("generated", "features")
+    """Add up the counts of the same layer of several runs."""
+    n_excluded = {
+        status: sum(count.n_excluded.get(status, 0) for count in layer_counts) for status in CandidateStatus
+    }
+    n_generated, n_features = (
+        sum(getattr(count, name) for count in layer_counts) for name in ("n_generated", "n_features")
     )
-    return replace(layer_counts[0], n_generated=generated, n_excluded=pruned, n_features=features)
+    return replace(layer_counts[0], n_generated=n_generated, n_excluded=n_excluded, n_features=n_features)
 
 
 def _extrapolate_shares(
     larger: LayerCount, smaller: LayerCount, weight: float
 ) -> dict[CandidateStatus, float]:
-    """Draw the line through two shares, each over 1/d, to where all inputs are."""
+    """Extrapolate the shares of two runs linearly in 1/d to all inputs."""
     shares = {}
-    for fate in CandidateStatus:
-        last = larger.n_excluded.get(fate, 0) / max(1, larger.n_generated)
-        before = smaller.n_excluded.get(fate, 0) / max(1, smaller.n_generated)
-        shares[fate] = min(1.0, max(0.0, last + weight * (last - before)))
-    return {fate: share for fate, share in shares.items() if share}
+    for status in CandidateStatus:
+        large_share = larger.n_excluded.get(status, 0) / max(1, larger.n_generated)
+        small_share = smaller.n_excluded.get(status, 0) / max(1, smaller.n_generated)
+        shares[status] = min(1.0, max(0.0, large_share + weight * (large_share - small_share)))
+    return {status: share for status, share in shares.items() if share}
 
 
 def _extrapolate_layers(
@@ -263,25 +274,29 @@ def _extrapolate_layers(
     pool_sizes: Mapping[str, int],
     keep_older: bool,
 ) -> SpaceSizeEstimate:
-    """Put the layers behind what was counted that shares tell of."""
-    counts, pool = list(counted.layer_counts), counted.pool
-    exact, members, tried = len(counts), len(pool), dict(pool.applied_counts)
-    constants = len(pool.constant_indices)
-    for number in range(exact, len(layers) + 1):
-        layer, before = layers[number - 1], counts[-1].n_features
-        members = before + constants
-        generated = enumerate_candidates(layer, pool.symbols, members, tried).total
-        kept_before = before if config.pool_kind == "cumulative" else 0
-        pruned = {fate: int(share * generated) for fate, share in shares[number - 1].items()}
-        features = max(0, kept_before + generated - sum(pruned.values()))
-        cap = pool_sizes.get(layer.kind, features) + (before - counts[0].n_features if keep_older else 0)
-        if number < len(layers) and features > cap:
-            pruned[CandidateStatus.PRUNED] = features - cap
-            features = cap
-        if number < len(layers) and layer.kind in pool_sizes and not keep_older:
-            leaves = constants + counts[0].n_features  # of what was tried before, these are sure to stay
-            tried = {operator: min(size, leaves) for operator, size in tried.items()}
-            members = min(members, leaves)
-        counts.append(LayerCount(number, layer.kind, generated, pruned, features))
-        tried = tried | dict.fromkeys(layer.operators, members) if kept_before else {}
-    return SpaceSizeEstimate(tuple(counts), exact, members, counts[-2].n_features, 0, counts[-1].n_features)
+    """Append estimates of the remaining layers to the exact counts."""
+    layer_counts, pool = list(counted.layer_counts), counted.pool
+    n_exact, n_members, applied_counts = len(layer_counts), len(pool), dict(pool.applied_counts)
+    n_constants = len(pool.constant_indices)
+    for layer_number in range(n_exact, len(layers) + 1):
+        layer, n_before = layers[layer_number - 1], layer_counts[-1].n_features
+        n_members = n_before + n_constants
+        n_generated = enumerate_candidates(layer, pool.symbols, n_members, applied_counts).total
+        kept_before = n_before if config.pool_kind == "cumulative" else 0
+        n_excluded = {status: int(share * n_generated) for status, share in shares[layer_number - 1].items()}
+        n_features = max(0, kept_before + n_generated - sum(n_excluded.values()))
+        cap = pool_sizes.get(layer.kind, n_features) + (
+            n_before - layer_counts[0].n_features if keep_older else 0
+        )
+        if layer_number < len(layers) and n_features > cap:
+            n_excluded[CandidateStatus.PRUNED] = n_features - cap
+            n_features = cap
+        if layer_number < len(layers) and layer.kind in pool_sizes and not keep_older:
+            n_leaves = n_constants + layer_counts[0].n_features  # pruning always keeps these members
+            applied_counts = {operator: min(size, n_leaves) for operator, size in applied_counts.items()}
+            n_members = min(n_members, n_leaves)
+        layer_counts.append(LayerCount(layer_number, layer.kind, n_generated, n_excluded, n_features))
+        applied_counts = applied_counts | dict.fromkeys(layer.operators, n_members) if kept_before else {}
+    return SpaceSizeEstimate(
+        tuple(layer_counts), n_exact, n_members, layer_counts[-2].n_features, 0, layer_counts[-1].n_features
+    )

@@ -1,7 +1,7 @@
-"""The order of the rows under each member of a pool, for the functions of one that keep or turn it.
+"""Sort the rows of each pool member once, so that monotone functions of it can reuse the order.
 
-A layer of unary operators meets each member several times. Where members are put in order once, a function
-that rises or falls with its argument need not be sorted.
+A layer of unary operators is applied to each member several times. A function that increases or decreases
+with its argument then need not be sorted.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = [
     "presort_pool",
 ]
 
-_MIN_CHILDREN_PER_MEMBER = 2.0  # functions that follow, for each member that is put in order for them
-_MIN_ROWS = 513  # shorter columns are sorted as fast as an order is looked through
+_MIN_CHILDREN_PER_MEMBER = 2.0  # monotone functions per member that make sorting the pool worthwhile
+_MIN_ROWS = 513  # rows; sorting a shorter column is as fast as reusing an order
 
 
 @dataclass(frozen=True, eq=False)
 class SortOrders:
-    """The order of the rows under some features.
+    """Row order of features.
 
     Parameters
     ----------
     order : int32 array, shape (q, n)
-        Row numbers by ascending value, tied rows by number.
+        Row indices in ascending order of the values, tied rows in ascending order.
     tied : bool array, shape (q,)
         Whether a feature has tied rows.
     """
@@ -59,14 +59,14 @@ class SortOrders:
 
 
 def is_monotone(operator: Operator, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say of which features a unary operator keeps or turns the order, as far as rounding lets it.
+    """Return for which features a unary operator keeps or reverses the order, up to rounding.
 
     Parameters
     ----------
     operator : Operator
-        Of one argument.
+        A unary operator.
     low, high : float64 arrays, shape (m,)
-        The least and the largest value of each.
+        Minimum and maximum of each feature.
 
     Returns
     -------
@@ -84,14 +84,14 @@ def is_monotone(operator: Operator, low: NDArray[np.float64], high: NDArray[np.f
 
 
 def estimate_order_bytes(space: Space, n_rows: int) -> int:
-    """Say what the orders of a space's pool would take, in bytes; 0 where they are not worth their while.
+    """Estimate the memory in bytes of the row orders of a space's pool; 0 if they are not worthwhile.
 
     Parameters
     ----------
     space : Space
-        With values or without.
-    rows : int
-        The rows of the table.
+        The space, with or without values.
+    n_rows : int
+        Number of rows of the table.
 
     Returns
     -------
@@ -101,40 +101,40 @@ def estimate_order_bytes(space: Space, n_rows: int) -> int:
 
 
 def estimate_pool_order_bytes(n_members: int, n_monotone_children: int, n_rows: int) -> int:
-    """Say the same of a pool of so many members, of which so many features of the space follow one."""
+    """Estimate the memory in bytes of row orders, from the size of the pool; 0 if not worthwhile."""
     if n_rows < _MIN_ROWS:
         return 0
     return n_members * (4 * n_rows + 1) if n_monotone_children >= _MIN_CHILDREN_PER_MEMBER * n_members else 0
 
 
 def count_monotone_children(space: Space) -> int:
-    """Count the features of a space that are ordered as a member of its pool."""
-    operators, follow = space.pool.symbols.operators, len(space.pool_indices)
-    for segment in space.candidates.operator_ranges:
-        operator = operators[segment.code]
+    """Count the features of a space whose row order follows from a member of its pool."""
+    operators, count = space.pool.symbols.operators, len(space.pool_indices)
+    for operator_range in space.candidates.operator_ranges:
+        operator = operators[operator_range.code]
         if operator.arity == 1 and operator.monotone != Monotonicity.NONE:
-            fates = space.statuses[segment.start : segment.start + segment.count]
-            follow += int(np.count_nonzero(fates == CandidateStatus.KEPT))
-    return follow
+            statuses = space.statuses[operator_range.start : operator_range.start + operator_range.count]
+            count += int(np.count_nonzero(statuses == CandidateStatus.KEPT))
+    return count
 
 
 def presort_pool(space: Space, map_function: SortMapFunction) -> Space:
-    """Put the rows of the members of a space's pool in order, for the functions of them that follow.
+    """Sort the rows of the members of a space's pool, so that monotone functions can reuse the order.
 
     Parameters
     ----------
     space : Space
-        Whose pool holds values.
-    spread : callable
+        The space. Its pool must store values.
+    map_function : callable
         Maps a function over tasks, in order.
 
     Returns
     -------
     Space
-        The same, and every feature is ordered as before.
+        The same space with row orders. The order of every feature is unchanged.
     """
     values = space.pool.values
-    assert values is not None  # noqa: S101  # the caller asks only then
+    assert values is not None  # noqa: S101  # callers check this first
     orders = SortOrders(np.empty(values.shape, dtype=np.int32), np.empty(len(values), dtype=np.bool_))
     step = compute_block_size(space.n_rows)
     tasks = [(first, min(first + step, len(values))) for first in range(0, len(values), step)]
@@ -145,7 +145,7 @@ def presort_pool(space: Space, map_function: SortMapFunction) -> Space:
 
 @dataclass(frozen=True, eq=False)
 class _RowSorter:
-    """Puts the rows of some features in order."""
+    """Sorts the rows of a range of features."""
 
     values: NDArray[np.float64]
 

@@ -1,8 +1,7 @@
-"""Formulas of the user's own, scored with the rest of the space.
+"""A space: numbered features, namely members of the last pool, user formulas and the last layer.
 
-A space: the features of the last pool, numbered, with the last layer left to be streamed.
-
-The same space over the same rows in another order, for a response that puts them in another order.
+The values of the last layer are not stored. They are computed block by block when the space is streamed.
+`permute_space_rows` reorders the rows of a space without growing it again.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ __all__ = ["LayerCount", "Space", "UserFormulas", "evaluate_user_formulas", "per
 
 @dataclass(frozen=True, eq=False)
 class UserFormulas:
-    """Given formulas with their values.
+    """Formulas given by the user, with their values.
 
     Parameters
     ----------
     expressions : tuple of Expression
-        The formulas; no two with the same canonical key.
+        The formulas, with distinct canonical keys.
     values : float64 array, shape (g, n)
-        Finite, and constant in no row; n is 0 while only counting.
+        Values, finite and not constant. n is 0 if the space is only counted.
     """
 
     expressions: tuple[Expression, ...]
@@ -80,21 +79,20 @@ def evaluate_user_formulas(
     columns: Mapping[str, NDArray[np.float64]] | None,
     existing_keys: NDArray[np.uint64],
 ) -> UserFormulas:
-    """Compute the user's formulas.
+    """Evaluate the user's formulas.
 
     Parameters
     ----------
     expressions : sequence of Expression
-        The formulas; of several that are equal by algebra the first is kept.
+        The formulas. Of several that are algebraically equal, the first is kept.
     columns : mapping of str to float64 array, shape (n,), or None
-        The inputs; None to count only.
-    known : uint64 array, shape (k, 2)
-        Keys of features that the space has without them.
+        The inputs by name. None if the space is only counted.
+    existing_keys : uint64 array, shape (k, 2)
+        Keys of features that the space already has. Formulas with one of these keys are dropped.
 
     Returns
     -------
-    Given
-        Those that the space has not.
+    UserFormulas
 
     Raises
     ------
@@ -103,52 +101,55 @@ def evaluate_user_formulas(
     """
     unique: dict[tuple[int, int], Expression] = {}
     for expression in expressions:
-        own = compute_key(expression)
-        if not (existing_keys == np.array(own, dtype=np.uint64)).all(axis=1).any():
-            unique.setdefault(own, expression)
-    chosen = tuple(unique.values())
+        key = compute_key(expression)
+        if not (existing_keys == np.array(key, dtype=np.uint64)).all(axis=1).any():
+            unique.setdefault(key, expression)
+    formulas = tuple(unique.values())
     if columns is None:
-        return UserFormulas(chosen, np.empty((len(chosen), 0)))
-    values = np.empty((len(chosen), len(next(iter(columns.values())))))
-    for place, expression in enumerate(chosen):
-        values[place] = _compute_valid_values(expression, columns)
-    return UserFormulas(chosen, values)
+        return UserFormulas(formulas, np.empty((len(formulas), 0)))
+    values = np.empty((len(formulas), len(next(iter(columns.values())))))
+    for row, expression in enumerate(formulas):
+        values[row] = _compute_valid_values(expression, columns)
+    return UserFormulas(formulas, values)
 
 
 def _compute_valid_values(
     expression: Expression, columns: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
+    """Evaluate a formula, shape (n,); raise an error if it is undefined in some row or constant."""
     values = evaluate_expression(expression, columns)
-    bad = int(np.isnan(values).sum())
-    if bad:
-        raise FormulaError(f"--also {to_text(expression)!r} is undefined in {bad} of {len(values)} rows")
-    sized = [values]
+    n_undefined = int(np.isnan(values).sum())
+    if n_undefined:
+        raise FormulaError(
+            f"--also {to_text(expression)!r} is undefined in {n_undefined} of {len(values)} rows"
+        )
+    operands = [values]
     if isinstance(expression, Call) and expression.operator.cancels:
-        sized += [evaluate_expression(argument, columns) for argument in expression.arguments]
-    if is_constant(values.min(), values.max(), np.abs(sized).max()):
+        operands += [evaluate_expression(argument, columns) for argument in expression.arguments]
+    if is_constant(values.min(), values.max(), np.abs(operands).max()):
         raise FormulaError(f"--also {to_text(expression)!r} is constant on these data")
     return values
 
 
-_SPARSE_FACTOR = 16
+_SPARSE_FACTOR = 16  # numbers per feature above which chunks are counted in features
 
 
 @dataclass(frozen=True, slots=True)
 class LayerCount:
-    """What a layer made.
+    """Counts of a layer.
 
     Parameters
     ----------
     layer : int
-        0 for the inputs, then 1, 2, …
+        Number of the layer. 0 for the inputs.
     kind : str
         ``inputs``, ``u`` or ``b``.
-    generated : int
-        Candidates.
-    pruned : dict of Fate to int
-        How many were left out, by reason.
-    features : int
-        Features in the pool, or for the last layer in the space, after this layer.
+    n_generated : int
+        Number of candidates.
+    n_excluded : dict of CandidateStatus to int
+        Number of excluded candidates by reason.
+    n_features : int
+        Number of features after this layer: in the pool or, for the last layer, in the space.
     """
 
     layer: int
@@ -160,29 +161,30 @@ class LayerCount:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All features of the last pool: those at hand, and the last layer's candidates.
+    """All features of the last pool and the candidates of the last layer.
 
-    Features are numbered: first those of the older pool that belong to the space, then the formulas that the
-    user gave, then the candidates.
+    Features are numbered: first the older features of the pool that belong to the space, then the user's
+    formulas, then the candidates.
 
     Parameters
     ----------
     pool : Pool
-        What the last layer is applied to.
-    base : int64 array, shape (b,)
-        The places in the pool of the older features that belong to the space: all features of a cumulative
-        pool, none of a strict one.
-    given : Given
-        The user's own formulas.
+        The pool that the last layer is applied to.
+    pool_indices : int64 array, shape (b,)
+        Indices of the pool members that belong to the space: all features of a cumulative pool, none of a
+        strict one.
+    user_formulas : UserFormulas
+        The user's formulas.
     candidates : Candidates
-        The last layer.
-    fates : uint8 array, shape (candidates.total,)
-        What is known of each candidate before values are computed.
-    counts : tuple of LayerCount
-        One for the inputs and one for each layer. The last counts what structure and domains tell.
-    ended_in : int or None
-        The layer in which the time was over. It and those behind it are not in the space, which has no
-        candidates then.
+        Candidates of the last layer.
+    statuses : uint8 array, shape (candidates.total,)
+        Status of each candidate before values are computed.
+    layer_counts : tuple of LayerCount
+        Counts of the inputs and of each layer. Those of the last layer are based on structure and domains
+        only.
+    stopped_at_layer : int or None
+        The layer at which the deadline was exceeded. The space has no candidates then, and ends with the
+        layer before.
     """
 
     pool: Pool
@@ -195,34 +197,34 @@ class Space:
 
     @property
     def n_rows(self) -> int:
-        """How many rows each feature has; 0 while only counting."""
+        """Number of rows; 0 if the space is only counted."""
         return self.pool.n_rows
 
     @property
     def n_materialized(self) -> int:
-        """How many features come before the candidates."""
+        """Number of features before the candidates."""
         return len(self.pool_indices) + len(self.user_formulas.expressions)
 
     @property
     def total(self) -> int:
-        """How many numbers there are."""
+        """Number of feature numbers, including those of excluded candidates."""
         return self.n_materialized + self.candidates.total
 
     @lockfree_cached_property
     def size(self) -> int:
-        """How many features there are, undefined and constant ones of the last layer included."""
-        return self.total - int(np.count_nonzero(self.statuses))  # of the fates only `KEPT` is 0
+        """Number of features, including undefined and constant ones of the last layer."""
+        return self.total - int(np.count_nonzero(self.statuses))  # only the status `KEPT` is 0
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The numbers that are features, as far as structure and domains tell; shape (size,)."""
+        """Numbers of the features according to structure and domains; shape (size,)."""
         new = self.n_materialized + np.flatnonzero(self.statuses == CandidateStatus.KEPT)
         return np.concatenate((np.arange(self.n_materialized), new))
 
     def split_chunks(self, size: int) -> list[tuple[int, int]]:
-        """Cut the numbers into ranges of so many, or where few are features, of so many features.
+        """Split the numbers into ranges of `size` numbers or, if few are features, of `size` features.
 
-        The plan is the same for every backend.
+        The ranges do not depend on the backend.
         """
         if _SPARSE_FACTOR * self.size >= self.total:
             return [(start, min(start + size, self.total)) for start in range(0, self.total, size)]
@@ -234,7 +236,7 @@ class Space:
     ) -> Iterator[FeatureBlock]:
         """Compute the features of a range of numbers, block by block, in order.
 
-        In a room, the values of a block are overwritten by the next.
+        With a workspace, the values of a block are overwritten by the next block.
         """
         yield from self._evaluate_materialized(np.arange(start, min(stop, self.n_materialized)))
         shift = self.n_materialized
@@ -245,46 +247,55 @@ class Space:
             yield replace(block, numbers=block.numbers + shift)
 
     def evaluate_features(self, numbers: NDArray[np.int64]) -> Iterator[FeatureBlock]:
-        """Compute some features, block by block; their numbers must ascend."""
+        """Compute features, block by block; the numbers must be ascending."""
         shift = self.n_materialized
-        old = int(np.searchsorted(numbers, shift))
-        yield from self._evaluate_materialized(numbers[:old])
-        for block in evaluate_candidates(self.candidates, self.pool, numbers[old:] - shift):
+        n_old = int(np.searchsorted(numbers, shift))
+        yield from self._evaluate_materialized(numbers[:n_old])
+        for block in evaluate_candidates(self.candidates, self.pool, numbers[n_old:] - shift):
             yield replace(block, numbers=block.numbers + shift)
 
     def _evaluate_materialized(self, numbers: NDArray[np.int64]) -> Iterator[FeatureBlock]:
+        """Yield members of the pool and user formulas, block by block."""
         step = compute_block_size(max(1, self.n_rows))
         for first in range(0, len(numbers), step):
-            some = numbers[first : first + step]
+            block_numbers = numbers[first : first + step]
             yield FeatureBlock(
-                some, self._get_materialized_values(some), {}, self._find_monotone_parents(some)
+                block_numbers,
+                self._get_materialized_values(block_numbers),
+                {},
+                self._find_monotone_parents(block_numbers),
             )
 
     def _find_monotone_parents(self, numbers: NDArray[np.int64]) -> MonotoneParents | None:
-        places = np.full(len(numbers), -1)
+        """Find the members whose row order features before the candidates share."""
+        indices = np.full(len(numbers), -1)
         old = numbers < len(self.pool_indices)
-        places[old] = self.pool_indices[numbers[old]]
-        return self.pool.find_monotone_parents(places)
+        indices[old] = self.pool_indices[numbers[old]]
+        return self.pool.find_monotone_parents(indices)
 
     def _get_materialized_values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        old = numbers[numbers < len(self.pool_indices)]
-        given = numbers[numbers >= len(self.pool_indices)] - len(self.pool_indices)
+        """Return the values, shape (m, n), of features before the candidates, in ascending order."""
+        pool_numbers = numbers[numbers < len(self.pool_indices)]
+        user_indices = numbers[numbers >= len(self.pool_indices)] - len(self.pool_indices)
         return np.concatenate(
-            (self.pool.compute_values(self.pool_indices[old]), self.user_formulas.values[given])
+            (
+                self.pool.compute_values(self.pool_indices[pool_numbers]),
+                self.user_formulas.values[user_indices],
+            )
         )
 
     def build_expression(self, number: int) -> Expression:
         """Build the expression of a feature."""
-        structure, nodes, members = self.pool.symbols, self.pool.all_nodes, self.pool.member_nodes
+        symbols, nodes, members = self.pool.symbols, self.pool.all_nodes, self.pool.member_nodes
         if number < len(self.pool_indices):
-            return build_expression(structure, nodes, int(members[self.pool_indices[number]]))
+            return build_expression(symbols, nodes, int(members[self.pool_indices[number]]))
         if number < self.n_materialized:
             return self.user_formulas.expressions[number - len(self.pool_indices)]
         codes, left, right = self.candidates.locate(np.array([number - self.n_materialized]))
-        operator = structure.operators[codes[0]]
-        places = left if operator.arity == 1 else (left[0], right[0])
+        operator = symbols.operators[codes[0]]
+        arguments = left if operator.arity == 1 else (left[0], right[0])
         return apply_operator(
-            operator, *(build_expression(structure, nodes, int(members[place])) for place in places)
+            operator, *(build_expression(symbols, nodes, int(members[argument])) for argument in arguments)
         )
 
     def get_metadata(self, numbers: NDArray[np.int64]) -> FeatureMetadata:
@@ -294,54 +305,55 @@ class Space:
             np.flatnonzero(numbers >= self.n_materialized),
         )
         located = self.candidates.locate(numbers[new] - self.n_materialized)
-        made = self.pool.apply_operators(*located, layer=len(self.layer_counts) - 1).metadata
+        new_metadata = self.pool.apply_operators(*located, layer=len(self.layer_counts) - 1).metadata
         if not len(old):
-            return made
+            return new_metadata
         return (
             self._materialized_metadata.take(numbers[old])
-            .concatenate(made)
+            .concatenate(new_metadata)
             .take(np.argsort(np.concatenate((old, new))))
         )
 
     @lockfree_cached_property
     def _materialized_metadata(self) -> FeatureMetadata:
+        """Metadata of the features before the candidates."""
         return self.pool.nodes.take(self.pool_indices).metadata.concatenate(self.user_formulas.metadata)
 
     def compute_values(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Compute features' values again, shape (m, n); for the few that are kept, all of them of use."""
+        """Compute the values of valid features, shape (m, n), in the order of the numbers."""
         out = np.empty((len(numbers), self.n_rows))
-        order, done = np.argsort(numbers, kind="stable"), 0
+        order, n_done = np.argsort(numbers, kind="stable"), 0
         for block in self.evaluate_features(numbers[order]):
-            assert not any(block.n_invalid.values())  # noqa: S101  # what was scored can be computed again
-            out[order[done : done + len(block.numbers)]] = block.values
-            done += len(block.numbers)
+            assert not any(block.n_invalid.values())  # noqa: S101  # scored features have valid values
+            out[order[n_done : n_done + len(block.numbers)]] = block.values
+            n_done += len(block.numbers)
         return out
 
 
 def permute_space_rows(space: Space, permutation: NDArray[np.int64]) -> Space:
-    """Put the rows of a space that is grown into another order.
+    """Permute the rows of a space.
 
     Parameters
     ----------
     space : Space
-        With values.
-    rows : int64 array, shape (n,)
-        A permutation: the first row of the new space is row ``rows[0]`` of the old one.
+        A space with values.
+    permutation : int64 array, shape (n,)
+        Row ``i`` of the new space is row ``permutation[i]`` of the old one.
 
     Returns
     -------
     Space
-        The same features with the same numbers, to the bit those of a space grown over rows in this order.
+        The same features with the same numbers. Bit-identical to a space grown from the permuted rows.
     """
     pool = space.pool
-    moved = replace(
+    permuted_pool = replace(
         pool,
         values=None if pool.values is None else pool.values[:, permutation],
         columns=None if pool.columns is None else pool.columns[:, permutation],
-        sort_orders=None,  # those of the old rows
+        sort_orders=None,  # these refer to the old rows
     )
     return replace(
         space,
-        pool=moved,
+        pool=permuted_pool,
         user_formulas=replace(space.user_formulas, values=space.user_formulas.values[:, permutation]),
     )

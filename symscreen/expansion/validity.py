@@ -1,12 +1,11 @@
-"""What values tell: features that are constant, undefined, or equal to one another up to rounding.
+"""Find features with invalid or duplicate values: undefined, constant, or equal up to rounding.
 
-What is learnt of features where all their values are at hand, and kept when the values are not.
+`FeatureStats` holds statistics of each feature that are computed while its values are available.
 
-Candidates proved to be of use from a few rows and from what is known of their arguments.
-
-A candidate that stands for others must be defined in every row, and vary. Where its size is bounded by the
-sizes of its arguments it cannot overflow, and values that differ in a few rows by more than rounding of that
-bound differ. Most are proved so, without their values in the other rows.
+`is_provably_valid` proves from a few rows that candidates are defined in every row and not constant. If the
+magnitude of a candidate is bounded by the magnitudes of its arguments, it cannot overflow. If its values in
+the few rows differ by more than the rounding error of that bound, it is not constant. This proves most
+candidates without computing all their values.
 """
 
 from __future__ import annotations
@@ -45,24 +44,24 @@ __all__ = [
     "is_provably_valid",
 ]
 
-# a few operators leave a few units of rounding, 2.2e-16 of the largest value each; what varies less is noise
+# relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
-_LARGEST_VALUE_TOLERANCE = 1e-13
-_PAIR_TOLERANCE = 1e-9
-_BATCH_VALUES = 1 << 17  # values of features, or of pairs of them, looked at together
+_LARGEST_VALUE_TOLERANCE = 1e-13  # relative to the maximum of both features
+_PAIR_TOLERANCE = 1e-9  # relative to the larger value in each row
+_BATCH_VALUES = 1 << 17  # values of features, or of pairs of features, processed together
 
 
 def is_constant(
     low: NDArray[np.float64], high: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Say which features are constant up to rounding.
+    """Return which features are constant up to rounding.
 
     Parameters
     ----------
     low, high : float64 arrays, shape (m,)
-        The smallest and largest value of each.
+        Minimum and maximum of each feature.
     scale : float64 array, shape (m,)
-        The largest magnitude that went into each.
+        Maximum magnitude of the values that each feature is computed from.
 
     Returns
     -------
@@ -75,43 +74,43 @@ def is_constant(
 def filter_by_range(
     low: Values, high: Values, magnitude: Values, cancels: bool, valid: Flags, suspect: Flags
 ) -> tuple[int, int, int]:
-    """Say by their least and largest values which new features are finite and not constant.
+    """Find by their ranges which new features are finite and not constant.
 
     Parameters
     ----------
     low, high : float64 arrays, shape (m,)
-        The smallest and largest value of each; one is not finite where the feature is undefined.
-    size : float64 array, shape (m,)
-        The largest magnitude that went into each; read only where terms may cancel.
+        Minimum and maximum of each feature. One of them is not finite if the feature is undefined.
+    magnitude : float64 array, shape (m,)
+        Maximum magnitude of the arguments of each feature. Used only if terms may cancel.
     cancels : bool
-        Whether the operator's terms may cancel, so that what is left may be rounding.
-    good, suspect : bool arrays, shape (m,)
-        Filled: which are finite and vary by more than their own rounding, and which of these vary by no more
-        than that of their terms.
+        Whether the operator's terms may cancel, so that the result may be rounding noise.
+    valid, suspect : bool arrays, shape (m,)
+        Filled in place: which features are finite and vary by more than their own rounding error, and which
+        of these vary by no more than the rounding error of their terms.
 
     Returns
     -------
-    undefined, still, suspects : int
-        How many are undefined, constant, and suspected of being rounding.
+    n_undefined, n_constant, n_suspects : int
+        Number of undefined, constant and suspect features.
     """
-    undefined = still = suspects = 0
+    n_undefined = n_constant = n_suspects = 0
     for f in range(low.size):
         valid[f] = suspect[f] = False
-        least, largest = low[f], high[f]
-        if not (np.isfinite(least) and np.isfinite(largest)):
-            undefined += 1
-        elif largest - least <= CONSTANT_TOLERANCE * max(abs(least), abs(largest)):
-            still += 1
+        lowest, highest = low[f], high[f]
+        if not (np.isfinite(lowest) and np.isfinite(highest)):
+            n_undefined += 1
+        elif highest - lowest <= CONSTANT_TOLERANCE * max(abs(lowest), abs(highest)):
+            n_constant += 1
         else:
             valid[f] = True
-            if cancels and largest - least <= CONSTANT_TOLERANCE * magnitude[f]:
+            if cancels and highest - lowest <= CONSTANT_TOLERANCE * magnitude[f]:
                 suspect[f] = True
-                suspects += 1
-    return undefined, still, suspects
+                n_suspects += 1
+    return n_undefined, n_constant, n_suspects
 
 
 def is_cancellation_noise(values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say which sums and differences are a constant and, row by row, the rounding of what they were taken of.
+    """Return which sums and differences are, row by row, a constant plus the rounding error of their terms.
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def is_cancellation_noise(values: NDArray[np.float64], scale: NDArray[np.float64
     Returns
     -------
     bool array, shape (m,)
-        A single row of huge terms does not make the others noise.
+        The test is done row by row, so a single row of huge terms does not make a feature noise.
 
     Examples
     --------
@@ -131,16 +130,16 @@ def is_cancellation_noise(values: NDArray[np.float64], scale: NDArray[np.float64
     >>> is_cancellation_noise(values, np.array([[1.0, 2.0, 1.0], [1.0, 1e20, 1.0]])).tolist()
     [True, False]
     """
-    surest = np.take_along_axis(values, scale.argmin(axis=1)[:, None], axis=1)
-    noise = CONSTANT_TOLERANCE * (scale + np.abs(surest))
-    return np.asarray((np.abs(values - surest) <= noise).all(axis=1))
+    most_precise = np.take_along_axis(values, scale.argmin(axis=1)[:, None], axis=1)
+    noise = CONSTANT_TOLERANCE * (scale + np.abs(most_precise))
+    return np.asarray((np.abs(values - most_precise) <= noise).all(axis=1))
 
 
 def is_equal_to_rounding(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say of each pair of rows whether they are the same feature up to rounding.
+    """Return for each pair of rows whether they are the same feature up to rounding.
 
-    Every difference must be below 1e-13 of the largest value, and below 1e-9 of the pair itself, so that a
-    feature of very wide range keeps its small values.
+    Every difference must be at most 1e-13 of the largest value, and at most 1e-9 of the larger value of the
+    pair. The second condition also compares the small values of features with a wide range.
 
     Parameters
     ----------
@@ -166,19 +165,19 @@ def is_equal_to_rounding(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDAr
 
 
 def find_numeric_duplicates(values: NDArray[np.float64], preference: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Find features that repeat another one up to rounding.
+    """Find features that are equal to another feature up to rounding.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        Features; finite.
+        Features, finite.
     preference : int64 array, shape (q,)
-        The lower, the sooner a feature is the one kept; all different.
+        Distinct ranks. Of equal features, the one with the lowest rank is kept.
 
     Returns
     -------
     int64 array, shape (q,)
-        For each feature the place of the one that stands for it, its own where it is kept.
+        Index of the representative of each feature. Its own index if it is kept.
     """
     return find_projected_duplicates(
         compute_projection(values), values.__getitem__, values.shape[1], preference
@@ -191,41 +190,44 @@ def find_projected_duplicates(
     n: int,
     preference: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Find copies as `find_numeric_duplicates` does, where values can be had of some features at a time.
+    """Find duplicates like `find_numeric_duplicates`, computing values only for features that may be equal.
 
     Parameters
     ----------
-    line : float64 array, shape (q,)
-        What `projection` makes of the features.
-    values_at : callable
-        Places, an int64 array of shape (m,), to the values there, shape (m, n); asked for features that stand
-        close together only.
+    projections : float64 array, shape (q,)
+        Result of `compute_projection`.
+    compute_values_at : callable
+        Maps indices, an int64 array of shape (m,), to values of shape (m, n). Called only for features whose
+        projections are close.
     n : int
-        Rows.
+        Number of rows.
     preference : int64 array, shape (q,)
-        As of `find_numeric_duplicates`.
+        See `find_numeric_duplicates`.
 
     Returns
     -------
     int64 array, shape (q,)
-        As of `find_numeric_duplicates`.
+        See `find_numeric_duplicates`.
     """
-    stands_for = np.arange(len(projections))
-    for one, other in _find_near_pairs(projections, n):
-        apart = np.flatnonzero(stands_for[one] != stands_for[other])
-        if not len(apart):
+    representatives = np.arange(len(projections))
+    for first, second in _find_near_pairs(projections, n):
+        unmerged = np.flatnonzero(representatives[first] != representatives[second])
+        if not len(unmerged):
             continue
-        same = apart[is_equal_to_rounding(compute_values_at(one[apart]), compute_values_at(other[apart]))]
-        for a, b in zip(one[same].tolist(), other[same].tolist(), strict=True):
-            roots = _find_root(stands_for, a), _find_root(stands_for, b)
-            kept, lost = sorted(roots, key=lambda place: int(preference[place]))
-            stands_for[lost] = kept
-        while same.size and (stands_for != stands_for[stands_for]).any():
-            stands_for = stands_for[stands_for]
-    return stands_for
+        equal = unmerged[
+            is_equal_to_rounding(compute_values_at(first[unmerged]), compute_values_at(second[unmerged]))
+        ]
+        for a, b in zip(first[equal].tolist(), second[equal].tolist(), strict=True):
+            roots = _find_root(representatives, a), _find_root(representatives, b)
+            kept, dropped = sorted(roots, key=lambda index: int(preference[index]))
+            representatives[dropped] = kept
+        while equal.size and (representatives != representatives[representatives]).any():
+            representatives = representatives[representatives]
+    return representatives
 
 
 def _find_root(representatives: NDArray[np.int64], index: int) -> int:
+    """Follow representatives, shape (q,), to one that represents itself."""
     while representatives[index] != index:
         index = int(representatives[index])
     return index
@@ -234,64 +236,65 @@ def _find_root(representatives: NDArray[np.int64], index: int) -> int:
 def _find_near_pairs(
     projections: NDArray[np.float64], n: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pair all features that may be equal to rounding, and few others, some pairs at a time."""
+    """Yield batches of pairs of features that may be equal up to rounding, as two index arrays."""
     order = np.argsort(projections, kind="stable")
-    place = projections[order]
+    position = projections[order]
     near, lag = np.arange(len(order)), 1
     while near.size:
         near = near[near + lag < len(order)]
-        near = near[place[near + lag] - place[near] <= 2 * _PAIR_TOLERANCE]
-        for some in _split_batches(near, n):
-            yield order[some], order[some + lag]
+        near = near[position[near + lag] - position[near] <= 2 * _PAIR_TOLERANCE]
+        for batch in _split_batches(near, n):
+            yield order[batch], order[batch + lag]
         lag += 1
 
 
 def compute_projection(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put features on a line so that those equal up to rounding, and few others, stand close together.
+    """Map each feature to a number, so that features that are equal up to rounding have close numbers.
 
-    Such features have signs in common, and logarithms within 1e-9 of each other, row by row. So have their
-    weighted means, whatever the range of the values is.
+    The values of such features have the same signs, and logarithms within 1e-9 of each other, row by row. A
+    weighted mean of both is therefore close too, for any range of the values. Few other features are close.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        Features; finite.
+        Features, finite.
 
     Returns
     -------
     float64 array, shape (q,)
-        A feature's place does not depend on the others.
+        The number of a feature does not depend on the other features.
     """
     q, n = values.shape
     weights = (0.5 + np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]) / n
-    found = np.empty(q)
-    for some in _split_batches(np.arange(q), n):
-        size = np.abs(values[some])
-        size[size == 0] = 1.0
-        found[some] = ((np.log(size) + np.sign(values[some])) * weights).sum(axis=1)
-    return found
+    projections = np.empty(q)
+    for batch in _split_batches(np.arange(q), n):
+        magnitude = np.abs(values[batch])
+        magnitude[magnitude == 0] = 1.0
+        projections[batch] = ((np.log(magnitude) + np.sign(values[batch])) * weights).sum(axis=1)
+    return projections
 
 
 def _split_batches(indices: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:
+    """Split indices into batches of about `_BATCH_VALUES` values."""
     step = max(1, _BATCH_VALUES // n)
     return (indices[first : first + step] for first in range(0, len(indices), step))
 
 
-_STATS_BATCH_VALUES = 1 << 17  # values looked at together
+_STATS_BATCH_VALUES = 1 << 17  # values processed together
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureStats:
-    """Facts about features over all rows, one an entry of every array.
+    """Statistics of features over all rows, as parallel arrays.
 
     Parameters
     ----------
     low, high : float64 arrays, shape (q,)
-        The smallest and largest value.
-    least : float64 array, shape (q,)
-        The smallest magnitude.
-    line : float64 array, shape (q,)
-        Where `projection` puts the feature, so that copies are found.
+        Minimum and maximum.
+    min_abs : float64 array, shape (q,)
+        Minimum magnitude.
+    projection : float64 array, shape (q,)
+        Result of `compute_projection`, used to find duplicates.
     """
 
     low: NDArray[np.float64]
@@ -304,65 +307,66 @@ class FeatureStats:
 
     @lockfree_cached_property
     def max_abs(self) -> NDArray[np.float64]:
-        """The largest magnitude of each feature's values, shape (q,)."""
+        """Maximum magnitude of each feature; shape (q,)."""
         return np.asarray(np.maximum(-self.low, self.high))
 
     def take(self, indices: NDArray[np.int64]) -> FeatureStats:
-        """Return what is learnt of the features at some places."""
+        """Return the statistics of the features at the given indices."""
         return FeatureStats(*(getattr(self, field.name)[indices] for field in fields(self)))
 
     def concatenate(self, *more: FeatureStats) -> FeatureStats:
-        """Return this and what is learnt of more features behind these."""
+        """Return these statistics followed by those of more features."""
         parts = (self, *more)
         return FeatureStats(
             *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(self))
         )
 
     def is_in_domain(self, domain: Domain) -> NDArray[np.bool_]:
-        """Say of each feature whether all its values lie in a domain; shape (q,).
+        """Return for each feature whether all its values are in a domain; shape (q,).
 
         Examples
         --------
         >>> from symscreen.grammar import Domain
-        >>> compute_feature_stats(np.array([[1.0, 2.0], [0.0, 0.5]])).within(Domain.NONZERO).tolist()
+        >>> compute_feature_stats(np.array([[1.0, 2.0], [0.0, 0.5]])).is_in_domain(Domain.NONZERO).tolist()
         [True, False]
         """
-        # a domain is a range, maybe without 0: the ends, and 0 where it is a value, tell for all values
-        telling = np.column_stack((self.low, self.high, np.where(self.min_abs == 0, 0.0, self.high)))
-        return is_in_domain(telling, domain)
+        # a domain is an interval, possibly without 0, so it suffices to test the minimum, the maximum and 0
+        extremes = np.column_stack((self.low, self.high, np.where(self.min_abs == 0, 0.0, self.high)))
+        return is_in_domain(extremes, domain)
 
 
 def compute_feature_stats(values: NDArray[np.float64]) -> FeatureStats:
-    """Learn from values.
+    """Compute the statistics of features.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        One feature a row, finite.
+        One feature per row, finite.
 
     Returns
     -------
-    Learnt
+    FeatureStats
 
     Examples
     --------
-    >>> compute_feature_stats(np.array([[-3.0, 2.0]])).scale.tolist()
+    >>> compute_feature_stats(np.array([[-3.0, 2.0]])).max_abs.tolist()
     [3.0]
     """
     q, n = values.shape
-    least = np.empty(q)
+    min_abs = np.empty(q)
     for first in range(0, q, step := max(1, _STATS_BATCH_VALUES // n)):
-        least[first : first + step] = np.abs(values[first : first + step]).min(axis=1)
-    return FeatureStats(values.min(axis=1), values.max(axis=1), least, compute_projection(values))
+        min_abs[first : first + step] = np.abs(values[first : first + step]).min(axis=1)
+    return FeatureStats(values.min(axis=1), values.max(axis=1), min_abs, compute_projection(values))
 
 
-_MAX_SAMPLE_ROWS = 64
-_MIN_SAMPLE_ROWS = 8
-_SAMPLE_VALUES = 1 << 20
-_BATCH_CANDIDATES = 1 << 11
-_ROUNDING_MARGIN = 1 + 1e-12
+_MAX_SAMPLE_ROWS = 64  # rows
+_MIN_SAMPLE_ROWS = 8  # rows
+_SAMPLE_VALUES = 1 << 20  # values of the whole pool in the sample rows
+_BATCH_CANDIDATES = 1 << 11  # candidates processed together
+_ROUNDING_MARGIN = 1 + 1e-12  # factor that covers the rounding error of a bound
 
-# of the arguments' largest magnitudes, and of the right one's smallest, the largest magnitude of the value
+# bounds of the magnitude of the value, from the maximum magnitudes of both arguments and the minimum
+# magnitude of the right one
 _MAGNITUDE_BOUNDS: dict[Callable[..., Values], Callable[[Values, Values, Values], Values]] = {
     np.add: lambda a, b, _: a + b,
     np.subtract: lambda a, b, _: a + b,
@@ -374,44 +378,47 @@ _MAGNITUDE_BOUNDS: dict[Callable[..., Values], Callable[[Values, Values, Values]
 
 
 def is_provably_valid(pool: Pool, candidates: Candidates, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which candidates are proved to be finite in every row and not constant.
+    """Find candidates that are proved to be finite in every row and not constant.
 
     Parameters
     ----------
     pool : Pool
-        What the layer is applied to; not one that only counts.
+        The pool that the layer is applied to, with values.
     candidates : Candidates
         The layer.
     numbers : int64 array, shape (m,), ascending
-        The candidates asked for.
+        Candidate numbers.
 
     Returns
     -------
     bool array, shape (m,)
-        Of the others nothing is said.
+        True for proved candidates. False means unknown.
     """
     proved = np.zeros(len(numbers), dtype=np.bool_)
     sample: Values | None = None
-    for segment in candidates.operator_ranges:
-        operator = pool.symbols.operators[segment.code]
-        largest = _MAGNITUDE_BOUNDS.get(operator.numeric)
-        start, stop = np.searchsorted(numbers, (segment.start, segment.start + segment.count))
-        if largest is None or start == stop:
+    for operator_range in candidates.operator_ranges:
+        operator = pool.symbols.operators[operator_range.code]
+        magnitude_bound = _MAGNITUDE_BOUNDS.get(operator.numeric)
+        start, stop = np.searchsorted(
+            numbers, (operator_range.start, operator_range.start + operator_range.count)
+        )
+        if magnitude_bound is None or start == stop:
             continue
         if sample is None:
             sample = pool.compute_at_rows(_select_sample_rows(len(pool), pool.n_rows))
         for first in range(start, stop, _BATCH_CANDIDATES):
-            part = slice(first, min(first + _BATCH_CANDIDATES, stop))
-            left, right = segment.decode(numbers[part])
+            batch = slice(first, min(first + _BATCH_CANDIDATES, stop))
+            left, right = operator_range.decode(numbers[batch])
             with np.errstate(all="ignore"):
                 values = operator.numeric(sample[left], sample[right])
-                proved[part] = _is_provably_varying(pool, largest, left, right, values)
+                proved[batch] = _is_provably_varying(pool, magnitude_bound, left, right, values)
     return proved
 
 
 def _select_sample_rows(n_members: int, n_rows: int) -> NDArray[np.int64]:
-    most = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _SAMPLE_VALUES // n_members), n_rows)
-    return np.linspace(0, n_rows - 1, most).astype(np.int64)
+    """Return evenly spaced row indices."""
+    n_sample_rows = min(_MAX_SAMPLE_ROWS, max(_MIN_SAMPLE_ROWS, _SAMPLE_VALUES // n_members), n_rows)
+    return np.linspace(0, n_rows - 1, n_sample_rows).astype(np.int64)
 
 
 def _is_provably_varying(
@@ -421,13 +428,14 @@ def _is_provably_varying(
     right: NDArray[np.int64],
     values: Values,
 ) -> NDArray[np.bool_]:
-    assert pool.feature_stats is not None  # noqa: S101  # the caller asks about values
+    """Return which candidates, shape (m,), vary in the sample rows by more than their rounding error."""
+    assert pool.feature_stats is not None  # noqa: S101  # callers check this first
     bound = (
         magnitude_bound(pool.max_abs[left], pool.max_abs[right], pool.feature_stats.min_abs[right])
         * _ROUNDING_MARGIN
     )
-    # an infinite bound proves nothing; that of a sum or difference is no smaller than its arguments, against
-    # which what cancels is held
+    # an infinite bound proves nothing; the bound of a sum or difference is at least the magnitude of its
+    # arguments, so it also covers cancellation
     proved = np.empty(len(values), dtype=np.bool_)
     _mark_wide_spread(values, CONSTANT_TOLERANCE * bound, proved)
     return proved
@@ -435,9 +443,9 @@ def _is_provably_varying(
 
 @compile_kernel
 def _mark_wide_spread(values: Values, tolerance: Values, exceeds: Flags) -> None:
-    """Say which rows spread by more than a tolerance; two values are mostly enough to tell.
+    """Mark the rows, shape (m, k), that spread by more than a tolerance.
 
-    Where a value is not finite the tolerance is not either, and no row spreads by more.
+    A row with a value that is not finite has a tolerance that is not finite, and is never marked.
     """
     for f in range(values.shape[0]):
         low = high = values[f, 0]

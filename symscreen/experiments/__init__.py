@@ -1,4 +1,4 @@
-"""The papers' tables and figures, made again: one file each, and a registry."""
+"""Reproductions of tables and figures of the papers."""
 
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings, check_settings
 

@@ -1,4 +1,4 @@
-"""What an experiment is: a name, where it comes from, and a function from settings to an outcome."""
+"""Experiments: a name, a source, and a function from settings to an outcome."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    StepCallback = Callable[[int, int], None]
+    from symscreen._typing import ProgressCallback
 
 __all__ = ["Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
 
-_EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that brings it
+_EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSettings:
-    """How an experiment is to be run.
+    """Settings of a run.
 
     Parameters
     ----------
     quick : bool
-        A small size, seconds instead of minutes: shows that it runs, not what the figures are.
+        Run at a small size, in seconds instead of minutes. It shows that the experiment runs; the numbers
+        differ.
     seed : int
-        From which all that is random is drawn; not negative.
+        Seed of all random draws, ≥ 0.
     repeats : int, optional
-        How many tables are drawn, or how often noise is; by default the experiment's own number.
+        Number of tables, or of draws of the noise. Default: set by the experiment.
     noise_ratios : tuple of float, optional
-        Where an experiment adds noise by ratio: its standard deviation over the root mean square of the
-        response.
+        Noise levels: standard deviation of the noise over the root mean square of the target.
     jobs : int, optional
-        Threads; by default all cores. The figures do not depend on it, the seconds do.
+        Number of threads. Default: all cores. Affects only measured times.
     data : Path, optional
-        A folder with data that symscreen does not ship, where an experiment reads some.
+        Folder with data that symscreen does not ship.
     progress : callable, optional
-        Called with (steps done, steps in all).
+        Called with (steps done, total steps).
     """
 
     quick: bool = False
@@ -51,26 +51,27 @@ class ExperimentSettings:
     noise_ratios: tuple[float, ...] | None = None
     jobs: int | None = None
     data: Path | None = None
-    progress: StepCallback | None = None
+    progress: ProgressCallback | None = None
 
     def report_progress(self, done: int, total: int) -> None:
-        """Tell how far the experiment is, where someone wants to know."""
+        """Call the progress callback, if there is one."""
         if self.progress is not None:
             self.progress(done, total)
 
 
 @dataclass(frozen=True, eq=False)
 class ExperimentOutcome:
-    """What an experiment found.
+    """Results of an experiment.
 
     Parameters
     ----------
     tables : mapping of str to pandas.DataFrame
-        By name, the first for the terminal: published figures beside ours, flat columns, ready for CSV.
+        Flat tables by name; the first is shown in the terminal. They compare published and reproduced
+        numbers.
     pictures : mapping of str to callable
-        By name: each draws and returns a matplotlib Figure, and imports matplotlib only when called.
+        Functions by name that draw and return a matplotlib Figure. They import matplotlib only when called.
     remarks : tuple of str
-        What a reader must know: what agrees with the paper, what does not, and why.
+        Notes for the reader: what agrees with the paper, what does not, and why.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -80,24 +81,25 @@ class ExperimentOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A table or figure of a paper that can be made again.
+    """A table or figure of a paper that can be reproduced.
 
     Parameters
     ----------
     name : str
-        As users type it.
+        Name on the command line.
     title : str
-        One line.
+        Title of one line.
     source : str
         The paper and its table or figure.
     run : callable
-        Settings to an Outcome: no input or output, the same figures for the same settings.
+        Function from `ExperimentSettings` to `ExperimentOutcome`. It has no side effects, and the same
+        settings give the same numbers.
     extras : tuple of str
-        The package's extras that it needs, such as ``"bart"``.
-    takes : tuple of str
-        Which of ``repeats``, ``noise_ratios`` and ``data`` it heeds.
-    needs : str
-        What the folder of data must hold, for an experiment that has nothing to do without it.
+        Required extras of the package, such as ``"bart"``.
+    supported_settings : tuple of str
+        Which of ``repeats``, ``noise_ratios`` and ``data`` have an effect.
+    required_data : str
+        Required contents of the folder of data; empty if no data are required.
     """
 
     name: str
@@ -110,14 +112,14 @@ class Experiment:
 
 
 def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None:
-    """Refuse, before any work starts, settings that an experiment does not heed, or an extra that is missing.
+    """Check settings before any work starts.
 
     Parameters
     ----------
     experiment : Experiment
-        What is to be run.
-    settings : Settings
-        How.
+        Experiment to run.
+    settings : ExperimentSettings
+        Settings to check.
 
     Raises
     ------
@@ -131,13 +133,14 @@ def check_settings(experiment: Experiment, settings: ExperimentSettings) -> None
     }
     for name, (option, value) in options.items():
         if value is not None and name not in experiment.supported_settings:
-            raise OptionError(f"{experiment.name} has no use for {option}; leave it out")
+            raise OptionError(f"{experiment.name} does not support {option}; leave it out")
     if experiment.required_data and settings.data is None:
         raise OptionError(f"{experiment.name} needs --data DIR, a folder with {experiment.required_data}")
     if settings.data is not None and not settings.data.is_dir():
-        raise OptionError(f"--data {settings.data}: there is no such folder")
+        raise OptionError(f"--data {settings.data}: no such folder")
     for extra in experiment.extras:
         if find_spec(_EXTRA_MODULES[extra]) is None:
             raise OptionError(
-                f"{experiment.name} needs {_EXTRA_MODULES[extra]}; pip install 'symscreen[{extra}]' brings it"
+                f"{experiment.name} needs {_EXTRA_MODULES[extra]}; "
+                f"install it with pip install 'symscreen[{extra}]'"
             )

@@ -1,18 +1,16 @@
-"""Published figures of the multistage recommender (Dai, Shen and Pan): what the text tells of tables 2 and 3.
+"""The comparison of the multistage recommender with baselines (Dai, Shen and Pan, tables 2 and 3).
 
-The tables themselves are not at hand; the text gives improvements of the overall error over each rival, in
-per cent of the rival's error, and ranges.
+The tables of the paper are not available. Its text states improvements of the overall error over each
+baseline, as fractions of the baseline's error, and ranges; `PUBLISHED_IMPROVEMENTS` has them.
 
-Figures of many runs of several methods: means beside what is published, and improvements run by run.
+The text describes the simulation but has lost its subscripts, so `READINGS` lists interpretations. What is
+left of the sizes, "= 50, m = m = 100, and m = 40", has three readings:
 
-The methods compared on chains of stages: how each is tuned, fitted and judged.
-
-The simulation of Dai, Shen and Pan as its text may be read, and the tables that methods get of it.
-
-The text has lost its subscripts. What is left of the sizes, "= 50, m = m = 100, and m = 40", may mean that
-100 users share 50 levels and 100 items 40; that these features stand beside the names of users and items, the
-first columns of s and o, which SVD is given; or three features a side, of 100, 100, 50 and 100, 100, 40
-levels, by which alone a row is told. How many rows there were it does not tell.
+- 100 users share 50 levels, and 100 items share 40;
+- these features are used in addition to the names of users and items, which are the first columns of s and o
+  and the only ones that SVD receives;
+- there are three features per side, with 100, 100, 50 and 100, 100, 40 levels, and rows are identified by
+  these features alone. The text does not state the number of rows.
 """
 
 from __future__ import annotations
@@ -71,23 +69,24 @@ __all__ = [
     "use_features_only",
 ]
 
+# relative reductions of the overall error
 PUBLISHED_IMPROVEMENTS = {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13, "SVD": math.nan}
-N_REPLICATIONS = 50
+N_REPLICATIONS = 50  # simulated tables per reading in the paper
 
 
 def compute_implied_errors(baseline_errors: dict[str, float]) -> dict[str, float]:
-    """Compute the error that the published improvements ask of the recommender, given those of the rivals.
+    """Compute the error of the recommender that the published improvements imply.
 
     Parameters
     ----------
-    rivals : dict of str to float
-        Overall errors.
+    baseline_errors : dict of str to float
+        Overall error of each baseline.
 
     Returns
     -------
     dict of str to float
-        (1 − improvement) · error; NaN for a rival without a published improvement. Where data are as in the
-        paper, they agree.
+        (1 − improvement) · error; NaN for a baseline without a published improvement. On data like those of
+        the paper, the values agree.
 
     Examples
     --------
@@ -103,59 +102,60 @@ _ERROR_COLUMNS = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12
 
 
 def average_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Average errors over runs.
+    """Average the errors over runs.
 
     Parameters
     ----------
     runs : data frame
-        One row for each run and method: `run`, `method`, the errors and `inconsistent`.
+        One row per run and method: `run`, `method`, the errors and `inconsistent`.
 
     Returns
     -------
     data frame
-        One row a method, the least overall error first, with a standard error ``se_…`` for each figure.
+        One row per method, sorted by overall error, with a standard error ``se_…`` of each mean.
     """
     rows = []
-    for method, own in runs.groupby("method", sort=False):
-        row: dict[str, Any] = {"method": method, "runs": len(own)}
+    for method, method_runs in runs.groupby("method", sort=False):
+        row: dict[str, Any] = {"method": method, "runs": len(method_runs)}
         for name in _ERROR_COLUMNS:
-            row[name], row[f"se_{name}"] = compute_mean_and_error(own[name].to_numpy(dtype=np.float64))
-        rows.append(row | {"alike": float(own["alike"].mean())})
+            row[name], row[f"se_{name}"] = compute_mean_and_error(
+                method_runs[name].to_numpy(dtype=np.float64)
+            )
+        rows.append(row | {"alike": float(method_runs["alike"].mean())})
     return pd.DataFrame(rows).sort_values("overall", kind="stable", ignore_index=True)
 
 
 def compute_improvements(runs: pd.DataFrame, ours: Sequence[str], column: str = "overall") -> pd.DataFrame:
-    """Compare ours with each rival, run by run.
+    """Compare our methods with each baseline, paired by run.
 
     Parameters
     ----------
     runs : data frame
-        As for `means`.
+        See `average_runs`.
     ours : sequence of str
-        Methods that are compared with the others.
-    figure : str
-        Which error.
+        Names of our methods.
+    column : str
+        Error to compare.
 
     Returns
     -------
     data frame
-        For each of ours and each rival: the published improvement, the mean of (rival − ours)/rival over runs
-        with its standard error, and the mean difference with its.
+        One row per method of ours and baseline: the published improvement, the mean of
+        (baseline − ours)/baseline over runs, and the mean difference, both with standard errors.
     """
     wide = runs.pivot_table(index="run", columns="method", values=column, sort=False)
     rows = []
-    for own in ours:
-        for rival in PUBLISHED_IMPROVEMENTS:
-            difference = (wide[rival] - wide[own]).to_numpy(dtype=np.float64)
-            gain, gain_error = compute_mean_and_error(difference / wide[rival].to_numpy(dtype=np.float64))
-            mean, error = compute_mean_and_error(difference)
-            row = {"ours": own, "rival": rival, "published": PUBLISHED_IMPROVEMENTS[rival]}
-            rows.append(row | {"gain": gain, "se": gain_error, "difference": mean, "se_difference": error})
+    for our_method, (baseline, published) in product(ours, PUBLISHED_IMPROVEMENTS.items()):
+        difference = (wide[baseline] - wide[our_method]).to_numpy(dtype=np.float64)
+        gain, gain_error = compute_mean_and_error(difference / wide[baseline].to_numpy(dtype=np.float64))
+        mean, error = compute_mean_and_error(difference)
+        row = {"ours": our_method, "rival": baseline, "published": published}
+        rows.append(row | {"gain": gain, "se": gain_error, "difference": mean, "se_difference": error})
     return pd.DataFrame(rows)
 
 
 def format_order(table: pd.DataFrame, column: str = "overall") -> str:
-    """Write the order of methods by an error, the least first."""
+    """Format the methods in the order of an error, the smallest first."""
     ranked = table.sort_values(column, kind="stable")
     return " < ".join(
         f"{name} {error:.3f}" for name, error in zip(ranked["method"], ranked[column], strict=True)
@@ -163,36 +163,34 @@ def format_order(table: pd.DataFrame, column: str = "overall") -> str:
 
 
 LAMBDAS = (0.001, 0.005, 0.01)
-RECOMMENDER, RECOMMENDER_COMMON_LEVEL, _RECOMMENDER_GRID_SUM = (
-    "ours",
-    "ours, common level",
-    "ours, sum over n·m",
-)
+RECOMMENDER = "ours"
+RECOMMENDER_COMMON_LEVEL = "ours, common level"
+_RECOMMENDER_GRID_SUM = "ours, sum over n·m"
 _NETWORK_DEPTHS = {"few": (1, 3), "all": (1, 2, 3, 5, 7, 9, 11)}
 
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """How much is tried.
+    """Extent of the tuning grids and fits.
 
     Parameters
     ----------
     factors : int
-        K of ours.
+        Number of factors K of the recommender.
     balanced : bool
-        Whether classes weigh inversely to their numbers.
+        Whether to balance the classes.
     features : {"none", "tied", "free"}
-        Of λ_1: not varied, equal to λ_2, or varied by itself.
+        λ_1 of the recommender: not varied, equal to λ_2, or varied independently.
     depths : {"all", "few"}
-        Of networks: the paper's, or 1 and 3.
+        Depths of the networks: those of the paper, or 1 and 3.
     epochs : int
-        Of networks.
-    thin : int
-        Of the rivals' grids every which value is tried.
+        Maximum epochs of the networks.
+    grid_step : int
+        Use every `grid_step`-th value of the grids of the baselines.
     rounds : int
-        Of SVD, at most.
+        Maximum rounds of SVD.
     lambdas : tuple of float
-        Values of each λ of ours.
+        Values of each λ of the recommender.
     """
 
     factors: int = 20
@@ -206,35 +204,35 @@ class ComparisonPlan:
 
 
 def shorten_plan(plan: ComparisonPlan) -> ComparisonPlan:
-    """Leave of a plan what shows that it runs.
+    """Reduce a plan to a size that only shows that it runs.
 
     Parameters
     ----------
-    plan : Plan
-        Of the full size.
+    plan : ComparisonPlan
+        Plan of the full size.
 
     Returns
     -------
-    Plan
-        With small grids, and few epochs and rounds.
+    ComparisonPlan
+        The plan with small grids and few epochs and rounds.
     """
     return replace(plan, depths="few", epochs=10, grid_step=6, rounds=20, lambdas=LAMBDAS[:2])
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonData:
-    """Tables to learn from and to be judged on.
+    """Tables to fit and evaluate methods on.
 
     Parameters
     ----------
     stages : sequence of str
-        The stages.
+        Names of the stages in order.
     training : data frame
-        What the chosen setting is fitted to.
+        Rows to which the selected setting is fitted.
     splits : sequence of (data frame, data frame)
-        Training and validation, by which settings are chosen.
+        Training and validation tables that select the setting.
     test : data frame
-        What is predicted.
+        Rows on which predictions are evaluated.
     features : mapping of str to data frame or None
         `user_features` and `item_features`.
     """
@@ -247,7 +245,7 @@ class ComparisonData:
 
 
 class ComparedMethod(NamedTuple):
-    """An estimator, the settings among which validation chooses, and whether all share one more level."""
+    """An estimator, its grid of settings, and whether all users and items share an additional level."""
 
     model: ChainEstimator
     settings: list[dict[str, Any]]
@@ -255,85 +253,87 @@ class ComparedMethod(NamedTuple):
 
 
 def make_methods(stages: Sequence[str], plan: ComparisonPlan, seed: int) -> dict[str, ComparedMethod]:
-    """Give every method by its name, ours first.
+    """Make all methods by name: our three first, then the baselines.
 
     Parameters
     ----------
     stages : sequence of str
-        The stages.
-    plan : Plan
-        How much is tried.
+        Names of the stages in order.
+    plan : ComparisonPlan
+        Extent of the grids and fits.
     seed : int
-        Of all that is random in fits.
+        Seed of the fits.
 
     Returns
     -------
-    dict of str to Method
-        Three of ours, and the rivals. "ours, common level" has one more categorical variable of users and of
-        items, with one level that all share: a mean about which the others vary.
+    dict of str to ComparedMethod
+        The methods. "ours, common level" has an additional categorical variable of users and of items with
+        one level that all share: a mean around which the other levels vary.
     """
-    more: dict[str, Any] = {"class_weight": "balanced" if plan.balanced else None, "random_state": seed}
+    options: dict[str, Any] = {"class_weight": "balanced" if plan.balanced else None, "random_state": seed}
     settings = _list_recommender_settings(plan)
-    found = {}
+    methods = {}
     for name in (RECOMMENDER, RECOMMENDER_COMMON_LEVEL, _RECOMMENDER_GRID_SUM):
-        over = "grid" if name == _RECOMMENDER_GRID_SUM else "observed"
-        model = MonotoneChainRecommender(stages, n_factors=plan.factors, normalization=over, **more)
-        found[name] = ComparedMethod(model, settings, has_common_level=name == RECOMMENDER_COMMON_LEVEL)
-    for name, rival in BASELINES.items():
-        values: Any = rival.grid[:: plan.grid_step]
-        model = rival.make(stages, **more)
+        normalization = "grid" if name == _RECOMMENDER_GRID_SUM else "observed"
+        model = MonotoneChainRecommender(
+            stages, n_factors=plan.factors, normalization=normalization, **options
+        )
+        methods[name] = ComparedMethod(model, settings, has_common_level=name == RECOMMENDER_COMMON_LEVEL)
+    for name, baseline in BASELINES.items():
+        values: Any = baseline.grid[:: plan.grid_step]
+        model = baseline.make(stages, **options)
         if name == "DeepNN":
             values = [(32,) * depth for depth in _NETWORK_DEPTHS[plan.depths]]
             model.set_params(learner__max_iter=plan.epochs)
         if name == "SVD":
             model.set_params(max_iter=plan.rounds)
-        found[name] = ComparedMethod(model, list_baseline_settings(name, values), has_common_level=False)
-    return found
+        methods[name] = ComparedMethod(model, list_baseline_settings(name, values), has_common_level=False)
+    return methods
 
 
 def _list_recommender_settings(plan: ComparisonPlan) -> list[dict[str, Any]]:
+    """List the settings of λ_1, λ_2 and λ_3."""
     names = ("lambda_features", "lambda_levels", "lambda_stages")
     if plan.features == "free":
         grid = list(product(plan.lambdas, repeat=3))
     else:
-        grid = [(two, two, three) for two, three in product(plan.lambdas, repeat=2)]
-    return [dict(zip(names, one, strict=True)) for one in grid]
+        grid = [(levels, levels, stages) for levels, stages in product(plan.lambdas, repeat=2)]
+    return [dict(zip(names, values, strict=True)) for values in grid]
 
 
 def evaluate_method(method: ComparedMethod, data: ComparisonData) -> dict[str, Any]:
-    """Tune a method, fit it and judge it on the test table.
+    """Tune a method, fit it and evaluate it on the test table.
 
     Parameters
     ----------
-    method : Method
-        What is tried.
-    case : Case
-        On which tables.
+    method : ComparedMethod
+        Method with its grid.
+    data : ComparisonData
+        Tables.
 
     Returns
     -------
     dict
-        `overall` and one error a pair, such as ``e01``; the same class-balanced, `balanced` and ``b01``;
-        `inconsistent`, the share of test rows; `chosen`, the setting; `alike`, whether every test row is
-        predicted alike.
+        `overall` and one error per pair, such as ``e01``; the class-balanced errors `balanced` and ``b01``;
+        `inconsistent`, the fraction of inconsistent test rows; `chosen`, the setting; `alike`, whether all
+        test rows have the same predictions.
     """
     features: dict[str, Any] = dict(data.features)
     if method.has_common_level:
         features = {f"{kind}_features": _add_common_level(kind, data) for kind in ("user", "item")}
-    searched = search_settings(method.model, method.settings, data.splits, **features)
-    setting = searched.settings[searched.best_index]
-    if len(data.splits) == 1:
-        model = searched.models[searched.best_index]  # fitted to the training rows already
-    else:
-        model = searched.models[searched.best_index].set_params(**setting).fit(data.training, **features)
+    search_result = search_settings(method.model, method.settings, data.splits, **features)
+    setting = search_result.settings[search_result.best_index]
+    model = search_result.models[search_result.best_index]
+    if len(data.splits) > 1:  # otherwise it is already fitted to the training rows
+        model = model.set_params(**setting).fit(data.training, **features)
     predicted = model.predict(data.test[["user", "item"]], **features)
     outcomes = np.where(data.test[list(data.stages)].to_numpy() == 1, 1, -1).astype(np.int8)
     errors, pairs = compute_error_rates(predicted, outcomes), list_stage_pairs(len(data.stages) - 1)
-    found: dict[str, Any] = {"overall": errors.overall, "balanced": errors.balanced}
+    errors_by_name: dict[str, Any] = {"overall": errors.overall, "balanced": errors.balanced}
     for (present, later), plain, fair in zip(pairs, errors.by_pair, errors.balanced_by_pair, strict=True):
-        found |= {f"e{present}{later}": float(plain), f"b{present}{later}": float(fair)}
+        errors_by_name |= {f"e{present}{later}": float(plain), f"b{present}{later}": float(fair)}
     alike = bool((predicted == predicted[0]).all())
-    return found | {
+    return errors_by_name | {
         "inconsistent": count_inconsistencies(predicted).share,
         "chosen": str(setting),
         "alike": alike,
@@ -341,17 +341,16 @@ def evaluate_method(method: ComparedMethod, data: ComparisonData) -> dict[str, A
 
 
 def _add_common_level(kind: str, data: ComparisonData) -> pd.DataFrame:
-    import pandas as pd
-
-    given = data.features.get(f"{kind}_features")
-    if given is None:
+    """Add a categorical feature with one level to the features of users or items."""
+    features = data.features.get(f"{kind}_features")
+    if features is None:
         tables = [data.training, data.test, *(validation for _, validation in data.splits)]
-        given = pd.DataFrame({kind: pd.concat([one[kind] for one in tables]).unique()})
-    return given.assign(common="all")
+        features = pd.DataFrame({kind: pd.concat([table[kind] for table in tables]).unique()})
+    return features.assign(common="all")
 
 
 def _build_three_feature_options(n_rows: int) -> dict[str, Any]:
-    """Name the options under which every row has a user and an item of its own, of three features each."""
+    """Return the options under which every row has a distinct user and item with three features each."""
     levels = {"user_levels": (100, 100, 50), "item_levels": (100, 100, 40)}
     return {"n_users": n_rows, "n_items": n_rows, "n_rows": n_rows, **levels}
 
@@ -362,7 +361,7 @@ FEATURES_ONLY_READINGS: Mapping[str, Mapping[str, Any]] = {
     "chained, three features a side, 10,000 rows": _build_three_feature_options(10_000),
     "chained, three features a side, 20,000 rows": _build_three_feature_options(20_000),
 }
-READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
+READINGS: Mapping[str, Mapping[str, Any]] = {  # options of `simulate_chains`
     MAIN_READING: {"reading": "chained"},
     FEATURES_READING: {"user_levels": (50,), "item_levels": (40,)},
     "chained, variance": {"reading": "chained", "noise_is": "variance"},
@@ -384,21 +383,21 @@ READINGS: Mapping[str, Mapping[str, Any]] = {  # what `simulate_chains` is told
 
 
 def simulate_reading(name: str, settings: ExperimentSettings, seed: int) -> SimulatedChains:
-    """Generate one table.
+    """Simulate one table.
 
     Parameters
     ----------
     name : str
-        One of READINGS.
-    settings : Settings
-        Of the experiment: its own seed; the quick size has 40 × 40.
+        Key of `READINGS`.
+    settings : ExperimentSettings
+        Seed of the experiment. The quick size has 40 × 40 users and items.
     seed : int
-        Of this table.
+        Seed of this table.
 
     Returns
     -------
     SimulatedChains
-        The same for the same seeds.
+        The table. The same seeds give the same table.
     """
     small = {"n_users": 40, "n_items": 40} if settings.quick else {}
     options = dict(READINGS[name]) | small
@@ -406,43 +405,44 @@ def simulate_reading(name: str, settings: ExperimentSettings, seed: int) -> Simu
 
 
 def build_comparison_data(name: str, chains: SimulatedChains) -> tuple[ComparisonData, ComparisonData]:
-    """Cut generated chains into the tables that methods learn from and are judged on.
+    """Split simulated chains into training, validation and test tables.
 
     Parameters
     ----------
     name : str
-        One of READINGS.
-    made : SimulatedChains
-        Its table.
+        Key of `READINGS`.
+    chains : SimulatedChains
+        Table of this reading.
 
     Returns
     -------
-    Case, Case
-        For all methods but SVD, and for SVD, which knows two names a row: where a row is told by its
-        features, the levels of the first on each side.
+    ComparisonData, ComparisonData
+        Data for all methods except SVD, and for SVD. SVD uses only the names of users and items. If rows are
+        identified by their features alone, the names for SVD are the levels of the first feature of each
+        side.
     """
     features = {"user_features": chains.user_features, "item_features": chains.item_features}
     parts = {part: chains.select_part(part) for part in ("training", "validation", "test")}
-    case = _combine_parts(chains.stages, parts, features)
+    data = _combine_parts(chains.stages, parts, features)
     if name not in FEATURES_ONLY_READINGS:
-        return case, case
-    return case, _combine_parts(
-        chains.stages, {part: _name_by_first_feature(one, features) for part, one in parts.items()}, {}
+        return data, data
+    return data, _combine_parts(
+        chains.stages, {part: _name_by_first_feature(table, features) for part, table in parts.items()}, {}
     )
 
 
 def use_features_only(method: ComparedMethod) -> ComparedMethod:
-    """Leave out a method's effects of each user and item, so that features alone tell of a row.
+    """Remove the effects of the names of users and items, so that a method uses only features.
 
     Parameters
     ----------
-    method : Method
-        Any.
+    method : ComparedMethod
+        Any method.
 
     Returns
     -------
-    Method
-        SVD, which has no other effects, as it was.
+    ComparedMethod
+        The changed method. SVD is returned unchanged: it has no other effects.
     """
     model = method.model
     if type(model).__name__ == "StagePairFactors":
@@ -453,14 +453,15 @@ def use_features_only(method: ComparedMethod) -> ComparedMethod:
 def _combine_parts(
     stages: list[str], parts: Mapping[str, pd.DataFrame], features: Mapping[str, Any]
 ) -> ComparisonData:
+    """Build comparison data with one split from its parts."""
     split = (parts["training"], parts["validation"])
     return ComparisonData(stages, parts["training"], [split], parts["test"], features)
 
 
 def _name_by_first_feature(table: pd.DataFrame, features: Mapping[str, Any]) -> pd.DataFrame:
-    """Name users and items by the level of their first feature."""
-    named = {
+    """Replace the names of users and items by the level of their first feature."""
+    names = {
         kind: table[kind].map(features[f"{kind}_features"].set_index(kind)[f"{kind}_level1"])
         for kind in ("user", "item")
     }
-    return table.assign(**named)
+    return table.assign(**names)

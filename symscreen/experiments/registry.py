@@ -1,4 +1,4 @@
-"""All experiments, by the names that users type."""
+"""All experiments by the names that users type."""
 
 from __future__ import annotations
 

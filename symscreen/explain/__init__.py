@@ -1,4 +1,4 @@
-"""Where a formula stands in a screen, or why it is not there."""
+"""Explain the rank of a formula in a screen, or why it is missing."""
 
 from symscreen.explain.explain import why
 from symscreen.explain.explanation import EXPLANATION_STATUSES, Explanation

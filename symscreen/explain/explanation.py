@@ -1,6 +1,6 @@
-"""What `why` answers: one word of a fixed set, what people read, and the facts.
+"""The result of `why`: a status, a text and the facts.
 
-An answer in words: the first line says it in one sentence, the others tell the facts.
+`format_explanation` writes the text. Its first line answers in one sentence, the other lines give the facts.
 """
 
 from __future__ import annotations
@@ -31,91 +31,90 @@ EXPLANATION_STATUSES: tuple[ExplanationStatus, ...] = get_args(ExplanationStatus
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Where a formula stands in a screen, or why it is not there.
+    """The rank of a formula in a screen, or why it is missing.
 
-    Facts that do not belong to the answer are empty.
+    Facts that do not apply to the status are empty.
 
     Parameters
     ----------
-    answer : str
-        ``ranked``: it is in the space, perhaps written otherwise. ``duplicate``: another formula has its
-        values on these data and stands for it. ``not shown``: it is in the space, but was not among the
-        features that the joint screener that ranks was shown. ``dropped``: a race or sieve dropped it.
+    status : str
+        ``ranked``: the formula is in the space, possibly in an equivalent form. ``duplicate``: another
+        formula has the same values on the data and represents it. ``not shown``: it is in the space, but was
+        not on the shortlist of the joint screener that ranks. ``dropped``: a race or sieve search dropped it.
         ``not generated``: operators, constants, inputs or layers are missing. ``undefined``: it is outside
-        its domain in some rows. ``constant``: it, or a part of it, is constant on these data. ``forbidden``:
-        a rule of the grammar bars it. ``too complex``: over the cap. ``cut``: a part of it was lost between
-        two layers. ``no unit``: units are asked for, and a part of it breaks a rule of theirs.
-        ``other units``: it has a unit, but not the one asked for. ``thinned``: it is ranked, but left out of
-        the list for a better one that it correlates with. ``not passing``: it is ranked, but left out for it
-        does not pass the false discovery rate, and others do.
+        its domain in some rows. ``constant``: it, or a part of it, is constant on the data. ``forbidden``: a
+        rule of the grammar forbids it. ``too complex``: it exceeds the maximum complexity. ``cut``: a part of
+        it was pruned between two layers. ``no unit``: units are required, and a part of it violates a rule of
+        units. ``other units``: it has a unit, but not that of the target. ``thinned``: it is ranked, but a
+        better feature that it correlates with is listed instead. ``not passing``: it is ranked, but not
+        listed because it does not pass the false discovery rate, and others do.
     text : str
-        For people: the first line is the answer, in one sentence.
+        Text for the user. The first line answers in one sentence.
     formula : str
-        What was asked, in the one notation.
+        The formula in question.
     found_as : str
-        The formula of the space that is equal to it: by algebra, or on these data.
+        The formula of the space that is equal to it, algebraically or on the data.
     match : {"same", "algebra", "values"} or None
         How `found_as` was found.
     rank : int or None
-        Its class's rank in the screen, from 1, before anything is left out; where ``top="all"``, its own.
-        None, too, where more classes stand before it than memory holds: `ahead` and `places` then tell what
-        is known.
-    ahead : int or None
-        How many classes are known to stand before it, where its rank is not known.
-    features : int or None
-        How many features were scored.
-    stands_for : str
-        The member of its class that the list shows.
+        Rank of its class in the screen, from 1, before any filter; with ``top="all"``, its own rank. Also
+        None if more classes rank before it than fit into memory. `n_better` and `screener_ranks` are then
+        known.
+    n_better : int or None
+        Lower bound of the number of classes that rank before it, if its rank is unknown.
+    n_features : int or None
+        Number of features that were scored.
+    representative : str
+        Representative of its class in the list.
     class_size : int or None
-        How many features are in its class.
+        Number of features in its class.
     direction : int
-        +1 where it rises with the response, −1 where it falls; 0 where that is not known.
+        +1 if it increases with the target, −1 if it decreases, 0 if unknown.
     scores : mapping of str to float
-        Of each screener; NaN where a joint one was not shown it.
+        Score of each screener. NaN for a joint screener that did not have it on the shortlist.
     selected : mapping of str to bool
-        What each joint screener that was shown it says.
-    places : mapping of str to int
-        Its place among all features by the screeners that choose, race or cut, where those decided, or where
-        its rank is not known; a place in a cut is a rank, or where that is not known one more than is known
-        to stand before it.
-    bar : int or None
-        How many stay or are shown, where that was decided: what `places` is held against.
+        Whether each joint screener that had it on the shortlist selects it.
+    screener_ranks : mapping of str to int
+        Its rank among all features by the screeners that build the shortlist, race or prune, if these decided
+        or its rank is unknown. For pruning, a lower bound if the rank is unknown.
+    rank_cutoff : int or None
+        Number of features that are kept or listed. `screener_ranks` and `rank` are compared with it.
     missing_operators, missing_inputs, missing_constants : tuple
         What the space was grown without.
     layers : str
-        The shortest layers that would reach it.
+        The shortest layers that generate it.
     part : str
-        The part of it that is at fault.
-    rows : int
-        In how many rows that part is undefined.
-    row : int or None
-        One of these, counted from 1 in the source.
-    arguments : mapping of str to float
-        What goes into the part in that row.
+        The part of it that causes the status.
+    n_undefined_rows : int
+        Number of rows in which that part is undefined.
+    example_row : int or None
+        One of these rows, counted from 1 in the source.
+    argument_values : mapping of str to float
+        Values of the arguments of that part in that row.
     rule : str
-        The rule that bars it, of the grammar or of units.
+        The rule of the grammar or of units that it violates.
     unit : str
-        What it is measured in, where that is not what was asked for.
-    complexity, cap : int or None
-        Its complexity, and the highest allowed.
+        Its unit, if that is not the unit of the target.
+    complexity, max_complexity : int or None
+        Its complexity, and the maximum allowed.
     layer : int or None
-        The layer after which it was cut.
+        The layer after which it was pruned.
     affine_copy : str
-        A formula of the space that differs from it by a factor and an offset only.
-    stand_in : str
-        What the list shows in its place, where near-duplicates are left out.
-    listed : int or None
-        Its place in a list from which near-duplicates are left out.
-    beyond : bool
+        A formula of the space that differs from it only by a factor and an offset.
+    shown_instead : str
+        The formula that is listed instead, if redundant features are filtered out.
+    filtered_rank : int or None
+        Its rank in a list without redundant features.
+    past_end : bool
         Whether such a list ends before it.
     q_value : float or None
-        Of the feature, where a false discovery rate is asked for.
+        Its q-value, if a false discovery rate is given.
     unsafe_rows : int or None
-        Of what is ranked: in how many rows rounding decides where the row stands, as of a ranking.
+        Number of rows whose order is decided by rounding errors, if it is ranked.
     unsafe_by : float or None
-        How far the first screener's score may be from that of exact arithmetic; NaN where no bound is known.
+        Maximum numerical error of the first screener's score. NaN if no bound is known.
     notices : tuple of str
-        What `screen` would tell of the data.
+        Notices about the data, as those of `screen`.
     """
 
     status: ExplanationStatus
@@ -160,52 +159,52 @@ class Explanation:
 
 
 def format_explanation(explanation: Explanation, prepared: PreparedScreen) -> str:
-    """Put an answer into words.
+    """Write the text of an explanation.
 
     Parameters
     ----------
-    found : Why
-        The answer and its facts.
-    ready : Prepared
-        The screen that was asked about.
+    explanation : Explanation
+        Status and facts.
+    prepared : PreparedScreen
+        The screen.
 
     Returns
     -------
     str
-        Lines; the first is the answer.
+        Lines of text. The first line answers in one sentence.
     """
     lines = _FORMATTERS[explanation.status](explanation, prepared)
     if explanation.affine_copy:
         lines.append(
-            f"{explanation.affine_copy}, which is there, differs from it by a factor and an offset only."
+            f"{explanation.affine_copy} is in the space, and differs from it only by a factor and an offset."
         )
     return "\n".join(lines)
 
 
 def _format_ranked(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    where = _format_rank(explanation, prepared)
+    """Format the statuses ``ranked`` and ``duplicate``."""
+    rank = _format_rank(explanation, prepared)
     if explanation.match == "values":
-        lines = [f"{explanation.formula} has the values of {explanation.found_as} on these data: {where}."]
+        lines = [f"{explanation.formula} has the values of {explanation.found_as} on these data: {rank}."]
     elif explanation.match == "algebra":
-        lines = [f"{explanation.formula} is there as {explanation.found_as}: {where}."]
+        lines = [f"{explanation.formula} is in the space as {explanation.found_as}: {rank}."]
     else:
-        lines = [f"{explanation.formula} is there: {where}."]
+        lines = [f"{explanation.formula} is in the space: {rank}."]
     lines += _format_rank_details(explanation, prepared)
     if explanation.q_value is not None:
-        rate = prepared.options["fdr"]
-        fails = f"none of the best passes --fdr {rate:g}, so they are shown all the same"
-        passes = f"it passes --fdr {rate:g}"
-        lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= rate else fails}.")
+        fdr = prepared.options["fdr"]
+        fails = f"none of the best features passes --fdr {fdr:g}, so the list shows them anyway"
+        passes = f"it passes --fdr {fdr:g}"
+        lines.append(f"q = {explanation.q_value:.4g}: {passes if explanation.q_value <= fdr else fails}.")
     if explanation.filtered_rank is not None:
         lines.append(
-            f"in the list, which --distinct {prepared.max_correlation:g} thins, it is number "
+            f"in the list without redundant features (--distinct {prepared.max_correlation:g}), it is number "
             f"{explanation.filtered_rank:,}."
         )
     elif explanation.past_end:
         lines.append(
-            f"the list shows the best {explanation.rank_cutoff:,}, which --distinct "
-            f"{prepared.max_correlation:g} thins, and ends "
-            "before it: a larger --top may reach it."
+            f"the list of the best {explanation.rank_cutoff:,} without redundant features (--distinct "
+            f"{prepared.max_correlation:g}) ends before it: a larger --top may show it."
         )
     elif (
         explanation.rank_cutoff is not None
@@ -213,16 +212,16 @@ def _format_ranked(explanation: Explanation, prepared: PreparedScreen) -> Lines:
         and explanation.rank > explanation.rank_cutoff
     ):
         lines.append(
-            f"the list shows the best {explanation.rank_cutoff:,}: --top {explanation.rank} would reach it."
+            f"the list shows the best {explanation.rank_cutoff:,}: --top {explanation.rank} would show it."
         )
     return lines
 
 
 def _format_redundant(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``thinned``."""
     cap = f"{prepared.max_correlation:g}"
-    lines = [
-        f"{explanation.formula} is left out by --distinct {cap}: {explanation.shown_instead} stands for it."
-    ]
+    better = explanation.shown_instead
+    lines = [f"{explanation.formula} is left out by --distinct {cap}: {better} is listed instead."]
     lines.append(
         f"their rank correlation is above {cap}; in the whole ranking: {_format_rank(explanation, prepared)}."
     )
@@ -230,154 +229,167 @@ def _format_redundant(explanation: Explanation, prepared: PreparedScreen) -> Lin
 
 
 def _format_not_passing(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    lines = [
-        f"{explanation.formula} does not pass --fdr {prepared.options['fdr']:g}: q = "
-        f"{explanation.q_value:.4g}."
-    ]
-    lines.append(f"in the whole ranking: {_format_rank(explanation, prepared)}; the list shows what passes.")
+    """Format the status ``not passing``."""
+    fdr = prepared.options["fdr"]
+    lines = [f"{explanation.formula} does not pass --fdr {fdr:g}: q = {explanation.q_value:.4g}."]
+    lines.append(
+        f"in the whole ranking: {_format_rank(explanation, prepared)}; the list shows the features that pass."
+    )
     return [*lines, *_format_match(explanation), *_format_rank_details(explanation, prepared)]
 
 
 def _format_rank(explanation: Explanation, prepared: PreparedScreen) -> str:
-    """Write a rank: of classes, or of features where the list shows all of them."""
+    """Format a rank among classes, or among features if the list shows all of them."""
     if explanation.rank is None:
         return _format_unknown_rank(explanation)
-    of = "of" if prepared.config.scoring.limit is None else "among the classes of"
-    return f"rank {explanation.rank:,} {of} {_format_count(explanation.n_features, 'feature')}"
+    scope = "of" if prepared.config.scoring.limit is None else "among the classes of"
+    return f"rank {explanation.rank:,} {scope} {_format_count(explanation.n_features, 'feature')}"
 
 
 def _format_rank_details(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    """Tell the scores of what is ranked, and its class."""
-    way = {1: "; it rises with the response", -1: "; it falls with the response"}.get(
+    """Format the scores and the class of a ranked formula."""
+    direction = {1: "; it increases with the target", -1: "; it decreases with the target"}.get(
         explanation.direction, ""
     )
     lines = []
     if explanation.rank is None:
-        lines.append(f"{_format_screener_ranks(explanation)} More --max-ram would tell its rank.")
+        lines.append(f"{_format_screener_ranks(explanation)} With more --max-ram its rank is computed.")
     lines += [
-        f"scores: {_format_scores(explanation.scores)}{way}.",
+        f"scores: {_format_scores(explanation.scores)}{direction}.",
         *_format_numerical_error(explanation, prepared),
         *_format_selections(explanation),
     ]
-    leader = prepared.config.scoring.screeners[0].name
+    first_screener = prepared.config.scoring.screeners[0].name
     if explanation.class_size is not None and explanation.class_size > 1:
-        shown = (
-            "it stands"
+        representation = (
+            "it represents"
             if explanation.representative == explanation.found_as
-            else f"{explanation.representative} stands"
+            else f"{explanation.representative} represents"
         )
-        lines.append(f"its class: {explanation.class_size:,} features alike to {leader}; {shown} for them.")
+        lines.append(
+            f"its class: {explanation.class_size:,} features with the same {first_screener}; "
+            f"{representation} them."
+        )
     return lines
 
 
 def _format_numerical_error(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    """Tell how far rounding decides the scores."""
+    """Format the numerical error of the scores."""
     if not explanation.unsafe_rows:
         return []
-    rows, by = (
+    n_rows, error = (
         f"{explanation.unsafe_rows:,} of {_format_count(prepared.dataset.target.n, 'row')}",
         explanation.unsafe_by,
     )
-    leader = prepared.config.scoring.screeners[0].name
-    known = by is not None and not math.isnan(by)
-    moved = (
-        f"exact arithmetic may move {leader} by {by:.2g}"
-        if known
-        else f"how far {leader} may move is not known"
+    first_screener = prepared.config.scoring.screeners[0].name
+    is_known = error is not None and not math.isnan(error)
+    effect = (
+        f"the exact {first_screener} may differ by {error:.2g}"
+        if is_known
+        else f"how much the exact {first_screener} may differ is unknown"
     )
-    return [f"unsafe: rounding decides {rows}; {moved}."]
+    return [f"unsafe: rounding errors decide the order of {n_rows}; {effect}."]
 
 
 def _format_unknown_rank(explanation: Explanation) -> str:
-    return f"behind {_format_count(explanation.n_better, 'class', 'classes')}, and more than --max-ram holds"
+    """Format a lower bound of the rank."""
+    return f"after {_format_count(explanation.n_better, 'class', 'classes')} or more (limited by --max-ram)"
 
 
 def _format_not_shown(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``not shown``."""
     name = prepared.config.scoring.screeners[0].name
-    lines = [
-        f"{explanation.formula} was not shown to {name}, which ranks the best {explanation.rank_cutoff:,} "
-        "(--prescreen)."
-    ]
+    size = f"the best {explanation.rank_cutoff:,} features"
+    lines = [f"{explanation.formula} is not on the shortlist of {name}: {size} (--prescreen)."]
     lines.append(_format_screener_ranks(explanation))
     scores = {name: score for name, score in explanation.scores.items() if not math.isnan(score)}
     return [*lines, *([f"scores: {_format_scores(scores)}."] if scores else []), *_format_match(explanation)]
 
 
 def _format_dropped(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``dropped``."""
     mode = prepared.config.scoring.search.mode
     lines = [f"{explanation.formula} was dropped by the {mode}, before all of its rows were scored."]
     return [
         *lines,
-        f"scored over all rows, it has {_format_screener_ranks(explanation)}",
+        f"scored on all rows, it has {_format_screener_ranks(explanation)}",
         *_format_match(explanation),
     ]
 
 
 def _format_not_generated(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    lacks = []
+    """Format the status ``not generated``."""
+    reasons = []
     if explanation.missing_inputs:
-        lacks.append(_format_names("input", explanation.missing_inputs, "is not used", "are not used"))
+        reasons.append(_format_names("input", explanation.missing_inputs, "is not used", "are not used"))
     if explanation.missing_operators:
-        lacks.append(_format_names("operator", explanation.missing_operators, "is not used", "are not used"))
+        reasons.append(
+            _format_names("operator", explanation.missing_operators, "is not used", "are not used")
+        )
     if explanation.missing_constants:
-        lacks.append(
+        reasons.append(
             _format_names("constant", map(str, explanation.missing_constants), "is not in the grammar",
                    "are not in the grammar")
         )  # fmt: skip
-    if not lacks:
+    if not reasons:
         return _format_missing_layers(explanation, prepared)
-    lines = [f"{explanation.formula} is not generated: {', and '.join(lacks)}."]
+    lines = [f"{explanation.formula} is not generated: {', and '.join(reasons)}."]
     if explanation.missing_inputs:
         lines.append(_suggest_input(explanation.missing_inputs[0], prepared))
     elif explanation.layers:
-        written = "".join(layer.kind for layer in prepared.config.layers)
-        lines.append(f"with that, --layers {explanation.layers} reaches it; this screen has {written}.")
+        layers = "".join(layer.kind for layer in prepared.config.layers)
+        lines.append(f"with that, --layers {explanation.layers} generates it; this screen has {layers}.")
     return lines
 
 
 def _suggest_input(name: str, prepared: PreparedScreen) -> str:
-    """Say how a column that the data have becomes an input."""
+    """Suggest how to make an input of a column of the data."""
     levels = [
-        each for each in prepared.dataset.names if f"1[{name} = " in each or each.startswith(f"{name} = ")
+        column
+        for column in prepared.dataset.names
+        if f"1[{name} = " in column or column.startswith(f"{name} = ")
     ]
     if levels:
         return f"its levels are inputs: {to_text(Column(levels[0]))}."
-    return "name it with --inputs, or do not --exclude it; words are levels: --categorical."
+    return "add it to --inputs, or remove it from --exclude; a text column needs --categorical."
 
 
 def _format_missing_layers(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    """Say which layers a formula needs, beside those of the screen."""
-    has = "".join(layer.kind for layer in prepared.config.layers)
+    """Format which layers a formula needs."""
+    layers = "".join(layer.kind for layer in prepared.config.layers)
     if not explanation.layers:
-        return [f"{explanation.formula} is not generated: it needs many layers."]
-    if explanation.layers == has:  # a layer's own list lacks what the grammar has
-        needs, has = f"it needs --layers {has} with all operators", prepared.options["layers"]
+        return [f"{explanation.formula} is not generated: it needs too many layers."]
+    if explanation.layers == layers:  # a layer lists fewer operators than the grammar
+        requirement, layers = f"it needs --layers {layers} with all operators", prepared.options["layers"]
     else:
-        needs = f"it needs {'more' if len(explanation.layers) > len(has) else 'other'} layers, --layers {explanation.layers}"
-    return [f"{explanation.formula} is not generated: {needs}.", f"this screen has {has}."]
+        kind = "more" if len(explanation.layers) > len(layers) else "other"
+        requirement = f"it needs {kind} layers, --layers {explanation.layers}"
+    return [f"{explanation.formula} is not generated: {requirement}.", f"this screen has {layers}."]
 
 
 def _format_undefined(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``undefined``."""
     part = "" if explanation.part == explanation.formula else f": {explanation.part} is"
-    rows = prepared.dataset.target.n
-    lines = [
-        f"{explanation.formula} is undefined in {explanation.n_undefined_rows:,} of "
-        f"{_format_count(rows, 'row')}{part}."
-    ]
+    n_rows = _format_count(prepared.dataset.target.n, "row")
+    lines = [f"{explanation.formula} is undefined in {explanation.n_undefined_rows:,} of {n_rows}{part}."]
     values = ", ".join(f"{name} = {value:.6g}" for name, value in explanation.argument_values.items())
     return [*lines, f"row {explanation.example_row}: {values}."] if values else lines
 
 
 def _format_constant(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``constant``."""
     del prepared
     if explanation.part == explanation.formula:
         return [f"{explanation.formula} is constant on these data."]
-    return [f"{explanation.formula} is not there: {explanation.part} is constant on these data."]
+    return [f"{explanation.formula} is not in the space: {explanation.part} is constant on these data."]
 
 
 def _format_forbidden(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``forbidden``."""
     part = (
-        "" if explanation.part == explanation.formula else f"built as {explanation.part}, which is barred; "
+        ""
+        if explanation.part == explanation.formula
+        else f"it would be built as {explanation.part}, which is forbidden; "
     )
     grammar = prepared.config.grammar.name
     return [
@@ -387,51 +399,61 @@ def _format_forbidden(explanation: Explanation, prepared: PreparedScreen) -> Lin
 
 
 def _format_too_complex(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``too complex``."""
     del prepared
-    what = (
+    subject = (
         explanation.formula
         if explanation.part == explanation.formula
         else f"{explanation.formula}: {explanation.part}"
     )
     return [
-        f"{what} has complexity {explanation.complexity}, over the cap of {explanation.max_complexity}.",
-        f"--max-complexity {explanation.complexity} would let it in.",
+        f"{subject} has complexity {explanation.complexity}; the maximum is {explanation.max_complexity}.",
+        f"--max-complexity {explanation.complexity} would allow it.",
     ]
 
 
 def _format_pruned(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``cut``."""
     del prepared
     part = "" if explanation.part == explanation.formula else f" with its part {explanation.part}"
-    lines = [f"{explanation.formula} was lost at layer {explanation.layer}{part}, to the cut."]
-    stay = "" if explanation.rank_cutoff is None else f"; {explanation.rank_cutoff:,} stay (--keep)"
-    lines.append(_format_screener_ranks(explanation).rstrip(".") + stay + ".")
+    lines = [f"{explanation.formula} was pruned after layer {explanation.layer}{part}."]
+    cutoff = "" if explanation.rank_cutoff is None else f"; {explanation.rank_cutoff:,} are kept (--keep)"
+    lines.append(_format_screener_ranks(explanation).rstrip(".") + cutoff + ".")
     if explanation.representative:
-        lines.append(f"{explanation.representative}, an affine copy, stands for it in the cut.")
+        lines.append(f"{explanation.representative}, an affine copy, represents it.")
     return [*lines, *_format_selections(explanation)]
 
 
 def _format_screener_ranks(explanation: Explanation) -> str:
-    places = ", ".join(f"place {place:,} by {name}" for name, place in explanation.screener_ranks.items())
-    return f"{places}, of {_format_count(explanation.n_features, 'feature')}."
+    """Format the ranks by each screener."""
+    ranks = ", ".join(f"place {rank:,} by {name}" for name, rank in explanation.screener_ranks.items())
+    return f"{ranks}, of {_format_count(explanation.n_features, 'feature')}."
 
 
 def _format_match(explanation: Explanation) -> Lines:
-    return [] if explanation.match in {None, "same"} else [f"it is there as {explanation.found_as}."]
+    """Format the equal formula of the space, if it is written differently."""
+    return [] if explanation.match in {None, "same"} else [f"it is in the space as {explanation.found_as}."]
 
 
 def _format_selections(explanation: Explanation) -> Lines:
+    """Format which joint screeners select the formula."""
     return [
-        f"{name} {'selects' if chosen else 'does not select'} it."
-        for name, chosen in explanation.selected.items()
+        f"{name} {'selects' if selected else 'does not select'} it."
+        for name, selected in explanation.selected.items()
     ]
 
 
 def _format_scores(scores: Mapping[str, float]) -> str:
-    shown = (f"{name} {'not shown it' if math.isnan(one) else f'{one:.6g}'}" for name, one in scores.items())
-    return ", ".join(shown)
+    """Format the score of each screener."""
+    texts = (
+        f"{name} {'not on the shortlist' if math.isnan(score) else f'{score:.6g}'}"
+        for name, score in scores.items()
+    )
+    return ", ".join(texts)
 
 
 def _format_names(noun: str, names: Iterable[str], singular: str, plural: str) -> str:
+    """Format a list of missing names as a clause."""
     listed = list(names)
     if len(listed) == 1:
         return f"the {noun} {listed[0]} {singular}"
@@ -439,19 +461,24 @@ def _format_names(noun: str, names: Iterable[str], singular: str, plural: str) -
 
 
 def _format_count(number: int | None, noun: str, plural: str = "") -> str:
+    """Format a count with its noun."""
     return f"{number or 0:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _format_no_unit(explanation: Explanation, prepared: PreparedScreen) -> Lines:
+    """Format the status ``no unit``."""
     del prepared
     return [f"{explanation.formula} has no unit: {explanation.rule}."]
 
 
 def _format_other_units(explanation: Explanation, prepared: PreparedScreen) -> Lines:
-    assert prepared.config.units is not None  # noqa: S101  # else nobody asks for any
+    """Format the status ``other units``."""
+    assert prepared.config.units is not None  # noqa: S101  # this status requires units
     target = prepared.config.units.target
-    asked = "" if target is None else f", and {target.base} is asked for (--target-units {target.text})"
-    return [f"{explanation.formula} is in {explanation.unit}{asked}."]
+    required = (
+        "" if target is None else f", but the target is in {target.base} (--target-units {target.text})"
+    )
+    return [f"{explanation.formula} is in {explanation.unit}{required}."]
 
 
 _FORMATTERS: dict[ExplanationStatus, Callable[[Explanation, PreparedScreen], Lines]] = {

@@ -1,14 +1,12 @@
-"""The parts of a formula, and the first of them that the data do not allow.
+"""Look up a formula in a space: by its canonical key, by its values, and part by part.
 
-Other ways to write a formula, by sympy: for a space may reach one of them in fewer layers.
+The module also finds the first part of a formula that is undefined or constant on the data, and builds
+equivalent forms of a formula with sympy, because a space may generate one of them with fewer layers. The
+sympy expression is built from the expression tree and converted back; no text is parsed. It contains only
+polynomials of low degree and their quotients. Functions are replaced by symbols, and large formulas are
+skipped, because sympy might need very long.
 
-The sympy form is built from our own tree and walked back into one; no text is read. sympy sees polynomials of
-low degree and their quotients only: functions stand for themselves as symbols, and what it might take long
-over is not given to it.
-
-Which feature of a space a formula is: by its canonical key, else by its values.
-
-A space with the cuts that led to it, and what it holds in the place of a formula's part.
+`GeneratedSpace` keeps a space together with the features that were pruned between its layers.
 """
 
 from __future__ import annotations
@@ -77,12 +75,12 @@ __all__ = [
 
 
 def iterate_subexpressions(expression: Expression) -> Iterator[Expression]:
-    """Yield a formula's parts, arguments before what is made of them, itself last.
+    """Yield the parts of a formula, arguments first and the formula itself last.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> [str(part) for part in parts_of(parse_expression("log(a - b)"))]
+    >>> [str(part) for part in iterate_subexpressions(parse_expression("log(a - b)"))]
     ['a', 'b', 'a - b', 'log(a - b)']
     """
     if isinstance(expression, Call):
@@ -93,18 +91,18 @@ def iterate_subexpressions(expression: Expression) -> Iterator[Expression]:
 
 @dataclass(frozen=True, slots=True)
 class DomainViolation:
-    """A part that leaves its domain.
+    """A part of a formula that is outside its domain.
 
     Parameters
     ----------
     part : Expression
         The innermost such part.
-    rows : int
-        In how many rows it is undefined.
+    n_rows : int
+        Number of rows in which it is undefined.
     row : int
-        One of them, a place in the table.
-    values : dict of str to float
-        Its arguments there.
+        Index of one of these rows.
+    argument_values : dict of str to float
+        Values of its arguments in that row.
     """
 
     part: Expression
@@ -125,28 +123,31 @@ def find_undefined_part(expression: Expression, columns: Columns) -> DomainViola
 
     Returns
     -------
-    Outside or None
-        None where the formula is defined in every row.
+    DomainViolation or None
+        None if the formula is defined in every row.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> found = find_undefined_part(parse_expression("1 + log(a - 1)"), {"a": np.array([3.0, 0.5])})
-    >>> str(found.part), found.rows, found.row, found.values
+    >>> violation = find_undefined_part(parse_expression("1 + log(a - 1)"), {"a": np.array([3.0, 0.5])})
+    >>> str(violation.part), violation.n_rows, violation.row, violation.argument_values
     ('log(a - 1)', 1, 1, {'a - 1': -0.5})
     """
     for part in iterate_subexpressions(expression):
-        bad = np.flatnonzero(np.isnan(evaluate_expression(part, columns)))
-        if len(bad):
-            row = int(bad[0])
+        undefined_rows = np.flatnonzero(np.isnan(evaluate_expression(part, columns)))
+        if len(undefined_rows):
+            row = int(undefined_rows[0])
             arguments = part.arguments if isinstance(part, Call) else ()
-            values = {to_text(each): float(evaluate_expression(each, columns)[row]) for each in arguments}
-            return DomainViolation(part, len(bad), row, values)
+            values = {
+                to_text(argument): float(evaluate_expression(argument, columns)[row])
+                for argument in arguments
+            }
+            return DomainViolation(part, len(undefined_rows), row, values)
     return None
 
 
 def is_constant_on(expression: Expression, columns: Columns) -> bool:
-    """Say whether a formula that is defined in every row is constant up to rounding.
+    """Return whether a formula that is defined in every row is constant up to rounding.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def is_constant_on(expression: Expression, columns: Columns) -> bool:
     Returns
     -------
     bool
-        By the tests that a candidate has to pass.
+        Result of the same tests that candidates have to pass.
     """
     if not collect_columns(expression):
         return True
@@ -169,22 +170,22 @@ def is_constant_on(expression: Expression, columns: Columns) -> bool:
     if not (isinstance(expression, Call) and expression.operator.cancels):
         return False
     terms = np.abs([evaluate_expression(term, columns) for term in expression.arguments]).max(axis=0)[None]
-    # the few that might be the rounding of their terms are looked at row by row
+    # a formula that may be rounding noise of its terms is tested row by row
     suspect = is_constant(low, high, terms.max(axis=1))[0]
     return bool(suspect and is_cancellation_noise(values, terms)[0])
 
 
 def format_constant_part(expression: Expression, columns: Columns) -> str:
-    """Name the innermost part that holds a column and is constant; the formula itself where no part is."""
+    """Return the innermost constant part that contains a column; the formula itself if there is none."""
     parts = (part for part in iterate_subexpressions(expression) if collect_columns(part))
-    found = next((part for part in parts if is_constant_on(part, columns)), expression)
-    return to_text(found)
+    constant_part = next((part for part in parts if is_constant_on(part, columns)), expression)
+    return to_text(constant_part)
 
 
 def describe_domain_violation(
     expression: Expression, columns: Columns, row_numbers: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Say where a formula leaves its domain, in the source's own rows.
+    """Describe where a formula is outside its domain, with row numbers of the source.
 
     Parameters
     ----------
@@ -192,36 +193,36 @@ def describe_domain_violation(
         The formula.
     columns : mapping of str to float64 array, shape (n,)
         The inputs.
-    rows : int64 array, shape (n,)
-        The source's number of each row, from 0.
+    row_numbers : int64 array, shape (n,)
+        Row number in the source of each row, from 0.
 
     Returns
     -------
     dict
-        The facts of a `Explanation`; empty where the formula is defined in every row.
+        Fields of an `Explanation`. Empty if the formula is defined in every row.
     """
-    found = find_undefined_part(expression, columns)
-    if found is None:
+    violation = find_undefined_part(expression, columns)
+    if violation is None:
         return {}
-    names = sorted(collect_columns(found.part))
-    used = {to_text(Column(name)): float(columns[name][found.row]) for name in names}
+    names = sorted(collect_columns(violation.part))
+    column_values = {to_text(Column(name)): float(columns[name][violation.row]) for name in names}
     return {
-        "part": to_text(found.part),
-        "rows": found.n_rows,
-        "row": int(row_numbers[found.row]) + 1,
-        "arguments": found.argument_values | used,
+        "part": to_text(violation.part),
+        "n_undefined_rows": violation.n_rows,
+        "example_row": int(row_numbers[violation.row]) + 1,
+        "argument_values": violation.argument_values | column_values,
     }
 
 
-_MAX_COMPLEXITY = 40
-_MAX_DEGREE = 12
-_MAX_SYMBOLS = 6
+_MAX_COMPLEXITY = 40  # of a formula that sympy rewrites
+_MAX_DEGREE = 12  # sum of the degrees of numerator and denominator
+_MAX_SYMBOLS = 6  # columns and functions
 _RATIONAL_OPERATORS = frozenset({"neg", "square", "cube", "inv", "add", "sub", "mul", "div"})
 _POWER_DEGREES = {"square": 2, "cube": 3}
 
 
 def build_equivalent_forms(expression: Expression) -> list[Expression]:
-    """Write a formula in other ways: factored, expanded, over one denominator.
+    """Build equivalent forms of a formula: factored, expanded, and over a common denominator.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ def build_equivalent_forms(expression: Expression) -> list[Expression]:
     Returns
     -------
     list of Expression
-        Equal to it by their canonical keys, and written otherwise; none where the formula is large.
+        Other expressions with the same canonical key. Empty if the formula is large.
 
     Examples
     --------
@@ -243,59 +244,60 @@ def build_equivalent_forms(expression: Expression) -> list[Expression]:
     """
     symbols: dict[Expression, Column] = {}
     rational = _replace_with_symbols(expression, symbols)
-    few = compute_complexity(rational) <= _MAX_COMPLEXITY and len(symbols) <= _MAX_SYMBOLS
-    if not few or not isinstance(rational, Call) or _bound_degree(rational) > _MAX_DEGREE:
+    is_small = compute_complexity(rational) <= _MAX_COMPLEXITY and len(symbols) <= _MAX_SYMBOLS
+    if not is_small or not isinstance(rational, Call) or _bound_degree(rational) > _MAX_DEGREE:
         return []
     import sympy
 
-    form = to_sympy(rational)
-    meant = {sympy.Symbol(symbol.name): part for part, symbol in symbols.items()}
-    own, found = compute_key(expression), {expression: None}
+    sympy_form = to_sympy(rational)
+    parts_by_symbol = {sympy.Symbol(symbol.name): part for part, symbol in symbols.items()}
+    key, forms = compute_key(expression), {expression: None}
     for rewrite in (sympy.factor, sympy.expand, sympy.together):
         try:
-            other = from_sympy(rewrite(form), meant)
-        except (FormulaError, sympy.PolynomialError):
+            other = from_sympy(rewrite(sympy_form), parts_by_symbol)
+            is_equal = compute_key(other) == key
+        except (FormulaError, ValueError, sympy.PolynomialError):  # a product of constants may overflow
             continue
-        if compute_key(other) == own:
-            found.setdefault(other)
-    return list(found)[1:]
+        if is_equal:
+            forms.setdefault(other)
+    return list(forms)[1:]
 
 
 def _replace_with_symbols(expression: Expression, symbols: dict[Expression, Column]) -> Expression:
-    """Put a symbol in the place of whatever is no sum, product, quotient or power of others."""
+    """Replace every part that is not a sum, product, quotient or power by a symbol."""
     if isinstance(expression, Constant):
         return expression
     if isinstance(expression, Call) and expression.operator.name in _RATIONAL_OPERATORS:
         return apply_operator(
-            expression.operator, *(_replace_with_symbols(each, symbols) for each in expression.arguments)
+            expression.operator,
+            *(_replace_with_symbols(argument, symbols) for argument in expression.arguments),
         )
     return symbols.setdefault(expression, Column(f"part {len(symbols)}"))
 
 
 def _bound_degree(expression: Expression) -> int:
-    """Bound the degree of a rational formula, above and below the line together."""
+    """Return an upper bound of the degree of a rational formula, numerator and denominator together."""
     if not isinstance(expression, Call):
         return 1
-    name, inner = expression.operator.name, [_bound_degree(each) for each in expression.arguments]
-    # a sum of quotients has the product of their denominators below the line
-    return sum(inner) if len(inner) == 2 else inner[0] * _POWER_DEGREES.get(name, 1)
+    name, degrees = expression.operator.name, [_bound_degree(argument) for argument in expression.arguments]
+    # the denominator of a sum of quotients is the product of their denominators
+    return sum(degrees) if len(degrees) == 2 else degrees[0] * _POWER_DEGREES.get(name, 1)
 
 
-_BATCH_CANDIDATES = 1 << 17  # candidates whose keys are worked out together
-_AFFINE_TOLERANCE = 1e-9  # of the range: two affine copies agree to about 1e-15
+_BATCH_CANDIDATES = 1 << 17  # candidates whose keys are computed together
+_AFFINE_TOLERANCE = 1e-9  # relative to the range; affine copies agree to about 1e-15
 
 
 @dataclass(frozen=True, eq=False)
 class KeyMatches:
-    """The candidates and features of a space that are equal to a formula by algebra.
+    """Candidates and features of a space that are algebraically equal to a formula.
 
     Parameters
     ----------
-    kept : int64 array, shape (k,)
-        Those that are features, as far as structure and domains tell: one at most, or a feature at hand and
-        none; their numbers.
-    pruned : int64 array, shape (p,)
-        Candidates left out; their numbers in the space.
+    features : int64 array, shape (k,)
+        Numbers of those that are features according to structure and domains. At most one.
+    excluded : int64 array, shape (p,)
+        Numbers of candidates that were excluded.
     """
 
     features: Numbers
@@ -304,149 +306,153 @@ class KeyMatches:
 
 @dataclass(frozen=True, eq=False)
 class _KeyMatcher:
-    """Finds a key among the candidates of a range of one operator."""
+    """Finds a key in a range of candidates of one operator."""
 
     space: Space
     key: NDArray[np.uint64]
 
     def __call__(self, task: tuple[OperatorRange, int, int]) -> Numbers:
-        """Return candidates' numbers in the space."""
-        segment, first, stop = task
+        """Return the numbers of the matching candidates in the space."""
+        operator_range, first, stop = task
         numbers = np.arange(first, stop)
-        pool, operator = self.space.pool, self.space.pool.symbols.operators[segment.code]
-        places = segment.decode(numbers)[: operator.arity]
-        keys = operator.compute_fingerprint(*(pool.nodes.keys.take(place, axis=0) for place in places))
-        found: Numbers = self.space.n_materialized + numbers[(keys == self.key).all(axis=1)]
-        return found
+        pool, operator = self.space.pool, self.space.pool.symbols.operators[operator_range.code]
+        arguments = operator_range.decode(numbers)[: operator.arity]
+        keys = operator.compute_fingerprint(
+            *(pool.nodes.keys.take(argument, axis=0) for argument in arguments)
+        )
+        matches: Numbers = self.space.n_materialized + numbers[(keys == self.key).all(axis=1)]
+        return matches
 
 
 def find_by_key(space: Space, canonical_key: tuple[int, int], backend: Backend) -> KeyMatches:
-    """Look a canonical key up in a space, candidates that were left out included.
+    """Look up a canonical key in a space, including excluded candidates.
 
     Parameters
     ----------
     space : Space
         The space.
-    own : pair of int
-        What `symscreen.expressions.tree.compute_key` says of the formula.
+    canonical_key : pair of int
+        Result of `symscreen.expressions.tree.compute_key` for the formula.
     backend : Backend
-        Where keys are worked out.
+        Where keys are computed.
 
     Returns
     -------
-    ByKey
+    KeyMatches
     """
     key = np.array(canonical_key, dtype=np.uint64)
-    at_hand = np.arange(space.n_materialized)
-    found = [at_hand[(space.get_metadata(at_hand).keys == key).all(axis=1)]]
+    materialized = np.arange(space.n_materialized)
+    matches = [materialized[(space.get_metadata(materialized).keys == key).all(axis=1)]]
     tasks = [
-        (segment, first, min(first + _BATCH_CANDIDATES, segment.start + segment.count))
-        for segment in space.candidates.operator_ranges
-        for first in range(segment.start, segment.start + segment.count, _BATCH_CANDIDATES)
+        (operator_range, first, min(first + _BATCH_CANDIDATES, operator_range.start + operator_range.count))
+        for operator_range in space.candidates.operator_ranges
+        for first in range(
+            operator_range.start, operator_range.start + operator_range.count, _BATCH_CANDIDATES
+        )
     ]
-    found += backend.map(_KeyMatcher(space, key), tasks)
-    numbers = np.concatenate(found)
-    new = np.maximum(numbers - space.n_materialized, 0)
-    kept = numbers < space.n_materialized
+    matches += backend.map(_KeyMatcher(space, key), tasks)
+    numbers = np.concatenate(matches)
+    candidates = np.maximum(numbers - space.n_materialized, 0)
+    is_feature = numbers < space.n_materialized
     if len(space.statuses):
-        kept |= space.statuses[new] == CandidateStatus.KEPT
-    return KeyMatches(numbers[kept], numbers[~kept])
+        is_feature |= space.statuses[candidates] == CandidateStatus.KEPT
+    return KeyMatches(numbers[is_feature], numbers[~is_feature])
 
 
 @dataclass(frozen=True, eq=False)
 class _ValueMatcher:
-    """Finds, in a range, features with some values, and affine copies of them."""
+    """Finds, in a range, features with given values, and affine copies of them."""
 
     space: Space
     values: NDArray[np.float64]
 
     def __call__(self, chunk: tuple[int, int]) -> tuple[Numbers, Numbers]:
-        """Return the numbers of both."""
+        """Return the numbers of equal features and of affine copies."""
         low, high, middle = _select_three_rows(self.values)
         wanted = (self.values[middle] - self.values[low]) / (self.values[high] - self.values[low])
-        none = np.zeros(0, dtype=np.int64)
-        equal, copies = [none], [none]
+        empty = np.zeros(0, dtype=np.int64)
+        equal, copies = [empty], [empty]
         for block in self.space.evaluate_range(*chunk):
             first, last, between = (block.values[:, row] for row in (low, high, middle))
             with np.errstate(all="ignore"):
                 near = np.abs((between - first) / (last - first) - wanted) <= 1e-6
             near |= np.abs(last - self.values[high]) <= _AFFINE_TOLERANCE * np.abs(self.values[high])
-            places = np.flatnonzero(near)
-            some = block.values[places]
-            same = is_equal_to_rounding(some, np.broadcast_to(self.values, some.shape))
-            equal.append(block.numbers[places[same]])
-            copies.append(block.numbers[places[~same & _is_affine(some, self.values, low, high)]])
+            rows = np.flatnonzero(near)
+            values = block.values[rows]
+            is_equal = is_equal_to_rounding(values, np.broadcast_to(self.values, values.shape))
+            equal.append(block.numbers[rows[is_equal]])
+            copies.append(block.numbers[rows[~is_equal & _is_affine(values, self.values, low, high)]])
         return np.concatenate(equal), np.concatenate(copies)
 
 
 def _select_three_rows(values: NDArray[np.float64]) -> tuple[int, int, int]:
-    """Choose a row with the least value, one with the largest, and one that is far from both."""
+    """Return rows with the lowest value, the highest value, and a value far from both."""
     low, high = int(values.argmin()), int(values.argmax())
-    far = np.minimum(values - values[low], values[high] - values)
-    return low, high, int(far.argmax())
+    distance = np.minimum(values - values[low], values[high] - values)
+    return low, high, int(distance.argmax())
 
 
 def _is_affine(
     candidates: NDArray[np.float64], values: NDArray[np.float64], low: int, high: int
 ) -> NDArray[np.bool_]:
-    """Say which features are a·z + b of some values z, a not 0."""
+    """Return which candidates z, shape (m, n), satisfy values = a·z + b with a ≠ 0."""
     span = values[high] - values[low]
     with np.errstate(all="ignore"):
         slope = span / (candidates[:, high] - candidates[:, low])
         fitted = slope[:, None] * (candidates - candidates[:, low : low + 1]) + values[low]
-        gap = np.abs(fitted - values).max(axis=1)
-    return np.asarray(gap <= _AFFINE_TOLERANCE * span)
+        max_error = np.abs(fitted - values).max(axis=1)
+    return np.asarray(max_error <= _AFFINE_TOLERANCE * span)
 
 
 def find_by_values(
     space: Space, values: NDArray[np.float64], backend: Backend, chunk_size: int
 ) -> tuple[Numbers, Numbers]:
-    """Look values up in a space.
+    """Look up values in a space.
 
     Parameters
     ----------
     space : Space
         The space, with values.
     values : float64 array, shape (n,)
-        Finite and not constant.
+        Values, finite and not constant.
     backend : Backend
         Where features are computed.
     chunk_size : int
-        Candidates a task.
+        Number of candidates per task.
 
     Returns
     -------
     equal, copies : int64 arrays
-        The numbers of the features that are equal to them up to rounding, and of those that differ by a
-        factor and an offset.
+        Numbers of the features that are equal up to rounding, and of those that differ only by a factor and
+        an offset.
     """
-    none = np.zeros(0, dtype=np.int64)
-    found = [(none, none), *backend.map(_ValueMatcher(space, values), space.split_chunks(chunk_size))]
-    equal, copies = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    empty = np.zeros(0, dtype=np.int64)
+    results = [(empty, empty), *backend.map(_ValueMatcher(space, values), space.split_chunks(chunk_size))]
+    equal, copies = (np.concatenate(parts) for parts in zip(*results, strict=True))
     return equal, copies
 
 
 def pick_simplest(space: Space, numbers: Numbers) -> int:
-    """Choose the simplest of some features, of equally simple ones the first by canonical key."""
+    """Return the simplest of some features; ties are broken by canonical key."""
     features = space.get_metadata(numbers)
     return int(numbers[np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))[0]])
 
 
-_PROJECTION_TOLERANCE = 2e-9  # on the line of `projection`, features equal up to rounding stand closer
+_PROJECTION_TOLERANCE = 2e-9  # projections of features that are equal up to rounding are closer than this
 
 
 @dataclass(frozen=True, eq=False)
 class PrunedFeature:
-    """A feature that a cut took.
+    """A feature that was pruned between layers.
 
     Parameters
     ----------
     layer : int
-        After which layer.
+        The layer after which it was pruned.
     space : Space
-        What was cut.
+        The space that was pruned.
     number : int
-        The feature's number there.
+        Number of the feature in that space.
     """
 
     layer: int
@@ -456,18 +462,18 @@ class PrunedFeature:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedSpace:
-    """A space, and how it was grown.
+    """A space and the pruning steps that led to it.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
+    config : ScreenConfig
         The screen.
     space : Space
-        What the screen scores.
-    cuts : tuple of (Space, Cut)
-        The spaces that were cut on the way, with what stayed of each.
+        The space that the screen scores.
+    prunings : tuple of (Space, PoolPruning)
+        The spaces that were pruned, with what was kept of each.
     """
 
     dataset: Dataset
@@ -481,83 +487,87 @@ class GeneratedSpace:
         return dict(zip(self.dataset.names, self.dataset.columns, strict=True))
 
     def find_equivalent(self, part: Expression) -> Expression | None:
-        """Return what the pool of the last layer has, or had, in the place of a formula's part.
+        """Return the expression that the pool of the last layer has, or had, for a part of a formula.
 
         Parameters
         ----------
         part : Expression
-            Defined in every row.
+            A part that is defined in every row.
 
         Returns
         -------
         Expression or None
-            Equal to it by algebra or, up to rounding, by its values; None where there is nothing.
+            Equal to the part algebraically, or in its values up to rounding. None if there is none.
         """
         pool = self.space.pool
-        own = np.array(compute_key(part), dtype=np.uint64)
-        members = np.flatnonzero((pool.nodes.keys == own).all(axis=1))
+        key = np.array(compute_key(part), dtype=np.uint64)
+        members = np.flatnonzero((pool.nodes.keys == key).all(axis=1))
         if len(members):
             simplest = members[np.argmin(pool.nodes.complexity[members])]
             return build_expression(pool.symbols, pool.all_nodes, int(pool.member_nodes[simplest]))
-        if (
-            self.config.pool_kind == "strict"
-        ):  # it has dropped what its members are made of, but for their nodes
-            nodes = np.flatnonzero((pool.all_nodes.keys == own).all(axis=1))
+        if self.config.pool_kind == "strict":  # members may have been replaced, but their nodes are kept
+            nodes = np.flatnonzero((pool.all_nodes.keys == key).all(axis=1))
             if len(nodes):
                 simplest = nodes[np.argmin(pool.all_nodes.complexity[nodes])]
                 return build_expression(pool.symbols, pool.all_nodes, int(simplest))
-        place = _find_member_by_values(pool, evaluate_expression(part, self.columns))
-        return None if place is None else build_expression(pool.symbols, pool.all_nodes, place)
+        node = _find_member_by_values(pool, evaluate_expression(part, self.columns))
+        return None if node is None else build_expression(pool.symbols, pool.all_nodes, node)
 
     def find_pruned(self, part: Expression) -> PrunedFeature | None:
-        """Find the last cut that took a formula's part.
+        """Find the last pruning step that removed a part of a formula.
 
         Parameters
         ----------
         part : Expression
-            Defined in every row, and not in the pool any more.
+            A part that is defined in every row and not in the final pool.
 
         Returns
         -------
-        Lost or None
+        PrunedFeature or None
         """
-        request = self.config.scoring
-        for space, cut in reversed(self.prunings):
-            kept = find_by_key(space, compute_key(part), request.backend).features
-            if not len(kept):
+        scoring = self.config.scoring
+        for space, pruning in reversed(self.prunings):
+            matches = find_by_key(space, compute_key(part), scoring.backend).features
+            if not len(matches):
                 values = evaluate_expression(part, self.columns)
-                kept, _ = find_by_values(space, values, request.backend, request.chunk_size)
-            if len(kept) and not np.isin(kept, cut.numbers).any():
-                return PrunedFeature(len(space.layer_counts) - 1, space, pick_simplest(space, kept))
+                matches, _ = find_by_values(space, values, scoring.backend, scoring.chunk_size)
+            if len(matches) and not np.isin(matches, pruning.numbers).any():
+                return PrunedFeature(len(space.layer_counts) - 1, space, pick_simplest(space, matches))
         return None
 
 
 def _find_member_by_values(pool: Pool, values: NDArray[np.float64]) -> int | None:
-    """Find the node of a member of a pool with some values."""
-    assert pool.feature_stats is not None  # noqa: S101  # a space that is scored has values
+    """Return the node of the pool member with given values, shape (n,); None if there is none."""
+    assert pool.feature_stats is not None  # noqa: S101  # scored spaces have values
     near = np.flatnonzero(
         np.abs(pool.feature_stats.projection - compute_projection(values[None])[0]) <= _PROJECTION_TOLERANCE
     )
     near = near[np.isin(near, pool.feature_indices)]
-    found = pool.compute_values(near)
-    same = near[is_equal_to_rounding(found, np.broadcast_to(values, found.shape))] if len(near) else near
-    return int(pool.member_nodes[same[0]]) if len(same) else None
+    near_values = pool.compute_values(near)
+    matches = (
+        near[is_equal_to_rounding(near_values, np.broadcast_to(values, near_values.shape))]
+        if len(near)
+        else near
+    )
+    return int(pool.member_nodes[matches[0]]) if len(matches) else None
 
 
 def generate_with_prunings(dataset: Dataset, config: ScreenConfig) -> GeneratedSpace:
-    """Grow the space of a job, and keep what was cut.
+    """Grow the space of a screen, and keep the pruning steps.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
+    config : ScreenConfig
         The screen.
 
     Returns
     -------
-    Grown
+    GeneratedSpace
     """
-    cuts: list[tuple[Space, PoolPruning]] = []
-    space, _ = build_space(dataset, config, lambda before, cut: cuts.append((before, cut)))
-    return GeneratedSpace(dataset, config, space, tuple(cuts))
+    prunings: list[tuple[Space, PoolPruning]] = []
+    space, _ = build_space(
+        dataset, config, lambda pruned_space, pruning: prunings.append((pruned_space, pruning))
+    )
+    return GeneratedSpace(dataset, config, space, tuple(prunings))

@@ -1,8 +1,8 @@
-"""The rule of a grammar that bars a formula, in words.
+"""Explain why a space does not contain a formula.
 
-Which layers reach a formula: from its tree, without growing anything.
-
-Why a space does not hold a formula: it is built again of what the pool has, until something bars it.
+`explain_missing` rebuilds the formula from the members of the pool until a rule, the domain or the maximum
+complexity prevents it, or a part turns out to be pruned. `find_missing_requirements` finds the operators,
+constants and layers that would generate the formula, from its tree alone, without growing a space.
 """
 
 from __future__ import annotations
@@ -60,19 +60,19 @@ __all__ = [
 
 
 def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
-    """Name the rule that keeps a formula's outermost operator from its arguments.
+    """Return the rule that forbids to apply a formula's outermost operator to its arguments.
 
     Parameters
     ----------
     expression : Expression
-        The formula; its parts are taken to be allowed.
+        The formula. Its parts are assumed to be allowed.
     grammar : Grammar
         The rules.
 
     Returns
     -------
     str
-        As a grammar's file has it; empty where no rule does.
+        The rule as in a grammar file. Empty if no rule applies.
 
     Examples
     --------
@@ -84,17 +84,19 @@ def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
     if not isinstance(expression, Call):
         return ""
     name = expression.operator.name
-    direct = [each.operator.name for each in expression.arguments if isinstance(each, Call)]
-    for inner in direct:
+    argument_operators = [
+        argument.operator.name for argument in expression.arguments if isinstance(argument, Call)
+    ]
+    for inner in argument_operators:
         if inner in grammar.forbid.get(name, ()):
             return f"[forbid] {name}: {inner}"
-    inside = {
+    inner_operators = {
         part.operator.name
         for argument in expression.arguments
         for part in iterate_subexpressions(argument)
         if isinstance(part, Call)
     }
-    for inner in sorted(inside & grammar.forbid_within.get(name, frozenset())):
+    for inner in sorted(inner_operators & grammar.forbid_within.get(name, frozenset())):
         return f"[forbid_within] {name}: {inner}"
     if name in grammar.columns:
         for column in sorted(collect_columns(expression) - grammar.columns[name]):
@@ -102,21 +104,21 @@ def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
     return ""
 
 
-_MAX_LAYERS = 8
+_MAX_LAYERS = 8  # longest sequence of layers that is tried
 
 
 @dataclass(frozen=True, slots=True)
 class MissingRequirements:
-    """What a space would have to be grown with.
+    """What a space needs to contain a formula.
 
     Parameters
     ----------
     operators : tuple of str
-        Operators that neither the grammar's lists nor the layers name.
+        Operators that are neither in the grammar's lists nor in the layers.
     constants : tuple of float
-        Numbers that the grammar does not put into the pool.
+        Numbers that are not constants of the grammar.
     layers : str
-        The shortest layers that reach the formula with them; empty where more than eight are needed.
+        The shortest layers that generate the formula with these. Empty if more than eight are needed.
     """
 
     operators: tuple[str, ...]
@@ -127,23 +129,23 @@ class MissingRequirements:
 def find_reaching_layers(
     expression: Expression, layers: Sequence[Layer], constants: Sequence[float], pool_kind: PoolKind
 ) -> set[int]:
-    """Say after how many layers a formula, as it is written, is in the pool.
+    """Return the numbers of layers after which a formula, as it is written, is in the pool.
 
     Parameters
     ----------
     expression : Expression
         The formula.
     layers : sequence of Layer
-        What is applied, in this order.
+        Layers, in order.
     constants : sequence of float
-        Numbers that stand in every pool.
+        Constants of every pool.
     pool_kind : {"cumulative", "strict"}
-        As in `expand`.
+        See `expand`.
 
     Returns
     -------
     set of int
-        Out of 0 … the number of layers. Rules, domains and caps are not looked at.
+        Subset of 0 … ``len(layers)``. Rules, domains and the maximum complexity are ignored.
 
     Examples
     --------
@@ -155,56 +157,61 @@ def find_reaching_layers(
     >>> find_reaching_layers(parse_expression("x"), layers, (), "strict")
     {0}
     """
-    count = len(layers)
+    n_layers = len(layers)
     if isinstance(expression, Constant):
-        return set(range(count + 1)) if expression.value in constants else set()
+        return set(range(n_layers + 1)) if expression.value in constants else set()
     if isinstance(expression, Column):
-        found = {0}
+        reached = {0}
     else:
         arguments = (
-            find_reaching_layers(each, layers, constants, pool_kind) for each in expression.arguments
+            find_reaching_layers(argument, layers, constants, pool_kind) for argument in expression.arguments
         )
-        before = reduce(set[int].intersection, arguments)
+        arguments_reached = reduce(set[int].intersection, arguments)
         name = expression.operator.name
-        found = {at + 1 for at in before if at < count and _has_operator(layers[at], name)}
+        reached = {
+            number + 1
+            for number in arguments_reached
+            if number < n_layers and _has_operator(layers[number], name)
+        }
     if pool_kind == "cumulative":
-        return set(range(min(found), count + 1)) if found else found
-    for at in range(count):
-        if at in found and _has_operator(layers[at], "id"):
-            found.add(at + 1)
-    return found
+        return set(range(min(reached), n_layers + 1)) if reached else reached
+    for number in range(n_layers):
+        if number in reached and _has_operator(layers[number], "id"):
+            reached.add(number + 1)
+    return reached
 
 
 def _has_operator(layer: Layer, name: str) -> bool:
+    """Return whether a layer has an operator."""
     return any(operator.name == name for operator in layer.operators)
 
 
 def is_reachable(
     expression: Expression, layers: Sequence[Layer], constants: Sequence[float], pool_kind: PoolKind
 ) -> bool:
-    """Say whether a formula, as it is written, is made by some layers; see `find_reaching_layers`."""
+    """Return whether layers generate a formula, as it is written; see `find_reaching_layers`."""
     return len(layers) in find_reaching_layers(expression, layers, constants, pool_kind)
 
 
 def find_missing_requirements(
     expression: Expression, grammar: Grammar, layers: Sequence[Layer], pool_kind: PoolKind
 ) -> MissingRequirements:
-    """Say what a space would have to be grown with to hold a formula as it is written.
+    """Find what a space needs to contain a formula, as it is written.
 
     Parameters
     ----------
     expression : Expression
         The formula.
     grammar : Grammar
-        What there is.
+        The grammar of the space.
     layers : sequence of Layer
-        What is applied.
+        The layers of the space.
     pool_kind : {"cumulative", "strict"}
-        As in `expand`.
+        See `expand`.
 
     Returns
     -------
-    Missing
+    MissingRequirements
 
     Examples
     --------
@@ -213,46 +220,47 @@ def find_missing_requirements(
     >>> basic = load_grammar("basic")
     >>> find_missing_requirements(parse_expression("tanh(x + 3*y)"), basic, basic.resolve_layers("u"),
     ...     "cumulative")
-    Missing(operators=('tanh',), constants=(3,), layers='bbu')
+    MissingRequirements(operators=('tanh',), constants=(3,), layers='bbu')
     """
-    known = {one.name: one for one in (*grammar.unary, *grammar.binary)}
-    known |= {one.name: one for layer in layers for one in layer.operators}
+    known = {operator.name: operator for operator in (*grammar.unary, *grammar.binary)}
+    known |= {operator.name: operator for layer in layers for operator in layer.operators}
     parts = list(iterate_subexpressions(expression))
     used = {part.operator.name: part.operator for part in parts if isinstance(part, Call)}
     numbers = {part.value: None for part in parts if isinstance(part, Constant)}
-    lacking = tuple(sorted(used.keys() - known.keys()))
+    missing = tuple(sorted(used.keys() - known.keys()))
     constants = tuple(value for value in numbers if value not in grammar.constants)
-    written = "".join(layer.kind for layer in layers)
+    kinds = "".join(layer.kind for layer in layers)
     operators = list((known | used).values())
     if (
         pool_kind == "strict"
         and "id" not in known
         and not _find_shortest_layers(expression, operators, pool_kind, "")
     ):
-        lacking, operators = (*lacking, "id"), [*operators, OPERATORS["id"]]
+        missing, operators = (*missing, "id"), [*operators, OPERATORS["id"]]
     return MissingRequirements(
-        lacking, constants, _find_shortest_layers(expression, operators, pool_kind, written)
+        missing, constants, _find_shortest_layers(expression, operators, pool_kind, kinds)
     )
 
 
 def _find_shortest_layers(
     expression: Expression, operators: Sequence[Operator], pool_kind: PoolKind, current_kinds: str
 ) -> str:
-    """Return the shortest layers that reach a formula; of several, those that begin as the user's do."""
-    by_kind: dict[str, Layer] = {
-        kind: Layer(kind, tuple(one for one in operators if one.arity == arity))
+    """Return the shortest layers that generate a formula; of several, those most like the current ones."""
+    layer_by_kind: dict[str, Layer] = {
+        kind: Layer(kind, tuple(operator for operator in operators if operator.arity == arity))
         for kind, arity in _KIND_ARITIES.items()
     }
     numbers = [part.value for part in iterate_subexpressions(expression) if isinstance(part, Constant)]
     for length in range(1, _MAX_LAYERS + 1):
-        found = [
+        sequences = [
             kinds
             for kinds in product("ub", repeat=length)
-            if is_reachable(expression, [by_kind[kind] for kind in kinds], numbers, pool_kind)
+            if is_reachable(expression, [layer_by_kind[kind] for kind in kinds], numbers, pool_kind)
         ]
-        if found:
+        if sequences:
             return min(
-                map("".join, found), key=lambda kinds: (-_count_common_prefix(kinds, current_kinds), kinds)
+                map("".join, sequences),
+                key=lambda kinds: (-_count_common_prefix(kinds, current_kinds), kinds),
             )
     return ""
 
@@ -261,185 +269,219 @@ _KIND_ARITIES: dict[Literal["u", "b"], int] = {"u": 1, "b": 2}
 
 
 def _count_common_prefix(first: str, second: str) -> int:
-    """Count the letters with which both begin."""
-    same = [a == b for a, b in zip(first, second, strict=False)]
-    return same.index(False) if False in same else len(same)
+    """Return the length of the common prefix."""
+    equal = [a == b for a, b in zip(first, second, strict=False)]
+    return equal.index(False) if False in equal else len(equal)
 
 
-_UNREACHABLE_LENGTH = 99
+_UNREACHABLE_LENGTH = 99  # sort key of formulas that no sequence of layers generates
 
 
 def explain_missing(expression: Expression, generated: GeneratedSpace) -> Explanation:
-    """Say why a space does not hold a formula.
+    """Explain why a space does not contain a formula.
 
     Parameters
     ----------
-    asked : Expression
-        The formula: defined in every row, not constant, and equal to no feature of the space.
-    grown : Grown
+    expression : Expression
+        A formula that is defined in every row, not constant, and equal to no feature of the space.
+    generated : GeneratedSpace
         The space.
 
     Returns
     -------
-    Why
+    Explanation
         Without text.
     """
-    job = generated.config
-    pruned = find_by_key(generated.space, compute_key(expression), job.scoring.backend).excluded
-    left_out = [generated.space.build_expression(number) for number in pruned[:1].tolist()]
-    forms = [expression, *left_out, *build_equivalent_forms(expression)]
+    config = generated.config
+    excluded = find_by_key(generated.space, compute_key(expression), config.scoring.backend).excluded
+    excluded_forms = [generated.space.build_expression(number) for number in excluded[:1].tolist()]
+    forms = [expression, *excluded_forms, *build_equivalent_forms(expression)]
     for form in forms:
-        if form in left_out or is_reachable(form, job.layers, job.grammar.constants, job.pool_kind):
-            found = _rebuild_from_pool(form, generated, to_text(expression))
-            if isinstance(found, Explanation):
-                return found
-            lost = generated.find_pruned(found)
-            if lost is not None:
-                return _explain_pruned(found, lost, generated, to_text(expression))
+        if form in excluded_forms or is_reachable(
+            form, config.layers, config.grammar.constants, config.pool_kind
+        ):
+            rebuilt = _rebuild_from_pool(form, generated, to_text(expression))
+            if isinstance(rebuilt, Explanation):
+                return rebuilt
+            pruned_feature = generated.find_pruned(rebuilt)
+            if pruned_feature is not None:
+                return _explain_pruned(rebuilt, pruned_feature, generated, to_text(expression))
     allowed = [form for form in forms if find_violation(form, generated) is None]
-    # what no layers would mend comes before what some would
-    lasting = None if allowed else find_violation(expression, generated)
-    if lasting is not None:
-        return lasting
+    # causes that more layers do not remove come first
+    violation = None if allowed else find_violation(expression, generated)
+    if violation is not None:
+        return violation
     varying = [form for form in allowed if _find_constant_part(form, generated) is None]
-    unvarying = None if varying else _find_constant_part(expression, generated)
-    if unvarying is not None:
-        return Explanation(status="constant", formula=to_text(expression), part=to_text(unvarying))
+    constant_part = None if varying else _find_constant_part(expression, generated)
+    if constant_part is not None:
+        return Explanation(status="constant", formula=to_text(expression), part=to_text(constant_part))
     return _explain_not_generated(expression, varying or allowed, generated)
 
 
 def _find_constant_part(form: Expression, generated: GeneratedSpace) -> Expression | None:
-    """Find the innermost part of a formula that holds a column and is constant, as no feature is."""
+    """Return the innermost constant part that contains a column; None if there is none."""
     parts = (part for part in iterate_subexpressions(form) if collect_columns(part))
     return next((part for part in parts if is_constant_on(part, generated.columns)), None)
 
 
 def _rebuild_from_pool(form: Expression, generated: GeneratedSpace, formula: str) -> Expression | Explanation:
-    """Build a formula again of what the pool has in the place of its parts, or say what is in the way."""
+    """Rebuild a formula from the members of the pool, or explain why that fails."""
     if isinstance(form, Constant):
         return form
-    made: Expression = form
+    rebuilt: Expression = form
     if isinstance(form, Call):
         arguments = []
-        for each in form.arguments:
-            found = _rebuild_from_pool(each, generated, formula)
-            if not isinstance(found, Explanation):
-                found = found if isinstance(found, Constant) else _find_replacement(found, generated, formula)
-            if isinstance(found, Explanation):
-                return found
-            arguments.append(found)
-        made = apply_operator(form.operator, *arguments)
-    bar = _find_own_violation(made, generated.config.grammar, formula)
-    if bar is not None:
-        return bar
-    outside = describe_domain_violation(made, generated.columns, generated.dataset.source_rows)
-    if outside:
-        return Explanation(status="undefined", formula=formula, **outside)
-    if is_constant_on(made, generated.columns):
-        return Explanation(status="constant", formula=formula, part=to_text(made))
-    return made
+        for argument in form.arguments:
+            replacement = _rebuild_from_pool(argument, generated, formula)
+            if not isinstance(replacement, Explanation):
+                replacement = (
+                    replacement
+                    if isinstance(replacement, Constant)
+                    else _find_replacement(replacement, generated, formula)
+                )
+            if isinstance(replacement, Explanation):
+                return replacement
+            arguments.append(replacement)
+        rebuilt = apply_operator(form.operator, *arguments)
+    violation = _find_own_violation(rebuilt, generated.config.grammar, formula)
+    if violation is not None:
+        return violation
+    domain_facts = describe_domain_violation(rebuilt, generated.columns, generated.dataset.source_rows)
+    if domain_facts:
+        return Explanation(status="undefined", formula=formula, **domain_facts)
+    if is_constant_on(rebuilt, generated.columns):
+        return Explanation(status="constant", formula=formula, part=to_text(rebuilt))
+    return rebuilt
 
 
 def find_violation(form: Expression, generated: GeneratedSpace) -> Explanation | None:
-    """Say which rule, or the cap, bars a formula as it is written; None where nothing does."""
-    found = (
+    """Return which rule or maximum complexity a formula violates, as it is written; else None."""
+    violations = (
         _find_own_violation(part, generated.config.grammar, to_text(form))
         for part in iterate_subexpressions(form)
     )
-    return next((each for each in found if each is not None), None)
+    return next((violation for violation in violations if violation is not None), None)
 
 
 def explain_unit_violation(expression: Expression, units: Units | None) -> Explanation | None:
-    """Say what units have against a formula; None where nothing, or where none are asked for."""
+    """Explain which rule of units a formula violates.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    units : Units or None
+        Units of the inputs, if formulas must have a unit.
+
+    Returns
+    -------
+    Explanation or None
+        None if no rule is violated.
+    """
     if units is None:
         return None
-    broken, formula = find_unit_violation(expression, units), to_text(expression)
-    if broken is not None:
-        return Explanation(status="no unit", formula=formula, rule=broken)
-    own = compute_unit(expression, units)
-    if units.target is not None and own is not None and own != units.target.base:
-        return Explanation(status="other units", formula=formula, unit=own)
+    rule, formula = find_unit_violation(expression, units), to_text(expression)
+    if rule is not None:
+        return Explanation(status="no unit", formula=formula, rule=rule)
+    unit = compute_unit(expression, units)
+    if units.target is not None and unit is not None and unit != units.target.base:
+        return Explanation(status="other units", formula=formula, unit=unit)
     return None
 
 
 def _find_own_violation(form: Expression, grammar: Grammar, formula: str) -> Explanation | None:
-    """Say what bars a formula whose parts are not barred."""
-    rule, cost, cap = find_forbidding_rule(form, grammar), compute_complexity(form), grammar.max_complexity
+    """Return which rule or maximum complexity a formula violates whose parts are allowed."""
+    rule, complexity, max_complexity = (
+        find_forbidding_rule(form, grammar),
+        compute_complexity(form),
+        grammar.max_complexity,
+    )
     if rule:
         return Explanation(status="forbidden", formula=formula, part=to_text(form), rule=rule)
-    if cap is not None and cost > cap:
+    if max_complexity is not None and complexity > max_complexity:
         return Explanation(
-            status="too complex", formula=formula, part=to_text(form), complexity=cost, max_complexity=cap
+            status="too complex",
+            formula=formula,
+            part=to_text(form),
+            complexity=complexity,
+            max_complexity=max_complexity,
         )
     return None
 
 
 def _find_replacement(part: Expression, generated: GeneratedSpace, formula: str) -> Expression | Explanation:
-    """Return what the pool has in the place of a part, or say that a cut took it."""
-    held = generated.find_equivalent(part)
-    if held is not None:
-        return held
-    lost = generated.find_pruned(part)
-    return part if lost is None else _explain_pruned(part, lost, generated, formula)
+    """Return what the pool has for a part, or explain that it was pruned."""
+    equivalent = generated.find_equivalent(part)
+    if equivalent is not None:
+        return equivalent
+    pruned = generated.find_pruned(part)
+    return part if pruned is None else _explain_pruned(part, pruned, generated, formula)
 
 
 def _explain_pruned(
     part: Expression, pruned: PrunedFeature, generated: GeneratedSpace, formula: str
 ) -> Explanation:
-    """Say where a part stood when it was cut."""
-    job = generated.config
-    request = replace(job.scoring, screeners=job.pool_screeners)
-    columns = tuple(one for one in job.pool_screeners if isinstance(one, Screener)) or request.prescreeners
+    """Explain which ranks a part had when it was pruned."""
+    config = generated.config
+    scoring = replace(config.scoring, screeners=config.pool_screeners)
+    screeners = (
+        tuple(screener for screener in config.pool_screeners if isinstance(screener, Screener))
+        or scoring.prescreeners
+    )
     kind = pruned.space.layer_counts[-1].kind
-    most = compute_max_classes(pruned.space, request, len(columns), job.max_bytes)
-    standings = [
+    max_classes = compute_max_classes(pruned.space, scoring, len(screeners), config.max_bytes)
+    positions = [
         compute_rank_position(
             pruned.space,
             pruned.number,
             generated.dataset.target,
-            request=request,
-            spec=TopKSpec(place, "affine", mirrored=True, limit=None),
-            screeners=columns,
-            max_classes=most,
+            request=scoring,
+            spec=TopKSpec(index, "affine", mirrored=True, limit=None),
+            screeners=screeners,
+            max_classes=max_classes,
         )
-        for place in range(len(columns))
+        for index in range(len(screeners))
     ]
-    stand_in = standings[0].representative
+    representative = positions[0].representative
     return Explanation(
         status="cut",
         formula=formula,
         part=to_text(part),
         layer=pruned.layer,
         screener_ranks={
-            # where more stand before it than may be held, it is behind those at least
-            one.name: each.n_better + 1 if each.rank is None else each.rank
-            for one, each in zip(columns, standings, strict=True)
+            # if more classes rank before it than fit into memory, this is a lower bound
+            screener.name: position.n_better + 1 if position.rank is None else position.rank
+            for screener, position in zip(screeners, positions, strict=True)
         },
-        scores=dict(zip((one.name for one in columns), standings[0].scores, strict=True)),
-        selected={one.name: False for one in request.joint_screeners},
-        rank_cutoff=None if job.pool_sizes is None else job.pool_sizes[kind],
-        n_features=standings[0].n_features,
-        representative="" if stand_in == pruned.number else to_text(pruned.space.build_expression(stand_in)),
+        scores=dict(zip((screener.name for screener in screeners), positions[0].scores, strict=True)),
+        selected={screener.name: False for screener in scoring.joint_screeners},
+        rank_cutoff=None if config.pool_sizes is None else config.pool_sizes[kind],
+        n_features=positions[0].n_features,
+        representative=""
+        if representative == pruned.number
+        else to_text(pruned.space.build_expression(representative)),
     )
 
 
 def _explain_not_generated(
     expression: Expression, forms: Sequence[Expression], generated: GeneratedSpace
 ) -> Explanation:
-    """Say what is missing, for the form of the formula that misses least."""
-    job = generated.config
-    found = [find_missing_requirements(form, job.grammar, job.layers, job.pool_kind) for form in forms]
-    least = min(
-        found,
-        key=lambda each: (
-            len(each.operators) + len(each.constants),
-            len(each.layers) or _UNREACHABLE_LENGTH,
+    """Explain what is missing, for the form of the formula that needs the least."""
+    config = generated.config
+    requirements = [
+        find_missing_requirements(form, config.grammar, config.layers, config.pool_kind) for form in forms
+    ]
+    best = min(
+        requirements,
+        key=lambda needed: (
+            len(needed.operators) + len(needed.constants),
+            len(needed.layers) or _UNREACHABLE_LENGTH,
         ),
     )
     return Explanation(
         status="not generated",
         formula=to_text(expression),
-        missing_operators=least.operators,
-        missing_constants=least.constants,
-        layers=least.layers,
+        missing_operators=best.operators,
+        missing_constants=best.constants,
+        layers=best.layers,
     )

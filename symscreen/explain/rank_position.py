@@ -1,8 +1,8 @@
-"""Where a feature stands in a whole space, in the screen's own order, whatever the list shows of it.
+"""Find the rank of a feature in a whole space, in the order of the screen.
 
-Where a feature of a space stands in the screen that was asked for.
-
-Whether a screen shows a feature that it ranks: near-duplicates and what does not pass are left out.
+`compute_rank_position` streams the space and counts the classes with a lower loss. `locate_feature` returns
+the rank or score of a feature for any kind of screen. `apply_display_filters` finds whether the list of the
+screen leaves it out, because it is redundant or does not pass the false discovery rate.
 """
 
 from __future__ import annotations
@@ -60,38 +60,38 @@ __all__ = [
     "locate_feature",
 ]
 
-# one feature computed in two ways may fall into two classes of slightly different loss, one of which stands
-# for both: classes that are worse by so much are looked at too; a loss is 0 at best and about 1 by chance
+# A feature computed in two ways may be in two classes with slightly different losses, which are merged later.
+# So classes whose loss is higher by this margin are kept too. A loss is 0 at best and about 1 by chance.
 _LOSS_MARGIN = 0.01
-_BATCH_VALUES = 1 << 22
-_MIN_MERGE_SIZE = 1 << 14
-_COPIES_PER_CLASS = 6  # of a class while lists are joined, put in order and merged
-_CLASS_BYTES, _SCORE_BYTES = 64, 8  # bytes of one, and of each of its scores
+_BATCH_VALUES = 1 << 22  # feature values that are computed together
+_MIN_MERGE_SIZE = 1 << 14  # pending classes before they are merged
+_COPIES_PER_CLASS = 6  # copies of a class that exist while lists are joined, sorted and merged
+_CLASS_BYTES, _SCORE_BYTES = 64, 8  # bytes per class, and per score of a class
 
 
 @dataclass(frozen=True, eq=False)
 class RankPosition:
-    """Where a feature stands.
+    """Rank of a feature.
 
     Parameters
     ----------
     rank : int or None
-        Its class's place among all classes, from 1; those that are equal up to rounding are one. None where
-        more classes stand before it than may be held.
-    ahead : int
-        How many classes are known to stand before it.
-    place : int or None
-        Its own place among all features, unmerged, from 1; None where its rank is not known.
-    features : int
-        How many were scored.
-    number : int
-        The member that stands for its class.
+        Rank of its class among all classes, from 1. Classes that are equal up to rounding count once. None if
+        more classes rank before it than fit into memory.
+    n_better : int
+        Lower bound of the number of classes that rank before it.
+    feature_rank : int or None
+        Its own rank among all features, without merging, from 1. None if its rank is unknown.
+    n_features : int
+        Number of features scored.
+    representative : int
+        Number of the representative of its class.
     class_size : int
-        How many members there are.
+        Number of features in its class.
     direction : int
         +1, −1 or 0.
     scores : tuple of float
-        By each screener.
+        Score of each screener.
     """
 
     rank: int | None
@@ -106,9 +106,10 @@ class RankPosition:
 
 @dataclass(frozen=True, eq=False)
 class _RangeResult:
-    """What came of a range: how many features were scored, the classes before one, and this class's members.
+    """Result of a range of the space.
 
-    Of these the best stands for them, `class_size` of them, `before` of which come before the feature.
+    It has the number of scored features, the best classes, the feature's own class with its best member, and
+    the number `n_before` of members of that class that rank before the feature.
     """
 
     n_scored: int
@@ -119,47 +120,47 @@ class _RangeResult:
 
 @dataclass(frozen=True, eq=False)
 class _BetterClassScorer:
-    """Scores a range and keeps the best member of one class, and of better classes the best members."""
+    """Scores a range, and keeps the best member of one class and of each better class."""
 
     scorer: Scorer
     signature: np.uint64
     feature: FeatureTable
 
     def __call__(self, chunk: tuple[int, int]) -> _RangeResult:
-        """Return what came of a range."""
-        found = self.scorer(chunk)
-        mine = found.top_features[0].signature == self.signature
-        others = found.top_features[0].take(np.flatnonzero(~mine))
-        own = found.top_features[0].take(np.flatnonzero(mine))
-        both = concatenate_features(
+        """Score a range of feature numbers."""
+        result = self.scorer(chunk)
+        is_own = result.top_features[0].signature == self.signature
+        others = result.top_features[0].take(np.flatnonzero(~is_own))
+        own = result.top_features[0].take(np.flatnonzero(is_own))
+        members = concatenate_features(
             [self.feature, own.take(np.flatnonzero(own.number != self.feature.number[0]))]
         )
-        before = int(np.flatnonzero(both.compute_member_order() == 0)[0])
+        n_before = int(np.flatnonzero(members.compute_member_order() == 0)[0])
         return _RangeResult(
-            found.n_scored, select_best_classes(others, len(others)), select_best_classes(own, 1), before
+            result.n_scored, select_best_classes(others, len(others)), select_best_classes(own, 1), n_before
         )
 
 
 class _BestClasses:
-    """The best classes of what has come so far, merged whenever as much waits as is held."""
+    """The best classes so far; pending classes are merged when they outnumber the merged ones."""
 
     def __init__(self, n_screeners: int, max_classes: int) -> None:
         self._best, self._max_classes = make_empty_features(n_screeners), max_classes
         self._pending: list[FeatureTable] = []
-        self.is_truncated = False  # whether classes had to be let go
+        self.is_truncated = False  # whether classes were dropped
 
     def add(self, classes: FeatureTable) -> None:
-        """Add classes, of which members may have come before."""
+        """Add classes. Some of their members may have been added before."""
         self._pending.append(classes)
         if sum(map(len, self._pending)) >= max(len(self._best), _MIN_MERGE_SIZE):
             self.merge_pending()
 
     def merge_pending(self) -> FeatureTable:
-        """Return the best classes so far."""
-        together = concatenate_features([self._best, *self._pending])
+        """Merge pending classes and return the best classes so far."""
+        combined = concatenate_features([self._best, *self._pending])
         self._pending.clear()
-        self._best = select_best_classes(together, self._max_classes)
-        self.is_truncated |= bool(self._best.class_size.sum() < together.class_size.sum())
+        self._best = select_best_classes(combined, self._max_classes)
+        self.is_truncated |= bool(self._best.class_size.sum() < combined.class_size.sum())
         return self._best
 
 
@@ -173,117 +174,116 @@ def compute_rank_position(
     screeners: Sequence[Screener],
     max_classes: int,
 ) -> RankPosition:
-    """Find where a feature stands in a list that would keep everything.
+    """Find the rank of a feature in a list of all features.
 
     Parameters
     ----------
     space : Space
         All features.
     number : int
-        The feature.
-    response : AnyResponse
-        What they are scored against.
-    request : Request
+        Number of the feature.
+    target : Target
+        The target that features are scored against.
+    request : ScoringConfig
         Sign, backend and chunk size.
-    keep : Keep
-        Who orders the list and what is merged in it; its limit is not used.
+    spec : TopKSpec
+        The screener that defines the order, and the equivalence. Its limit is ignored.
     screeners : sequence of Screener
-        Those who score what is kept; `keep` names one of them by its place.
-    most : int
-        How many classes may be held at a time.
+        Screeners that score the features. `spec` refers to one of them by index.
+    max_classes : int
+        Maximum number of classes in memory.
 
     Returns
     -------
-    Standing
-        As in a screen that shows every class: the order is that of
-        `symscreen.screening.scoring.top_features`.
+    RankPosition
+        As in a screen that lists every class, in the order of `symscreen.screening.scoring.top_features`.
     """
     ordered = sort_block(space.compute_values(np.array([number])))
     signature = compute_signatures(ordered, spec.equivalence, mirrored=spec.mirrored)[0]
     spec = replace(spec, limit=None)
     scorer = Scorer(space, target, tuple(screeners), request.sign, (spec,))
-    itself = scorer.describe_features(spec, np.array([number]), ordered)
-    loss = float(itself.loss[0])
+    feature = scorer.describe_features(spec, np.array([number]), ordered)
+    loss = float(feature.loss[0])
     scorer = replace(scorer, thresholds=(loss + _LOSS_MARGIN,))
-    best, own, features, before = (
+    best, own_class, n_features, n_before = (
         _BestClasses(len(screeners), max_classes),
         [make_empty_features(len(screeners))],
         0,
         0,
     )
-    task = _BetterClassScorer(scorer, signature, itself)
-    for part in request.backend.map(task, space.split_chunks(request.chunk_size)):
-        features += part.n_scored
-        before += part.n_before
-        best.add(part.other_classes)
-        own = [select_best_classes(concatenate_features([*own, part.own_class]), 1)]
-    apart, first = best.merge_pending(), own[0]
-    known = RankPosition(
+    range_scorer = _BetterClassScorer(scorer, signature, feature)
+    for result in request.backend.map(range_scorer, space.split_chunks(request.chunk_size)):
+        n_features += result.n_scored
+        n_before += result.n_before
+        best.add(result.other_classes)
+        own_class = [select_best_classes(concatenate_features([*own_class, result.own_class]), 1)]
+    others, own_best = best.merge_pending(), own_class[0]
+    position = RankPosition(
         rank=None,
         n_better=0,
         feature_rank=None,
-        n_features=features,
-        representative=int(first.number[0]),
-        class_size=int(first.class_size[0]),
-        direction=int(itself.direction[0]),
-        scores=tuple(itself.scores[0].tolist()),
+        n_features=n_features,
+        representative=int(own_best.number[0]),
+        class_size=int(own_best.class_size[0]),
+        direction=int(feature.direction[0]),
+        scores=tuple(feature.scores[0].tolist()),
     )
-    # what was let go has at least the loss of the last that was not
-    if best.is_truncated and float(apart.loss.max()) <= loss:
-        merged, _ = _merge_equal_classes(apart, space)
-        return replace(known, n_better=int((merged.loss < loss).sum()))
-    classes = concatenate_features([apart, first])
+    # the dropped classes have at least the highest loss of the kept ones
+    if best.is_truncated and float(others.loss.max()) <= loss:
+        merged, _ = _merge_equal_classes(others, space)
+        return replace(position, n_better=int((merged.loss < loss).sum()))
+    classes = concatenate_features([others, own_best])
     classes = classes.take(classes.compute_member_order())
-    at = int(np.flatnonzero(classes.signature == signature)[0])
-    merged, stands_for = _merge_equal_classes(classes, space)
-    rank = int(np.flatnonzero(merged.number == classes.number[stands_for[at]])[0])
+    index = int(np.flatnonzero(classes.signature == signature)[0])
+    merged, representatives = _merge_equal_classes(classes, space)
+    rank = int(np.flatnonzero(merged.number == classes.number[representatives[index]])[0])
     return replace(
-        known,
+        position,
         rank=rank + 1,
         n_better=rank,
-        feature_rank=int(classes.class_size[:at].sum()) + before + 1,
+        feature_rank=int(classes.class_size[:index].sum()) + n_before + 1,
         representative=int(merged.number[rank]),
         class_size=int(merged.class_size[rank]),
     )
 
 
 def compute_max_classes(space: Space, request: ScoringConfig, n_screeners: int, max_bytes: int | None) -> int:
-    """Say how many classes may be held while a space streams by, a power of two.
+    """Compute the number of classes that may be held in memory while a space is streamed, a power of two.
 
     Parameters
     ----------
     space : Space
-        What is scored.
-    request : Request
-        What is asked of it.
-    screeners : int
-        How many scores a class has.
+        The space to score.
+    request : ScoringConfig
+        Settings of the screen.
+    n_screeners : int
+        Number of scores per class.
     max_bytes : int or None
-        The memory allowed.
+        Memory limit in bytes.
 
     Returns
     -------
     int
-        At least as many as the screen itself holds.
+        At least the number that the screen itself holds.
     """
-    least = add_margin(request.limit or request.prescreen)
+    min_classes = add_margin(request.limit or request.prescreen)
     if max_bytes is None:
-        return max(least, space.size)
-    needed = estimate_scoring_bytes(
+        return max(min_classes, space.size)
+    scoring_bytes = estimate_scoring_bytes(
         space.n_rows, request, n_features=space.size, n_candidates=space.candidates.total
     )
-    room = (max_bytes - read_resident_bytes() - needed) // (
+    available = (max_bytes - read_resident_bytes() - scoring_bytes) // (
         _COPIES_PER_CLASS * (_CLASS_BYTES + _SCORE_BYTES * n_screeners)
     )
-    # not to the last byte: what the process holds differs a little from run to run
-    return max(least, 1 << (room.bit_length() - 1) if room > 0 else 0)
+    # a power of two, because the memory in use varies slightly between runs
+    return max(min_classes, 1 << (available.bit_length() - 1) if available > 0 else 0)
 
 
 def _merge_equal_classes(classes: FeatureTable, space: Space) -> tuple[FeatureTable, NDArray[np.int64]]:
-    """Merge classes whose shown members are equal up to rounding, as `symscreen.screening.scoring.top_features` does."""
+    """Merge classes whose representatives are equal up to rounding, as `top_features` does."""
     step = max(1, _BATCH_VALUES // max(1, space.n_rows))
     numbers = classes.number
-    line = np.concatenate(
+    projections = np.concatenate(
         [
             compute_projection(space.compute_values(numbers[first : first + step]))
             for first in range(0, len(numbers), step)
@@ -292,46 +292,47 @@ def _merge_equal_classes(classes: FeatureTable, space: Space) -> tuple[FeatureTa
     preference = np.empty(len(classes), dtype=np.int64)
     order = np.lexsort((classes.keys[:, 1], classes.keys[:, 0], classes.complexity))
     preference[order] = np.arange(len(classes))
-    stands_for = find_projected_duplicates(
-        line, lambda places: space.compute_values(numbers[places]), space.n_rows, preference
+    representatives = find_projected_duplicates(
+        projections, lambda indices: space.compute_values(numbers[indices]), space.n_rows, preference
     )
-    return merge_numeric_copies(classes, stands_for), stands_for
+    return merge_numeric_copies(classes, representatives), representatives
 
 
 def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
-    """Find where a feature stands.
+    """Find the rank or score of a feature in a screen.
 
     Parameters
     ----------
     number : int
-        The feature.
-    grown : Grown
+        Number of the feature.
+    generated : GeneratedSpace
         Its space.
 
     Returns
     -------
     dict
-        Facts of a `Explanation`, its answer among them: ``ranked``, ``dropped`` or ``not shown``.
+        Fields of an `Explanation`, including the status ``ranked``, ``dropped`` or ``not shown``.
     """
     facts = _locate_in_screen(number, generated)
-    if facts["answer"] == "ranked":
-        request, expression = generated.config.scoring, generated.space.build_expression(number)
+    if facts["status"] == "ranked":
+        scoring, expression = generated.config.scoring, generated.space.build_expression(number)
         values = generated.space.compute_values(np.array([number]))[0]
         columns = {name: generated.columns[name] for name in collect_columns(expression)}
-        safety = estimate_numerical_error(
-            expression, values, columns, generated.dataset.target, request.screeners
+        numerical_error = estimate_numerical_error(
+            expression, values, columns, generated.dataset.target, scoring.screeners
         )
-        facts |= {"unsafe_rows": safety.n_unsafe_rows, "unsafe_by": safety.score_error}
+        facts |= {"unsafe_rows": numerical_error.n_unsafe_rows, "unsafe_by": numerical_error.score_error}
     return facts
 
 
 def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
-    space, response, request = generated.space, generated.dataset.target, generated.config.scoring
+    """Find the rank of a feature, or that a search dropped it or a joint screener did not rank it."""
+    space, target, request = generated.space, generated.dataset.target, generated.config.scoring
     if request.search.mode != "exact":
-        known = require_numeric_target(response, "a search that drops features")
-        left = run_search(
+        numeric_target = require_numeric_target(target, "a search that drops features")
+        remaining = run_search(
             space,
-            known,
+            numeric_target,
             make_search_goals(request),
             request.search,
             seed=request.seed,
@@ -339,11 +340,11 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
         ).space
         if (
             number >= space.n_materialized
-            and left.statuses[number - space.n_materialized] != CandidateStatus.KEPT
+            and remaining.statuses[number - space.n_materialized] != CandidateStatus.KEPT
         ):
-            places = _compute_screener_ranks(number, space, generated, request)
-            return {"answer": "dropped", "places": places, "features": space.size}
-        space, request = left, replace(request, search=EXACT_SEARCH)
+            ranks = _compute_screener_ranks(number, space, generated, request)
+            return {"status": "dropped", "screener_ranks": ranks, "n_features": space.size}
+        space, request = remaining, replace(request, search=EXACT_SEARCH)
     if isinstance(request.screeners[0], Screener):
         return _rank_by_column_screener(number, space, generated, request)
     return _rank_by_joint_screener(number, space, generated, request)
@@ -352,78 +353,82 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
 def _rank_by_column_screener(
     number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
 ) -> dict[str, Any]:
-    """Find the place in a list that a column screener orders."""
-    first = request.column_screeners[0]
-    keep = TopKSpec(0, first.equivalence, mirrored=request.sign == "free", limit=None)
-    response = generated.dataset.target
-    most = compute_max_classes(space, request, len(request.column_screeners), generated.config.max_bytes)
-    found = compute_rank_position(
+    """Find the rank in a list that a column screener orders."""
+    first_screener = request.column_screeners[0]
+    spec = TopKSpec(0, first_screener.equivalence, mirrored=request.sign == "free", limit=None)
+    target = generated.dataset.target
+    max_classes = compute_max_classes(
+        space, request, len(request.column_screeners), generated.config.max_bytes
+    )
+    position = compute_rank_position(
         space,
         number,
-        response,
+        target,
         request=request,
-        spec=keep,
+        spec=spec,
         screeners=request.column_screeners,
-        max_classes=most,
+        max_classes=max_classes,
     )
     facts: dict[str, Any] = {
-        "answer": "ranked",
-        "rank": found.feature_rank if request.limit is None else found.rank,
-        "bar": request.limit,
-        "features": found.n_features,
-        "stands_for": to_text(space.build_expression(found.representative)),
-        "class_size": found.class_size,
-        "direction": found.direction,
-        "scores": dict(zip((one.name for one in request.column_screeners), found.scores, strict=True)),
+        "status": "ranked",
+        "rank": position.feature_rank if request.limit is None else position.rank,
+        "rank_cutoff": request.limit,
+        "n_features": position.n_features,
+        "representative": to_text(space.build_expression(position.representative)),
+        "class_size": position.class_size,
+        "direction": position.direction,
+        "scores": dict(
+            zip((screener.name for screener in request.column_screeners), position.scores, strict=True)
+        ),
     }
-    if found.rank is None:
+    if position.rank is None:
         facts |= {
-            "ahead": found.n_better,
-            "places": _compute_screener_ranks(number, space, generated, request),
+            "n_better": position.n_better,
+            "screener_ranks": _compute_screener_ranks(number, space, generated, request),
         }
     if request.joint_screeners:
-        _add_joint_scores(facts, number, space, score_space(space, response, request), request)
+        _add_joint_scores(facts, number, space, score_space(space, target, request), request)
     return facts
 
 
 def _rank_by_joint_screener(
     number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
 ) -> dict[str, Any]:
-    """Find the place in a list that a joint screener orders, of what it was shown."""
-    first = request.screeners[0]
+    """Find the rank in a list that a joint screener orders, if the feature is on its shortlist."""
+    first_screener = request.screeners[0]
     limit = None if request.limit is None else max(request.limit, request.prescreen)
-    found = score_space(space, generated.dataset.target, replace(request, limit=limit))
-    facts: dict[str, Any] = {"features": found.n_scored, "bar": request.limit}
-    _add_joint_scores(facts, number, space, found, request)
-    row = _find_row(number, space, found, request)
-    if first.name not in facts["selected"] or row is None:
-        # what was not shown has no rank
-        places = _compute_screener_ranks(number, space, generated, request)
-        return facts | {"answer": "not shown", "places": places, "bar": request.prescreen}
-    kept = found.features
-    for place, one in enumerate(request.screeners):
-        if isinstance(one, Screener):
-            facts["scores"][one.name] = float(kept.scores[row, place])
+    result = score_space(space, generated.dataset.target, replace(request, limit=limit))
+    facts: dict[str, Any] = {"n_features": result.n_scored, "rank_cutoff": request.limit}
+    _add_joint_scores(facts, number, space, result, request)
+    row = _find_row(number, space, result, request)
+    if first_screener.name not in facts["selected"] or row is None:
+        # features that are not on the shortlist have no rank
+        ranks = _compute_screener_ranks(number, space, generated, request)
+        return facts | {"status": "not shown", "screener_ranks": ranks, "rank_cutoff": request.prescreen}
+    features = result.features
+    for index, screener in enumerate(request.screeners):
+        if isinstance(screener, Screener):
+            facts["scores"][screener.name] = float(features.scores[row, index])
     return facts | {
-        "answer": "ranked",
+        "status": "ranked",
         "rank": row + 1,
-        "stands_for": to_text(space.build_expression(int(kept.number[row]))),
-        "class_size": int(kept.class_size[row]),
-        "direction": int(kept.direction[row]),
+        "representative": to_text(space.build_expression(int(features.number[row]))),
+        "class_size": int(features.class_size[row]),
+        "direction": int(features.direction[row]),
     }
 
 
 def _find_row(number: int, space: Space, scoring_result: ScoringResult, request: ScoringConfig) -> int | None:
-    """Find the row of a ranking of all that was shown, or of all features, in which one stands."""
-    first = request.screeners[0].name
-    if first not in scoring_result.joint_results:
+    """Find the row of a feature in the ranking of the shortlist, or of all features; None if it is absent."""
+    first_name = request.screeners[0].name
+    if first_name not in scoring_result.joint_results:
         return None
     if request.limit is not None:
-        showing = scoring_result.joint_results[first].shortlist
-        place = int(showing.find_positions(sort_block(space.compute_values(np.array([number]))))[0])
-        if place < 0:
+        shortlist = scoring_result.joint_results[first_name].shortlist
+        position = int(shortlist.find_positions(sort_block(space.compute_values(np.array([number]))))[0])
+        if position < 0:
             return None
-        number = int(showing.features.number[place])
+        number = int(shortlist.features.number[position])
     rows = np.flatnonzero(scoring_result.features.number == number)
     return int(rows[0]) if len(rows) else None
 
@@ -431,40 +436,40 @@ def _find_row(number: int, space: Space, scoring_result: ScoringResult, request:
 def _add_joint_scores(
     facts: dict[str, Any], number: int, space: Space, scoring_result: ScoringResult, request: ScoringConfig
 ) -> None:
-    """Add what each joint screener says."""
+    """Add the scores and selections of the joint screeners."""
     facts.setdefault("scores", {})
     facts["selected"] = {}
     ordered = sort_block(space.compute_values(np.array([number])))
-    for one in request.joint_screeners:
-        facts["scores"][one.name] = float("nan")
-        if one.name in scoring_result.joint_results:
-            ruling = scoring_result.joint_results[one.name]
-            place = int(ruling.shortlist.find_positions(ordered)[0])
-            if place >= 0:
-                facts["scores"][one.name] = float(ruling.scores.score[place])
-                facts["selected"][one.name] = bool(ruling.scores.selected[place])
+    for screener in request.joint_screeners:
+        facts["scores"][screener.name] = float("nan")
+        if screener.name in scoring_result.joint_results:
+            joint_result = scoring_result.joint_results[screener.name]
+            position = int(joint_result.shortlist.find_positions(ordered)[0])
+            if position >= 0:
+                facts["scores"][screener.name] = float(joint_result.scores.score[position])
+                facts["selected"][screener.name] = bool(joint_result.scores.selected[position])
 
 
 def _compute_screener_ranks(
     number: int, space: Space, generated: GeneratedSpace, request: ScoringConfig
 ) -> dict[str, int]:
-    """Find its place among all features by those who choose what is shown, or what is raced for."""
-    wanted = (
+    """Compute the rank among all features by the screeners that build the shortlist or race."""
+    screeners = (
         request.column_screeners[:1] if isinstance(request.screeners[0], Screener) else request.prescreeners
     )
     return {
-        one.name: int(
+        screener.name: int(
             compute_ranks(
                 space,
                 generated.dataset.target,
-                one,
+                screener,
                 "free" if request.joint_screeners else request.sign,
                 space.compute_values(np.array([number])),
                 backend=request.backend,
                 chunk_size=request.chunk_size,
             )[0]
         )
-        for one in wanted
+        for screener in screeners
     }
 
 
@@ -474,23 +479,23 @@ def apply_display_filters(
     prepared: PreparedScreen,
     control: ErrorControl | None,
 ) -> Explanation:
-    """Say whether the list of a screen holds a feature, where options leave some out.
+    """Find whether the list of a screen contains a feature, if options leave some features out.
 
     Parameters
     ----------
-    found : Why
-        Where the feature stands in the whole ranking; other answers are returned as they are.
-    grown : Grown
+    explanation : Explanation
+        Rank of the feature among all features. Other statuses are returned unchanged.
+    generated : GeneratedSpace
         The space.
-    ready : Prepared
+    prepared : PreparedScreen
         The screen, without error control.
     control : ErrorControl or None
-        The screen's error control.
+        Error control of the screen.
 
     Returns
     -------
-    Why
-        Its answer ``thinned`` or ``not passing`` where that is so.
+    Explanation
+        With status ``thinned`` or ``not passing`` if the feature is left out.
     """
     if explanation.status not in {"ranked", "duplicate"}:
         return explanation
@@ -504,41 +509,44 @@ def apply_display_filters(
 def _apply_redundancy_filter(
     explanation: Explanation, prepared: PreparedScreen, max_correlation: float
 ) -> Explanation:
-    """Thin the ranking as the screen does, and find the feature's class in it."""
-    if explanation.rank is None:  # more classes stand before it than memory holds
+    """Filter redundant features as the screen does, and find the feature's class in the result."""
+    if explanation.rank is None:  # more classes rank before it than fit into memory
         return replace(explanation, past_end=True)
-    thinned = screen_until_filled(prepared.dataset, prepared.config, max_correlation)
-    place, kept = explanation.rank - 1, thinned.round_result.scoring_result.features
-    if place >= len(thinned.representatives):
+    filtered = screen_until_filled(prepared.dataset, prepared.config, max_correlation)
+    index, features = explanation.rank - 1, filtered.round_result.scoring_result.features
+    if index >= len(filtered.representatives):
         return replace(explanation, past_end=True)
-    shown = int(thinned.representatives[place])
-    if shown == place:
+    representative = int(filtered.representatives[index])
+    if representative == index:
         return replace(
-            explanation, filtered_rank=int(np.flatnonzero(thinned.selected_indices == place)[0]) + 1
+            explanation, filtered_rank=int(np.flatnonzero(filtered.selected_indices == index)[0]) + 1
         )
-    stand_in = to_text(thinned.round_result.space.build_expression(int(kept.number[shown])))
-    return replace(explanation, status="thinned", shown_instead=stand_in)
+    shown_instead = to_text(
+        filtered.round_result.space.build_expression(int(features.number[representative]))
+    )
+    return replace(explanation, status="thinned", shown_instead=shown_instead)
 
 
 def _apply_fdr(
     explanation: Explanation, generated: GeneratedSpace, control: ErrorControl, fdr: float
 ) -> Explanation:
-    """Compute the q-value of the feature; where something passes, what does not is left out."""
-    request = replace(
-        generated.config.scoring, error_control=control, run_control=DEFAULT_RUN_CONTROL
-    )  # of the whole space
-    response = generated.dataset.target
-    whole = score_space(generated.space, response, request)
-    watch = build_inference(control, response, request.screeners[0], request.sign, request.seed)
-    assert watch is not None  # noqa: S101  # the options were refused otherwise
-    assert whole.stream_result is not None  # noqa: S101  # it was streamed just now
-    made = parse_expression(explanation.found_as, generated.config.grammar.operators, generated.dataset.names)
-    own = sort_block(evaluate_expression(made, generated.columns)[None])
+    """Compute the q-value of the feature; if some features pass, those that do not are left out."""
+    # the whole space is scored, without deadline or checkpoint
+    request = replace(generated.config.scoring, error_control=control, run_control=DEFAULT_RUN_CONTROL)
+    target = generated.dataset.target
+    result = score_space(generated.space, target, request)
+    inference = build_inference(control, target, request.screeners[0], request.sign, request.seed)
+    assert inference is not None  # noqa: S101  # the options are validated before
+    assert result.stream_result is not None  # noqa: S101  # the space was streamed
+    expression = parse_expression(
+        explanation.found_as, generated.config.grammar.operators, generated.dataset.names
+    )
+    ordered = sort_block(evaluate_expression(expression, generated.columns)[None])
     columns, _ = compute_error_control(
-        watch, control, whole.stream_result.inference_state, iter([own]), response
+        inference, control, result.stream_result.inference_state, iter([ordered]), target
     )
     explanation = replace(explanation, q_value=float(columns["q_value"][0]))
-    some_pass = bool((whole.extra_columns["q_value"] <= fdr).any())
+    some_pass = bool((result.extra_columns["q_value"] <= fdr).any())
     return (
         replace(explanation, status="not passing")
         if some_pass and columns["q_value"][0] > fdr

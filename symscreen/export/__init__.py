@@ -1,4 +1,4 @@
-"""Fitted formulas and how they leave symscreen: text, other languages, bundles to apply to new data."""
+"""Export fitted formulas: source text in other languages, JSON bundles, and seeds for other searches."""
 
 from symscreen.export.apply import apply_bundle
 from symscreen.export.bundle import format_bundle, load_bundle, read_bundle, save_bundle

@@ -1,4 +1,4 @@
-"""A saved model or saved features on new data."""
+"""Apply a saved model or saved features to new data."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ __all__ = ["apply_bundle"]
 def apply_bundle(
     bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression], rows: Any
 ) -> pd.DataFrame:
-    """Compute a saved model's predictions, or saved features, on new rows.
+    """Compute the predictions of a saved model, or the values of saved features, for new rows.
 
     Parameters
     ----------
     bundle : path, Formula, SharedFormula or sequence of Expression
-        The file, or what `load_bundle` read from it.
+        The bundle file, or the object that `load_bundle` returned.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-        New data with the inputs that the formulas need; an array has columns x1 … xd.
+        New data with the inputs of the formulas. The columns of an array are named x1 … xd.
 
     Returns
     -------
-    pandas.DataFrame, shape (m, 1) or (m, k)
-        The predictions under the target's name, or the targets' names, or a column for each feature under its
-        text; with the index of `rows` if that is a frame; NaN where a formula is undefined or an input is
-        missing.
+    pandas.DataFrame, shape (m, k)
+        One column per target (models) or per feature, named after the target or the feature's text. The
+        index is that of `rows` if `rows` is a frame. Values are NaN where a formula is undefined or an
+        input is missing.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def apply_bundle(
     Warns
     -----
     UserWarning
-        If there are NaN, with the counts.
+        If the result contains NaN; the message gives the counts.
 
     Examples
     --------
@@ -70,20 +70,20 @@ def apply_bundle(
     """
     import pandas as pd
 
-    thing = load_bundle(bundle) if isinstance(bundle, (str, os.PathLike)) else bundle
+    formulas = load_bundle(bundle) if isinstance(bundle, (str, os.PathLike)) else bundle
     index = rows.index if isinstance(rows, pd.DataFrame) else None
-    if isinstance(thing, Formula):
-        return pd.DataFrame({thing.target: predict_formula(thing, rows, stacklevel=3)}, index=index)
-    if isinstance(thing, SharedFormula):
-        predictions = predict_shared_formula(thing, rows, stacklevel=3)
-        return pd.DataFrame(predictions, columns=list(thing.targets), index=index)
-    values, names = evaluate_formulas(thing, rows), [to_text(feature) for feature in thing]
-    gaps = np.isnan(values).sum(axis=1)
-    if gaps.any():
-        worst = int(gaps.argmax())
+    if isinstance(formulas, Formula):
+        return pd.DataFrame({formulas.target: predict_formula(formulas, rows, stacklevel=3)}, index=index)
+    if isinstance(formulas, SharedFormula):
+        predictions = predict_shared_formula(formulas, rows, stacklevel=3)
+        return pd.DataFrame(predictions, columns=list(formulas.targets), index=index)
+    values, names = evaluate_formulas(formulas, rows), [to_text(feature) for feature in formulas]
+    nan_counts = np.isnan(values).sum(axis=1)
+    if nan_counts.any():
+        worst_index = int(nan_counts.argmax())
         warnings.warn(
-            f"{np.count_nonzero(gaps)} of {len(names)} features are undefined in some of the "
-            f"{values.shape[1]} rows and NaN there; {names[worst]!r} in {gaps[worst]}",
+            f"{np.count_nonzero(nan_counts)} of {len(names)} features are undefined in some of the "
+            f"{values.shape[1]} rows and NaN there; {names[worst_index]!r} in {nan_counts[worst_index]}",
             stacklevel=2,
         )
     return pd.DataFrame(values.T, columns=names, index=index)

@@ -1,8 +1,9 @@
-"""Formulas as trees of plain values, and where they are defined: what other programs read in a bundle.
+"""Save and load models and features as bundles: JSON files that need no grammar file and are never executed.
 
-The text of a bundle into what it holds: every key and type is checked, and no text is run.
-
-Saved models and saved features: one JSON file that needs no grammar file and is never run as code.
+A bundle stores each formula twice: as text in symscreen's notation, and as a JSON tree for other programs.
+It also stores the required inputs, the domains on which the formulas are defined, the definitions and costs
+of operators that are not built in, and a digest. The reader checks every key and type, and that the text,
+the tree, the domains and the digest agree. No text is evaluated as code.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ __all__ = [
 
 
 def to_json_tree(expression: Expression) -> Any:
-    """Return a formula as JSON has it.
+    """Convert a formula to a JSON tree.
 
     Parameters
     ----------
@@ -82,7 +83,8 @@ def to_json_tree(expression: Expression) -> Any:
     Returns
     -------
     dict, float or list
-        A column is ``{"column": name}``, a number itself, an operator a list of its name and its arguments.
+        A column is ``{"column": name}``, a constant is a number, and an operator application is a list of the
+        operator's name and its arguments.
 
     Examples
     --------
@@ -90,37 +92,37 @@ def to_json_tree(expression: Expression) -> Any:
     >>> to_json_tree(parse_expression("x1 - 2*sin(`a b`)"))
     ['sub', {'column': 'x1'}, ['mul', 2, ['sin', {'column': 'a b'}]]]
     """
-    done: list[Any] = []
-    for part in iterate_postorder(expression):
-        match part:
+    stack: list[Any] = []
+    for node in iterate_postorder(expression):
+        match node:
             case Column(name):
-                done.append({"column": name})
+                stack.append({"column": name})
             case Constant(value):
-                done.append(value)
+                stack.append(value)
             case Call(operator, arguments):
-                own = done[-len(arguments) :]
-                del done[-len(arguments) :]
-                done.append([operator.name, *own])
-    return done[0]
+                operands = stack[-len(arguments) :]
+                del stack[-len(arguments) :]
+                stack.append([operator.name, *operands])
+    return stack[0]
 
 
 def collect_domains(
     expressions: Sequence[Expression], operators: Mapping[str, Operator] = OPERATORS
 ) -> dict[str, list[str]]:
-    """Say what has to hold for formulas to be defined, definitions written out.
+    """Collect the conditions under which formulas are defined, with definitions inlined.
 
     Parameters
     ----------
     expressions : sequence of Expression
         The formulas.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
 
     Returns
     -------
     dict of str to list of str
-        What stands in an argument, as text, and where it may lie: ``nonzero``, ``nonnegative``, ``positive``
-        or ``unit`` ([−1, 1]). Powers are not among them, nor that no step may overflow.
+        Maps the text of an argument to the domains it must lie in: ``nonzero``, ``nonnegative``, ``positive``
+        or ``unit`` ([−1, 1]). Conditions on powers and the absence of overflow are not included.
 
     Examples
     --------
@@ -128,21 +130,21 @@ def collect_domains(
     >>> collect_domains([parse_expression("log(x1 - x2)/x2"), parse_expression("1/x1")])
     {'x1': ['nonzero'], 'x1 - x2': ['positive'], 'x2': ['nonzero']}
     """
-    found: dict[str, set[str]] = {}
+    domains: dict[str, set[str]] = {}
     for expression in inline_definitions(expressions, operators):
-        for part in iterate_postorder(expression):
-            if isinstance(part, Call):
-                for argument, domain in zip(part.arguments, part.operator.domain, strict=True):
+        for node in iterate_postorder(expression):
+            if isinstance(node, Call):
+                for argument, domain in zip(node.arguments, node.operator.domain, strict=True):
                     if domain is not Domain.REAL and not isinstance(argument, Constant):
-                        found.setdefault(to_text(argument), set()).add(domain.value)
-    return {text: sorted(found[text]) for text in sorted(found)}
+                        domains.setdefault(to_text(argument), set()).add(domain.value)
+    return {text: sorted(domains[text]) for text in sorted(domains)}
 
 
 BundleFormulas = Formula | SharedFormula | tuple[Expression, ...]
 
-BUNDLE_FORMAT = 2  # 1 had neither trees nor domains nor a digest; it is still read
-_MAX_DEFINITIONS = 400
-_MAX_COST = 1000
+BUNDLE_FORMAT = 2  # format 1 had no trees, domains or digest; it can still be read
+_MAX_DEFINITIONS = 400  # operators per bundle
+_MAX_COST = 1000  # cost of one operator
 
 _COMMON_KEYS = ("format", "symscreen", "kind", "inputs", "define", "costs", "record")
 _KEYS_BY_KIND = {
@@ -155,16 +157,16 @@ _KEYS_SINCE_FORMAT_2 = ("domains", "digest")
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """All that a bundle holds.
+    """The contents of a bundle.
 
     Parameters
     ----------
-    thing : Formula, SharedFormula or tuple of Expression
-        The model, the models of several targets, or the features.
+    formulas : Formula, SharedFormula or tuple of Expression
+        A model, the models of several targets, or features.
     operators : dict of str to Operator
-        Those that its formulas and definitions may call.
+        The operators that the formulas and definitions may call.
     record : dict
-        How it was made, as far as that was told.
+        The record of how the formulas were made; empty if none was saved.
     """
 
     formulas: BundleFormulas
@@ -173,17 +175,17 @@ class Bundle:
 
 
 def compute_bundle_digest(content: Mapping[str, Any]) -> str:
-    """Return the digest of what a bundle's formulas are: all but the versions and the record.
+    """Compute the digest of the formulas of a bundle. It ignores the versions and the record.
 
     Parameters
     ----------
     content : mapping
-        What stands in the file.
+        The JSON object of the bundle.
 
     Returns
     -------
     str
-        SHA-256 in hexadecimal, of JSON with sorted keys and no spaces.
+        Hexadecimal SHA-256 of the compact JSON with sorted keys.
 
     Examples
     --------
@@ -191,21 +193,21 @@ def compute_bundle_digest(content: Mapping[str, Any]) -> str:
     ...     "record": {}, "format": 2})
     True
     """
-    left_out = {"format", "symscreen", "digest", "record"}
-    told = {key: value for key, value in content.items() if key not in left_out}
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"))  # ASCII, whatever the names
+    ignored = {"format", "symscreen", "digest", "record"}
+    digested = {key: value for key, value in content.items() if key not in ignored}
+    text = json.dumps(digested, sort_keys=True, separators=(",", ":"))  # ASCII for all names
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def parse_bundle_formulas(text: str, source_name: str) -> BundleFormulas:
-    """Build the model or the features that a bundle's text holds.
+    """Parse the text of a bundle and return its formulas.
 
     Parameters
     ----------
     text : str
         JSON, as `symscreen.export.format_bundle` writes it.
-    where : str
-        The source, as messages name it.
+    source_name : str
+        The name of the source in messages.
 
     Returns
     -------
@@ -214,7 +216,7 @@ def parse_bundle_formulas(text: str, source_name: str) -> BundleFormulas:
     Raises
     ------
     FormulaError
-        If anything in it is not as it was written.
+        If any part of the text was changed after it was written.
 
     Examples
     --------
@@ -227,57 +229,55 @@ def parse_bundle_formulas(text: str, source_name: str) -> BundleFormulas:
 
 
 def parse_bundle(text: str, source_name: str) -> Bundle:
-    """Build all that a bundle's text holds; parameters and errors are those of `parse_bundle_formulas`.
+    """Parse the text of a bundle. See `parse_bundle_formulas` for the parameters and errors.
 
     Examples
     --------
     >>> parse_bundle("[]", "m.json")
     Traceback (most recent call last):
     ...
-    symscreen.errors.FormulaError: m.json: JSON, but not a bundle; give a file that symscreen saved to be
-    applied
+    symscreen.errors.FormulaError: m.json: JSON, but not a bundle; give a file that symscreen saved
     """
-    part = _JsonObject(source_name, "", _parse_json(text, source_name))
-    _check_format(part)
-    trees = part.content["format"] > 1
-    kind = part.get_text("kind")
+    root = _JsonObject(source_name, "", _parse_json(text, source_name))
+    _check_format(root)
+    has_trees = root.content["format"] > 1
+    kind = root.get_text("kind")
     if kind not in _KEYS_BY_KIND:
-        raise part.make_error("kind", f"{kind!r} is unknown{suggest(kind, _KEYS_BY_KIND)}")
-    part.reject_unknown_keys((*_KEYS_BY_KIND[kind], *(_KEYS_SINCE_FORMAT_2 if trees else ())))
-    record = part.get_object("record").content if "record" in part.content else {}
-    operators = _parse_operators(part)
-    thing: BundleFormulas
+        raise root.make_error("kind", f"{kind!r} is unknown{suggest(kind, _KEYS_BY_KIND)}")
+    root.reject_unknown_keys((*_KEYS_BY_KIND[kind], *(_KEYS_SINCE_FORMAT_2 if has_trees else ())))
+    record = root.get_object("record").content if "record" in root.content else {}
+    operators = _parse_operators(root)
+    formulas: BundleFormulas
     if kind == "models":
-        thing = _parse_models(part, operators)
+        formulas = _parse_models(root, operators)
+    elif kind == "features":
+        formulas = _parse_features(root, operators, has_trees=has_trees)
     else:
-        thing = (
-            _parse_features(part, operators, trees)
-            if kind == "features"
-            else _parse_model(part, operators, trees)
+        formulas = _parse_model(root, operators, has_trees=has_trees)
+    if has_trees:
+        _check_domains_and_digest(
+            root, formulas if isinstance(formulas, tuple) else formulas.terms, operators
         )
-    if trees:
-        _check_domains_and_digest(part, thing if isinstance(thing, tuple) else thing.terms, operators)
-    return Bundle(thing, operators, record)
+    return Bundle(formulas, operators, record)
 
 
 def _parse_features(
-    part: _JsonObject, operators: dict[str, Operator], has_trees: bool
+    part: _JsonObject, operators: dict[str, Operator], *, has_trees: bool
 ) -> tuple[Expression, ...]:
     if has_trees:
-        listed = part.get_objects("features")
-        features = tuple(_parse_stored_formula(one, (), operators) for one in listed)
+        features = tuple(_parse_stored_formula(item, (), operators) for item in part.get_objects("features"))
     else:
         features = tuple(
-            _parse_expression(part, f"features[{place}]", feature, operators)
-            for place, feature in enumerate(part.get_texts("features"))
+            _parse_expression(part, f"features[{index}]", text, operators)
+            for index, text in enumerate(part.get_texts("features"))
         )
     if not features:
-        raise part.make_error("features", "there are none")
+        raise part.make_error("features", "the list is empty")
     _check_inputs(part, features)
     return features
 
 
-def _parse_model(part: _JsonObject, operators: dict[str, Operator], has_trees: bool) -> Formula:  # noqa: FBT001
+def _parse_model(part: _JsonObject, operators: dict[str, Operator], *, has_trees: bool) -> Formula:
     terms = part.get_objects("terms")
     if has_trees:
         expressions = tuple(_parse_stored_formula(term, ("coefficient",), operators) for term in terms)
@@ -300,11 +300,13 @@ def _parse_models(part: _JsonObject, operators: dict[str, Operator]) -> SharedFo
     expressions = tuple(_parse_stored_formula(term, ("coefficients",), operators) for term in terms)
     _check_inputs(part, expressions)
     targets, intercepts = tuple(part.get_texts("targets")), part.get_numbers("intercepts")
-    columns = [term.get_numbers("coefficients") for term in terms]
-    for term, column in zip(terms, columns, strict=True):
-        if len(column) != len(targets):
-            raise term.make_error("coefficients", f"{len(column)} numbers for {len(targets)} targets")
-    coefficients = tuple(tuple(column[place] for column in columns) for place in range(len(targets)))
+    term_coefficients = [term.get_numbers("coefficients") for term in terms]
+    for term, row in zip(terms, term_coefficients, strict=True):
+        if len(row) != len(targets):
+            raise term.make_error(
+                "coefficients", f"expected {len(targets)} numbers, one per target, found {len(row)}"
+            )
+    coefficients = tuple(tuple(row[target] for row in term_coefficients) for target in range(len(targets)))
     try:
         return SharedFormula(targets, intercepts, coefficients, expressions)
     except FormulaError as error:
@@ -314,16 +316,16 @@ def _parse_models(part: _JsonObject, operators: dict[str, Operator]) -> SharedFo
 def _parse_stored_formula(
     part: _JsonObject, extra_keys: tuple[str, ...], operators: dict[str, Operator]
 ) -> Expression:
-    """Read a formula's text; its tree, which is for other programs, must be the same formula."""
+    """Parse the text of a formula and check that its tree, which is for other programs, agrees."""
     part.reject_unknown_keys((*extra_keys, "expression", "tree"))
     expression = _parse_expression(part, "expression", part.get_text("expression"), operators)
     if _is_same_json(part.get_value("tree"), to_json_tree(expression)):
         return expression
-    raise part.make_error("tree", "not the tree of the expression beside it: one of the two was changed")
+    raise part.make_error("tree", "the tree and the expression differ: one of them was changed")
 
 
 def _is_same_json(first: object, second: object) -> bool:
-    # for Python 1, 1.0 and True are equal
+    """Compare JSON values by type and value; in Python, 1, 1.0 and True are equal."""
     return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
@@ -335,45 +337,46 @@ def _check_domains_and_digest(
     except InputError as error:
         raise part.make_error("domains", escape_control_chars(str(error))) from None
     if not _is_same_json(part.get_value("domains"), domains):
-        raise part.make_mismatch_error("domains", part.content["domains"], "those of its formulas")
+        raise part.make_mismatch_error("domains", part.content["domains"], "the domains of the formulas")
     if part.get_text("digest") != compute_bundle_digest(part.content):
-        raise part.make_error("digest", "the formulas are not those that were saved; save them again")
+        raise part.make_error("digest", "the formulas were changed after they were saved; save them again")
 
 
 def _parse_json(text: str, source_name: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_reject_duplicate_keys)
     except RecursionError:
-        raise FormulaError(f"{source_name}: nested too deeply; this is no bundle") from None
+        raise FormulaError(f"{source_name}: nested too deeply; this is not a bundle") from None
     except ValueError as error:
         raise FormulaError(
             f"{source_name}: not the JSON of a bundle: {escape_control_chars(str(error))}"
         ) from None
     if not isinstance(content, dict) or "format" not in content:
-        raise FormulaError(
-            f"{source_name}: JSON, but not a bundle; give a file that symscreen saved to be applied"
-        )
+        raise FormulaError(f"{source_name}: JSON, but not a bundle; give a file that symscreen saved")
     return content
 
 
 def _reject_constant(text: str) -> float:
-    raise ValueError(f"{text} is no finite number")
+    raise ValueError(f"{text} is not a finite number")
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object contains a key twice")
     return content
 
 
 def _check_format(part: _JsonObject) -> None:
-    found = part.content["format"]
-    if _is_integer(found) and found > BUNDLE_FORMAT:
-        own = metadata.version("symscreen")
-        raise part.make_error("format", f"format {reprlib.repr(found)} came after symscreen {own}; update it")
-    if not _is_integer(found) or not 1 <= found <= BUNDLE_FORMAT:
-        raise part.make_mismatch_error("format", found, f"1 or {BUNDLE_FORMAT}")
+    version = part.content["format"]
+    if _is_integer(version) and version > BUNDLE_FORMAT:
+        raise part.make_error(
+            "format",
+            f"format {reprlib.repr(version)} is newer than symscreen {metadata.version('symscreen')}; "
+            "update symscreen",
+        )
+    if not _is_integer(version) or not 1 <= version <= BUNDLE_FORMAT:
+        raise part.make_mismatch_error("format", version, f"1 or {BUNDLE_FORMAT}")
     part.get_text("symscreen")
 
 
@@ -381,7 +384,7 @@ def _parse_operators(part: _JsonObject) -> dict[str, Operator]:
     definitions, costs = part.get_object("define"), part.get_object("costs")
     if len(definitions.content) > _MAX_DEFINITIONS:
         raise part.make_error(
-            "define", f"{len(definitions.content)} operators; at most {_MAX_DEFINITIONS} are read"
+            "define", f"{len(definitions.content)} operators; the limit is {_MAX_DEFINITIONS}"
         )
     for name in definitions.content:
         definition = definitions.get_object(name)
@@ -404,15 +407,17 @@ def _parse_expression(part: _JsonObject, key: str, text: str, operators: dict[st
 
 
 def _check_inputs(part: _JsonObject, expressions: Sequence[Expression]) -> None:
-    """Refuse a list that is not what the formulas need: one of the two was changed by hand."""
+    """Check that the stored list of inputs is the one that the formulas need."""
     if tuple(part.get_texts("inputs")) != collect_inputs(expressions):
-        needed = reprlib.repr(list(collect_inputs(expressions)))
-        raise part.make_mismatch_error("inputs", part.content["inputs"], f"those of its formulas, {needed}")
+        required = reprlib.repr(list(collect_inputs(expressions)))
+        raise part.make_mismatch_error(
+            "inputs", part.content["inputs"], f"the inputs of the formulas, {required}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _JsonObject:
-    """Typed access to an object of the file; every complaint names the file and the key."""
+    """Typed access to a JSON object of the file. Every error names the file and the key."""
 
     file_name: str
     key_prefix: str
@@ -429,7 +434,7 @@ class _JsonObject:
     def reject_unknown_keys(self, keys: tuple[str, ...]) -> None:
         for key in self.content:
             if key not in keys:
-                raise self.make_error(key, f"this key has no meaning{suggest(key, keys)}")
+                raise self.make_error(key, f"unknown key{suggest(key, keys)}")
 
     def get_value(self, key: str) -> Any:
         if key not in self.content:
@@ -455,7 +460,7 @@ class _JsonObject:
         if not (isinstance(value, float) or _is_integer(value)):
             raise self.make_mismatch_error(key, value, "a number")
         try:
-            number = float(value)  # type: ignore[arg-type]  # one of both, as was just seen
+            number = float(value)  # type: ignore[arg-type]  # a float or an integer, checked above
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
@@ -465,7 +470,7 @@ class _JsonObject:
     def get_cost(self, key: str) -> int:
         value = self.get_value(key)
         if not _is_integer(value) or not 0 <= value <= _MAX_COST:
-            raise self.make_mismatch_error(key, value, f"a whole number from 0 to {_MAX_COST}")
+            raise self.make_mismatch_error(key, value, f"an integer from 0 to {_MAX_COST}")
         return int(value)
 
     def get_texts(self, key: str) -> list[str]:
@@ -485,8 +490,8 @@ class _JsonObject:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise self.make_mismatch_error(key, value, "a list of objects")
         return [
-            _JsonObject(self.file_name, f"{self.key_prefix}{key}[{place}].", item)
-            for place, item in enumerate(value)
+            _JsonObject(self.file_name, f"{self.key_prefix}{key}[{index}].", item)
+            for index, item in enumerate(value)
         ]
 
 
@@ -502,26 +507,26 @@ def save_bundle(
     record: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> None:
-    """Save a model or features, the whole file or nothing.
+    """Save a model or features to a file. The file is written completely or not at all.
 
     Parameters
     ----------
-    thing : Formula, SharedFormula or sequence of Expression
-        A model, models of several targets, or features such as ``ScreenResult.expressions``; at least one.
+    formulas : Formula, SharedFormula or sequence of Expression
+        A model, models of several targets, or at least one feature, such as ``ScreenResult.expressions``.
     path : str or path
-        The file's name; ``-`` is standard output.
+        The file name; ``-`` is standard output.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition in it calls another one.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
     record : mapping, optional
-        How the thing was made, kept as it is: what JSON can hold, under text keys.
+        A record of how the formulas were made, stored unchanged. It must be valid JSON with text keys.
     force : bool
-        Whether an existing file may be overwritten.
+        Whether to overwrite an existing file.
 
     Raises
     ------
     OutputError
-        If the file exists and `force` is not given, cannot be written, or could not be read back: a formula
-        is too long, an operator is not defined by a formula, the record holds other than plain values.
+        If the file exists and `force` is false, if it cannot be written, or if it could not be read back: a
+        formula is too long, an operator is not defined by a formula, or the record is not valid JSON.
 
     Examples
     --------
@@ -536,9 +541,8 @@ def save_bundle(
         sys.stdout.write(format_bundle(formulas, operators=operators, record=record))
         return
     check_writable(Path(path), force=force)
-    write_atomically(
-        Path(path), format_bundle(formulas, operators=operators, record=record).encode(), force=force
-    )
+    text = format_bundle(formulas, operators=operators, record=record)
+    write_atomically(Path(path), text.encode(), force=force)
 
 
 def format_bundle(
@@ -547,24 +551,24 @@ def format_bundle(
     operators: Mapping[str, Operator] = OPERATORS,
     record: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the text of a bundle; equal things give equal bytes.
+    """Return the text of a bundle. Equal formulas give identical text.
 
     Parameters
     ----------
-    thing, operators, record
-        As for `save_bundle`.
+    formulas, operators, record
+        See `save_bundle`.
 
     Returns
     -------
     str
-        JSON with the format's and symscreen's versions, the kind, the formulas in the one notation and as
-        trees, the inputs that they need, the domains of what stands in them, the definitions and costs of
-        operators that do not ship so, and a digest of all that.
+        JSON with the versions of the format and of symscreen, the kind, the formulas as texts and trees,
+        their inputs and domains, the definitions and costs of operators that are not built in, a digest, and
+        the record.
 
     Raises
     ------
     OutputError
-        If it could not be read back.
+        If the text could not be read back.
     """
     expressions = _get_expressions(formulas)
     try:
@@ -583,35 +587,40 @@ def format_bundle(
             **({} if record is None else {"record": dict(record)}),
         }
         text = _format_json(content)
-        back = parse_bundle(text, "the bundle").formulas
+        reread = parse_bundle(text, "the bundle").formulas
     except (FormulaError, GrammarError) as error:
-        raise OutputError(f"this cannot be saved: {error}") from None
-    returned = _get_expressions(back)
-    if len(text) > MAX_JSON_BYTES // 4:  # UTF-8 takes four bytes for a character at most
-        raise OutputError(f"this cannot be saved: {len(expressions)} formulas are too many for one file")
-    if any(compute_key(one) != compute_key(other) for one, other in zip(expressions, returned, strict=True)):
-        raise OutputError("this cannot be saved: a formula's text reads back as another formula")
+        raise OutputError(f"cannot be saved: {error}") from None
+
+    if len(text) > MAX_JSON_BYTES // 4:  # a character takes at most four bytes in UTF-8
+        raise OutputError(
+            f"the bundle cannot be saved: {len(expressions)} formulas are too many for one file"
+        )
+    pairs = zip(expressions, _get_expressions(reread), strict=True)
+    if any(compute_key(expression) != compute_key(other) for expression, other in pairs):
+        raise OutputError(
+            "the bundle cannot be saved: the text of a formula reads back as a different formula"
+        )
     return text
 
 
 def load_bundle(path: str | os.PathLike[str]) -> BundleFormulas:
-    """Read what `save_bundle` wrote, and nothing else.
+    """Load the formulas of a bundle that `save_bundle` wrote.
 
     Parameters
     ----------
     path : str or path
-        The file's name; ``-`` is standard input.
+        The file name; ``-`` is standard input.
 
     Returns
     -------
     Formula, SharedFormula or tuple of Expression
-        A model, models of several targets, or features. Operators of users' own are built anew from their
+        A model, models of several targets, or features. User-defined operators are rebuilt from their
         definitions.
 
     Raises
     ------
     FormulaError
-        If the file cannot be read or is not such a bundle, in every part; the message says where.
+        If the file cannot be read or is not a valid bundle; the message names the place.
 
     Examples
     --------
@@ -624,9 +633,9 @@ def load_bundle(path: str | os.PathLike[str]) -> BundleFormulas:
 
 
 def read_bundle(path: str | os.PathLike[str]) -> Bundle:
-    """Read what `save_bundle` wrote, with the operators that its formulas call and its record.
+    """Read a bundle with its operators and its record.
 
-    Parameters and errors are those of `load_bundle`.
+    See `load_bundle` for the parameters and errors.
 
     Returns
     -------
@@ -641,24 +650,22 @@ def read_bundle(path: str | os.PathLike[str]) -> Bundle:
     ...     read_bundle(Path(folder) / "f.json").record
     {'seed': 3}
     """
-    where = "standard input" if str(path) == "-" else escape_control_chars(str(path))
+    source_name = "standard input" if str(path) == "-" else escape_control_chars(str(path))
     try:
         data = _read_bytes(path)
     except FileNotFoundError:
-        raise FormulaError(f"{where}: there is no such file; check its name and its folder") from None
+        raise FormulaError(f"{source_name}: there is no such file; check its name and its folder") from None
     except (OSError, ValueError) as error:
-        # a ValueError is a path with a null character inside
+        # A path with a null character raises a ValueError.
         reason = getattr(error, "strerror", None) or error
-        raise FormulaError(f"{where}: cannot be read ({reason})") from None
+        raise FormulaError(f"{source_name}: cannot be read ({reason})") from None
     if len(data) > MAX_JSON_BYTES:
-        raise FormulaError(
-            f"{where}: larger than {MAX_JSON_BYTES // 10**6} MB; this is no bundle of formulas"
-        )
+        raise FormulaError(f"{source_name}: larger than {MAX_JSON_BYTES // 10**6} MB; this is not a bundle")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FormulaError(f"{where}: not UTF-8 text; a bundle is the JSON file that was saved") from None
-    return parse_bundle(text, where)
+        raise FormulaError(f"{source_name}: not UTF-8 text; give a JSON file that symscreen saved") from None
+    return parse_bundle(text, source_name)
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:
@@ -704,26 +711,24 @@ def _to_json_formula(expression: Expression) -> dict[str, Any]:
 def _format_json(content: Mapping[str, Any]) -> str:
     try:
         text = _format_json_lines(content, escaped=False)
-        # a name may hold half of a surrogate pair, which UTF-8 cannot write, or what steers a terminal
-        plain = all(mark.isprintable() or mark == "\n" for mark in text)
-        return text if plain else _format_json_lines(content, escaped=True)
+        # A name may contain a lone surrogate, which UTF-8 cannot encode, or terminal control characters.
+        is_printable = all(character.isprintable() or character == "\n" for character in text)
+        return text if is_printable else _format_json_lines(content, escaped=True)
     except (TypeError, ValueError, RecursionError) as error:
-        raise OutputError(
-            f"this cannot be saved: its record holds more than plain values ({error})"
-        ) from None
+        raise OutputError(f"the bundle cannot be saved: the record is not valid JSON ({error})") from None
 
 
 def _format_json_lines(content: Mapping[str, Any], *, escaped: bool) -> str:
-    """Write a line for each formula, that files of many stay small and can be compared line by line."""
+    """Write each formula on one line, so that large files stay small and can be compared line by line."""
 
     def format_value(value: Any, indent: int | None = None) -> str:
         return json.dumps(value, ensure_ascii=escaped, indent=indent, allow_nan=False)
 
     lines = []
-    for key_, value in content.items():
-        if key_ in {"features", "terms"} and value:
-            rows = ",\n".join(f"    {format_value(one)}" for one in value)
-            lines.append(f"  {format_value(key_)}: [\n{rows}\n  ]")
+    for key, value in content.items():
+        if key in {"features", "terms"} and value:
+            rows = ",\n".join(f"    {format_value(item)}" for item in value)
+            lines.append(f"  {format_value(key)}: [\n{rows}\n  ]")
         else:
-            lines.append(f"  {format_value(key_)}: {format_value(value, 2).replace(chr(10), chr(10) + '  ')}")
+            lines.append(f"  {format_value(key)}: {format_value(value, 2).replace(chr(10), chr(10) + '  ')}")
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,4 +1,4 @@
-"""Formulas as C functions of doubles."""
+"""Write formulas as C functions of doubles."""
 
 from __future__ import annotations
 
@@ -115,25 +115,27 @@ def to_c(
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     names : mapping of str to str, optional
-        What to make the parameters' names of, where that is something else than the columns' own.
+        Names from which to make the parameter names, for columns that are named differently in C.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories: they are computed there from their own columns.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The functions compute them from the original
+        columns.
 
     Returns
     -------
     str
-        C99 that needs ``<math.h>`` alone, to be compiled without ``-ffast-math``: a function ``feature``,
-        ``model``, or ``feature_1``, ``feature_2``, …, each with all inputs in the order of their names. A
-        name that is no identifier is made one; a comment lists them. NaN where the formula is undefined. A
-        column of categories that are words is a ``const char *`` in UTF-8, a null pointer or blanks where it
-        is missing; ``<string.h>`` is needed then, too.
+        C99 source that includes only ``<math.h>``. Compile it without ``-ffast-math``. It defines a function
+        ``feature`` or ``model``, or functions ``feature_1``, ``feature_2``, …; each takes all inputs in the
+        order of their names. A name that is not a C identifier is changed into one; a comment lists the
+        names. The result is NaN where the formula is undefined. A categorical column of texts is a ``const
+        char *`` in UTF-8; a null pointer or a blank text is a missing value. Such a source also includes
+        ``<string.h>``.
 
     Raises
     ------
     OutputError
-        If a formula cannot be written; the message says why.
+        If a formula cannot be written; the message gives the reason.
 
     Examples
     --------
@@ -150,29 +152,36 @@ def to_c(
     }
     <BLANKLINE>
     """
-    task = build_export_job(formulas, operators, indicators)
-    called = [(names or {}).get(name, name) for name in task.columns]
-    own, local = make_parameter_names(task, called, (*_RESERVED_NAMES.split(), *task.function_names))
-    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
-    listed = "".join(f"\n   {each}: {escape_comment(name)}" for name, each in own.items())
-    head = "#include <math.h>\n" + ("#include <string.h>\n" if "words" in used else "")
-    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in used)]
-    parts.append(f"/* the inputs:{listed} */\n")
-    kinds = {str: "const char *", float: "double "}
-    parameters = ", ".join(f"{kinds[kind]}{own[name]}" for name, kind in task.columns.items()) or "void"
-    for function, label, expression in zip(task.function_names, task.labels, task.expressions, strict=True):
-        lines = [f"/* {escape_comment(label)} */", f"double {function}({parameters})", "{"]
+    job = build_export_job(formulas, operators, indicators)
+    column_names = [(names or {}).get(name, name) for name in job.columns]
+    parameters, identifiers = make_parameter_names(
+        job, column_names, (*_RESERVED_NAMES.split(), *job.function_names)
+    )
+    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    input_list = "".join(
+        f"\n   {parameter}: {escape_comment(name)}" for name, parameter in parameters.items()
+    )
+    head = "#include <math.h>\n" + ("#include <string.h>\n" if "words" in required_helpers else "")
+    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in required_helpers)]
+    parts.append(f"/* the inputs:{input_list} */\n")
+    c_types = {str: "const char *", float: "double "}
+    signature = (
+        ", ".join(f"{c_types[column_type]}{parameters[name]}" for name, column_type in job.columns.items())
+        or "void"
+    )
+    for function, label, expression in zip(job.function_names, job.labels, job.expressions, strict=True):
+        lines = [f"/* {escape_comment(label)} */", f"double {function}({signature})", "{"]
         lines += [
-            f"    {own[name]} = finite_or_nan({own[name]});"
-            for name, kind in task.columns.items()
-            if kind is float
+            f"    {parameters[name]} = finite_or_nan({parameters[name]});"
+            for name, column_type in job.columns.items()
+            if column_type is float
         ]
         lines += [
-            f"    double {local[name]} = {_format_indicator(task.indicators[name], own)};"
-            for name in task.indicators
+            f"    double {identifiers[name]} = {_format_indicator(job.indicators[name], parameters)};"
+            for name in job.indicators
             if name in collect_columns(expression)
         ]
-        lines += [f"    return {render_expression(expression, _C, local)};", "}", ""]
+        lines += [f"    return {render_expression(expression, _C, identifiers)};", "}", ""]
         parts.append("\n".join(lines))
     return "\n".join(parts)
 
@@ -186,12 +195,14 @@ def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, s
 
 
 def _format_literal(text: str) -> str:
-    """Write a text as a C string of UTF-8; all but letters, digits and blanks as octal codes."""
+    """Write a text as a UTF-8 C string with octal codes for all but letters, digits and blanks."""
     try:
         content = text.encode()
     except UnicodeEncodeError:
         content = b"\0"
     if b"\0" in content:
-        raise OutputError(f"the level {text!r} cannot be written in C, whose texts hold no such letter")
-    plain = (chr(byte) if chr(byte) in _LITERAL_CHARACTERS else f"\\{byte:03o}" for byte in content)
-    return '"' + "".join(plain) + '"'
+        raise OutputError(
+            f"the level {text!r} cannot be written in C: it has a character that no C string can hold"
+        )
+    escaped = (chr(byte) if chr(byte) in _LITERAL_CHARACTERS else f"\\{byte:03o}" for byte in content)
+    return '"' + "".join(escaped) + '"'

@@ -1,4 +1,4 @@
-"""Formulas as Excel formulas of plain cell references."""
+"""Write formulas as Excel formulas with plain cell references."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["to_excel"]
 
 _CELL_PATTERN = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})")
-_LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576  # XFD1048576
-_MAX_COUNT_ARGUMENTS = 255  # arguments of a function
+_LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576  # the last cell is XFD1048576
+_MAX_COUNT_ARGUMENTS = 255  # arguments of one function call
 
 
 def _format_number(value: float) -> str:
     if abs(value) >= 1e308 or 0 < abs(value) < 2.2251e-308:
-        raise ValueError("it has numbers from 2.2251E-308 to 9.99E+307")
+        raise ValueError("its numbers range from 2.2251E-308 to 9.99E+307")
     return repr(value).removesuffix(".0").upper()
 
 
@@ -46,31 +46,31 @@ def to_excel(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
-    """Write formulas for Excel, LibreOffice and their like.
+    """Write formulas for Excel, LibreOffice and similar spreadsheets.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     names : mapping of str to str, optional
-        The cell of each column in the first row of data, ``{"x1": "B2"}``; by default the inputs stand in A2,
-        B2, … in the order of their names. To be filled downwards, the rows are to be relative.
+        The cell of each column in the first data row, such as ``{"x1": "B2"}``. By default the inputs are in
+        A2, B2, … in the order of their names. Use relative rows if the formula will be filled down.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories: they are computed there from their own columns.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The formula computes them from the original columns.
 
     Returns
     -------
     str
-        A formula, or one a line, that begins with ``=``. An error (#N/A, #NUM!, #DIV/0!) where the formula is
-        undefined, or where a cell is empty or no number. No column's name is in it.
+        One formula per line, each starting with ``=``. The value is an error (#N/A, #NUM!, #DIV/0!) where the
+        formula is undefined, or where a cell is empty or not a number. The text contains no column names.
 
     Raises
     ------
     OutputError
-        If a name is no cell, or a formula cannot be written: it is longer than 8,192 letters, or holds a
-        number beyond Excel's.
+        If a name is not a cell, or a formula cannot be written: it is longer than 8,192 characters, or
+        contains a number outside Excel's range.
 
     Examples
     --------
@@ -80,35 +80,31 @@ def to_excel(
     >>> to_excel(parse_expression("x1**2"), names={"x1": "=cmd|' /C calc'!A0"})
     Traceback (most recent call last):
     ...
-    symscreen.errors.OutputError: "=cmd|' /C calc'!A0" is no cell for 'x1'; write it as B2 or $B2
+    symscreen.errors.OutputError: "=cmd|' /C calc'!A0" is not a cell reference (column 'x1');
+    write it as B2 or $B2
     """
-    task = build_export_job(formulas, operators, indicators)
-    cells_of = {
-        name: _check_cell(name, (names or {}).get(name, f"{_format_column_letters(place)}2"))
-        for place, name in enumerate(task.columns, start=1)
+    job = build_export_job(formulas, operators, indicators)
+    cells = {
+        name: _check_cell(name, (names or {}).get(name, f"{_format_column_letters(number)}2"))
+        for number, name in enumerate(job.columns, start=1)
     }
-    own = {
-        name: _format_indicator(task.indicators[name], cells_of)
-        if name in task.indicators
-        else cells_of[name]
-        for name in task.inputs
+    inputs = {
+        name: _format_indicator(job.indicators[name], cells) if name in job.indicators else cells[name]
+        for name in job.inputs
     }
     lines = []
-    for expression in task.expressions:
-        text = render_expression(expression, _EXCEL, own)
-        named = sorted(collect_columns(expression))
-        cells = [
-            cells_of[name]
-            for name, kind in sorted(find_column_types(named, task.indicators).items())
-            if kind is float
-        ]
-        if len(cells) > _MAX_COUNT_ARGUMENTS:
-            raise OutputError(f"the formula has {len(cells)} inputs; in Excel at most {_MAX_COUNT_ARGUMENTS}")
-        if cells:  # an empty cell would count as 0, and a text as what it reads as
-            text = f"IF(COUNT({','.join(cells)})<{len(cells)},NA(),{text})"
+    for expression in job.expressions:
+        text = render_expression(expression, _EXCEL, inputs)
+        types = find_column_types(sorted(collect_columns(expression)), job.indicators)
+        numeric_cells = [cells[name] for name, column_type in sorted(types.items()) if column_type is float]
+        n_cells = len(numeric_cells)
+        if n_cells > _MAX_COUNT_ARGUMENTS:
+            raise OutputError(f"the formula has {n_cells} inputs; Excel allows {_MAX_COUNT_ARGUMENTS}")
+        if n_cells:  # without the check an empty cell would be 0, and a text would be converted to a number
+            text = f"IF(COUNT({','.join(numeric_cells)})<{n_cells},NA(),{text})"
         if len(text) >= _EXCEL.max_characters:
             raise OutputError(
-                f"the formula comes to {len(text) + 1:,} letters; Excel reads {_EXCEL.max_characters:,}"
+                f"the formula has {len(text) + 1:,} characters; Excel allows {_EXCEL.max_characters:,}"
             )
         lines.append(f"={text}")
     return "\n".join(lines)
@@ -124,8 +120,8 @@ def _format_indicator(indicator: LevelIndicator, cells: Mapping[str, str]) -> st
 
 
 def _format_literal(text: str) -> str:
-    """Write a text in pieces, for quotes hold 255 letters; what is no ASCII by its number."""
-    if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+    """Write a text in quoted pieces of at most 100 characters (the limit is 255); non-ASCII by code point."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise OutputError(f"the level {text!r} cannot be written in Excel")
     parts = re.findall(r"[ -~]{1,100}|.", text, re.DOTALL)
     quoted = (
@@ -136,6 +132,7 @@ def _format_literal(text: str) -> str:
 
 
 def _format_column_letters(column_number: int) -> str:
+    """Write a column number (from 1) in letters: A to Z, AA, AB and so on."""
     text = ""
     while column_number:
         column_number, digit = divmod(column_number - 1, 26)
@@ -151,4 +148,4 @@ def _check_cell(name: str, cell: str) -> str:
             column = column * 26 + ord(letter) - ord("A") + 1
         if column <= _LAST_COLUMN and int(match[4]) <= _LAST_ROW:
             return cell
-    raise OutputError(f"{cell!r} is no cell for {name!r}; write it as B2 or $B2")
+    raise OutputError(f"{cell!r} is not a cell reference (column {name!r}); write it as B2 or $B2")

@@ -1,4 +1,4 @@
-"""All targets of the exports, and whatever holds formulas written for one of them."""
+"""The export formats, and the function that exports any result or formula in one of them."""
 
 from __future__ import annotations
 
@@ -47,34 +47,32 @@ class _FormulaWriter(Protocol):
     ) -> str: ...
 
 
-_LATEX_DIGITS = 4
+_LATEX_DIGITS = 4  # significant digits of fitted numbers
 
 
 class FittedModel(Protocol):
-    """What a fit returns, as far as it matters here."""
+    """The attributes of a fit result that the export needs (see `symscreen.results.fit_result.FitResult`)."""
 
     @property
-    def formula_in_original_units(
-        self,
-    ) -> Formula | SharedFormula: ...  # told in `symscreen.results.fit_result.FitResult`
+    def formula_in_original_units(self) -> Formula | SharedFormula: ...
     @property
     def operators(self) -> Mapping[str, Operator]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """A language that formulas can be written in.
+    """A format in which formulas can be written.
 
     Parameters
     ----------
     name : str
-        As users type it.
+        The name that users type.
     summary : str
-        One line for a listing.
-    outside : str
-        What it gives where a formula is undefined.
+        One line for listings.
+    undefined_value : str
+        The value of an exported formula where it is undefined.
     write : callable
-        ``write(formulas, *, names=None, operators=OPERATORS)``, such as `to_sql`.
+        ``write(formulas, *, names=None, operators=OPERATORS, indicators=NO_INDICATORS)``, such as `to_sql`.
     """
 
     name: str
@@ -90,9 +88,9 @@ def _write_latex(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
-    del operators, indicators  # a name that is defined stands as it is, upright
+    del operators, indicators  # the name of a defined operator is printed upright, without its definition
     if names:
-        raise OutputError("LaTeX shows the columns' own names; give no others")
+        raise OutputError("LaTeX shows the original column names; names cannot be changed")
     return _format_latex(formulas, _LATEX_DIGITS)
 
 
@@ -101,10 +99,11 @@ def _format_latex(formulas: Formulas, digits: int) -> str:
         return formulas.to_latex(digits)
     if isinstance(formulas, SharedFormula):
         return "\n".join(
-            f"{format_column_latex(one.target)} = {one.to_latex(digits)}" for one in formulas.formulas
+            f"{format_column_latex(formula.target)} = {formula.to_latex(digits)}"
+            for formula in formulas.formulas
         )
-    several = formulas if isinstance(formulas, (tuple, list)) else (formulas,)
-    return "\n".join(to_latex(one, digits) for one in several)
+    expressions = formulas if isinstance(formulas, (tuple, list)) else (formulas,)
+    return "\n".join(to_latex(expression, digits) for expression in expressions)
 
 
 def _write_sympy(
@@ -118,21 +117,22 @@ def _write_sympy(
 
     from symscreen.expressions.tree import to_sympy
 
-    del operators, indicators  # an operator knows its own sympy form
+    del operators, indicators  # each operator has its own sympy form
     if names:
-        raise OutputError("sympy's symbols are called as the columns are; give no other names")
+        raise OutputError("sympy symbols have the original column names; names cannot be changed")
     if isinstance(formulas, Formula | SharedFormula):
         models = (formulas,) if isinstance(formulas, Formula) else formulas.formulas
-        forms = [one.to_sympy() for one in models]
+        forms = [model.to_sympy() for model in models]
     else:
-        forms = [to_sympy(one) for one in (formulas if isinstance(formulas, (tuple, list)) else (formulas,))]
-    # in any other order terms are compared by value, and a tower of powers has none that could be computed
-    return "\n".join(sympy.srepr(one, order="none") for one in forms)
+        expressions = formulas if isinstance(formulas, (tuple, list)) else (formulas,)
+        forms = [to_sympy(expression) for expression in expressions]
+    # Any other order compares the terms by value, which cannot be computed for towers of powers.
+    return "\n".join(sympy.srepr(form, order="none") for form in forms)
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
-    target.name: target
-    for target in (
+    export_format.name: export_format
+    for export_format in (
         ExportFormat("numpy", "a Python module with numpy", "NaN", to_numpy),
         ExportFormat("sql", "expressions of standard SQL", "NULL", to_sql),
         ExportFormat("sqlite", "expressions for SQLite", "NULL", to_sqlite),
@@ -141,7 +141,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
         ExportFormat("excel", "Excel formulas of cells", "#N/A, #NUM! or #DIV/0!", to_excel),
         ExportFormat("matlab", "a function file for MATLAB and Octave", "NaN", to_matlab),
         ExportFormat("latex", "LaTeX, for reading", "", _write_latex),
-        ExportFormat("sympy", "what builds the sympy form (srepr)", "whatever sympy says", _write_sympy),
+        ExportFormat("sympy", "sympy expressions (srepr)", "as in sympy", _write_sympy),
     )
 }
 
@@ -155,35 +155,37 @@ def export_formulas(
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
     digits: int | None = None,
 ) -> str:
-    """Write whatever holds formulas in another language.
+    """Write the formulas of a result, or formulas themselves, in another language.
 
     Parameters
     ----------
-    thing : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, Expression, or several of these
-        All features of a ranking, a model, models of several targets, one feature or several.
-    target : str
-        One of `TARGETS`.
+    source : ScreenResult, FitResult, SharedFitResult, Formula, SharedFormula, or Expression(s)
+        The features of a ranking, a model, models of several targets, or one or more features.
+    export_format : str
+        A key of `EXPORT_FORMATS`.
     names : mapping of str to str, optional
-        What columns are called there, or their cells.
+        Names of the columns in the target language, or their cells.
     operators : mapping of str to Operator
-        The grammar's operators, where a definition calls others; results bring their own.
-    gates : mapping of str to Gate
-        Which columns came of categories, as `build_indicators_from_record` tells; results bring their own.
+        The operators of the grammar. They are needed if the definition of one operator calls another. Results
+        carry their own operators.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns, as `build_indicators_from_record` returns them.
+        Results carry their own indicators.
     digits : int, optional
-        Of fitted numbers in LaTeX, which is for reading: 4 by default. All other targets write every digit.
+        Significant digits of fitted numbers in LaTeX (default 4). All other formats write every digit.
 
     Returns
     -------
     str
-        The text; what it holds, the target's own function tells.
+        The text; see the writer of the format, such as `to_sql`.
 
     Raises
     ------
     OptionError
-        If there is no such target, a name is given for a column that no formula needs, or digits for a target
-        that writes all of them.
+        If the format is unknown, a name is given for a column that no formula needs, or `digits` is given for
+        a format that writes every digit.
     OutputError
-        If a formula cannot be written there; the message says why.
+        If a formula cannot be written in the format; the message gives the reason.
 
     Examples
     --------
@@ -192,11 +194,11 @@ def export_formulas(
     '=IF(COUNT(C5)<1,NA(),C5^2)'
     """
     if export_format not in EXPORT_FORMATS:
-        raise OptionError(f"there is no target {export_format!r}{suggest(export_format, EXPORT_FORMATS)}")
+        raise OptionError(f"there is no format {export_format!r}{suggest(export_format, EXPORT_FORMATS)}")
     formulas, operators, indicators = extract_formulas(source, operators, indicators)
     _check_names(names, formulas, indicators)
     if digits is not None and export_format != "latex":
-        raise OptionError(f"{export_format} is written with every digit: digits are for latex")
+        raise OptionError(f"digits are only for latex; {export_format} is written with every digit")
     if digits is not None and not names:
         return _format_latex(formulas, digits)
     return EXPORT_FORMATS[export_format].write(
@@ -209,22 +211,23 @@ def extract_formulas(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> tuple[Formulas, Mapping[str, Operator], Mapping[str, LevelIndicator]]:
-    """Take the formulas out of whatever holds some, written for columns as the data have them.
+    """Get the formulas of a result, in terms of the columns in their original units.
 
     Parameters
     ----------
-    thing, operators, gates
-        As of `exported`.
+    source, operators, indicators
+        See `export_formulas`.
 
     Returns
     -------
-    formulas : Expression, Formula or sequence of Expression
-        Of a result with units: for columns in the units that they came in.
+    formulas : Expression, Formula, SharedFormula or sequence of Expression
+        The formulas. Formulas of a result with units are converted to the original units of the columns.
     operators : mapping of str to Operator
-    gates : mapping of str to Gate
+        The operators of the result, or those that were passed.
+    indicators : mapping of str to LevelIndicator
+        The indicators of the result, or those that were passed.
     """
-    held: Any = source
-    # known by what they hold: importing their classes would load all that makes them
+    # Results are recognised by their attributes: importing their classes would load most of the package.
     if (expressions := getattr(source, "expressions", None)) is not None:
         record = getattr(source, "record", {})
         expressions = convert_to_original_units(expressions, record.get("units"))
@@ -236,27 +239,31 @@ def extract_formulas(
             {**OPERATORS, **getattr(source, "operators", {})},
             build_indicators_from_record(record),
         )
-    return held, operators, indicators
+    formulas: Any = source
+    return formulas, operators, indicators
 
 
 def _check_names(
     names: Mapping[str, str] | None, formulas: Formulas, indicators: Mapping[str, LevelIndicator]
 ) -> None:
+    """Check that a formula needs each column for which a name is given."""
     expressions: Any = formulas.terms if isinstance(formulas, Formula | SharedFormula) else formulas
-    given = expressions if isinstance(expressions, (tuple, list)) else (expressions,)
-    needed = find_required_columns(collect_inputs(given), indicators)
+    if not isinstance(expressions, (tuple, list)):
+        expressions = (expressions,)
+    required = find_required_columns(collect_inputs(expressions), indicators)
     for name in names or {}:
-        if name not in needed:
-            raise OptionError(f"no formula needs a column {name!r}{suggest(name, needed)}")
+        if name not in required:
+            raise OptionError(f"no formula needs a column {name!r}{suggest(name, required)}")
 
 
 def build_operators_from_record(record: Mapping[str, Any]) -> dict[str, Operator]:
-    """Build the operators that a screen's formulas may call from its record.
+    """Build the operators that the formulas of a screen may call from its record.
 
     Parameters
     ----------
     record : mapping
-        As `ScreenResult.record` has it; what it does not tell is what ships.
+        The record of a result (`ScreenResult.record`). Operators that it does not mention are the built-in
+        ones.
 
     Returns
     -------
@@ -276,8 +283,8 @@ def build_operators_from_record(record: Mapping[str, Any]) -> dict[str, Operator
     """
     grammar = record.get("grammar", {})
     try:
-        costs, defined = grammar.get("costs", {}), grammar.get("define", {})
-        definitions = {name: {"formula": text, "cost": costs[name]} for name, text in defined.items()}
+        costs, formulas = grammar.get("costs", {}), grammar.get("define", {})
+        definitions = {name: {"formula": text, "cost": costs[name]} for name, text in formulas.items()}
         return build_operators(definitions, {name: cost for name, cost in costs.items() if name in OPERATORS})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FormulaError(f"the record's operators cannot be read: {error}") from None
+        raise FormulaError(f"the operators in the record cannot be read: {error}") from None

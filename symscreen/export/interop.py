@@ -1,6 +1,6 @@
-"""Kept features handed on to other searches: PySR (guesses) and gplearn (programs), and as columns for any.
+"""Pass formulas on to other searches: guesses for PySR, programs for gplearn, columns for any tool.
 
-Neither package is needed here: what is made is text, lists of names and frames.
+The functions return text, names and frames. Neither PySR nor gplearn needs to be installed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SeedFormulas", "compute_feature_frame", "to_gplearn", "to_pysr"]
 
-# PySR refuses a name that its operators or sympy have; Julia, which reads the guesses, has words of its own
+# Names that PySR rejects (its operators) and keywords of Julia, which parses the guesses.
 _PYSR_RESERVED_NAMES = (
     "e i im o q c n s plus mult greater less greater_equal less_equal cond logical_or logical_and relu round "
     "ceil mod fma muladd clamp log10 log2 log1p atanh_clip pow_abs sqrt_abs log_abs log10_abs log2_abs "
@@ -46,23 +46,11 @@ _RESERVED_NAMES = (*keyword.kwlist, *OPERATORS, *_PYSR_RESERVED_NAMES.split())
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "^"}
 _PYSR_TEMPLATES = {"absdiff": "abs({0} - {1})", "id": "{0}"}
 _PYSR_OPERATORS = {"absdiff": ("abs", "-")}
-# gplearn's own functions; its div, sqrt, log and inv are protected: they give numbers outside the domain
-_GPLEARN_FUNCTIONS = (
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "sqrt",
-    "log",
-    "abs",
-    "neg",
-    "inv",
-    "max",
-    "min",
-    "sin",
-    "cos",
-    "tan",
-)
+_PYSR_BINARY = {*_INFIX.values(), "min", "max"}
+# The built-in functions of gplearn. div, sqrt, log and inv are protected there: they return numbers
+# outside their domain.
+_GPLEARN_UNARY = ("sqrt", "log", "abs", "neg", "inv", "sin", "cos", "tan")
+_GPLEARN_BINARY = ("add", "sub", "mul", "div", "max", "min")
 _GPLEARN_TEMPLATES = {
     "square": "mul({0}, {0})",
     "cube": "mul(mul({0}, {0}), {0})",
@@ -72,18 +60,19 @@ _GPLEARN_TEMPLATES = {
 
 @dataclass(frozen=True, eq=False)
 class SeedFormulas:
-    """Formulas as another search takes them.
+    """Formulas in the notation of another search, with the settings that it needs to read them.
 
     Parameters
     ----------
     texts : tuple of str
-        Each formula in the other's notation.
+        Each formula in the notation of the other search.
     variables : dict of str to str
-        What each column is called in the texts: a frame for the other search is to have these names.
+        Maps each input column to its name in the texts. `make_frame` renames data accordingly.
     unary, binary : tuple of str
-        The operators that it must know to read the texts, under its own names.
-    size : int
-        Of the longest formula: columns, numbers and operators. PySR warns of guesses above its ``maxsize``.
+        Operators that the other search must enable to read the texts, under its names.
+    max_size : int
+        Number of nodes (columns, constants and operators) of the largest formula. PySR warns about guesses
+        above its ``maxsize``.
     """
 
     texts: tuple[str, ...]
@@ -93,16 +82,17 @@ class SeedFormulas:
     max_size: int
 
     def make_frame(self, rows: Any) -> pd.DataFrame:
-        """Pick the formulas' inputs from data and give them the names that stand in the texts.
+        """Select the inputs of the formulas from data and rename them as in the texts.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            As for `symscreen.screen`.
+            The data, in any form that `symscreen.screen` accepts.
 
         Returns
         -------
         pandas.DataFrame, shape (m, d)
+            One column per input of the formulas.
 
         Raises
         ------
@@ -114,7 +104,7 @@ class SeedFormulas:
         from symscreen.data import read_columns
 
         columns = read_columns(rows, list(self.variables))
-        return pd.DataFrame({own: columns[name] for name, own in self.variables.items()})
+        return pd.DataFrame({identifier: columns[name] for name, identifier in self.variables.items()})
 
 
 def to_pysr(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERATORS) -> SeedFormulas:
@@ -122,66 +112,70 @@ def to_pysr(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERAT
 
     Parameters
     ----------
-    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
-        All features of a ranking, a model, one feature or several. Of a result with units: for columns in
-        the units that they came in.
+    source : ScreenResult, FitResult, Formula, Expression or sequence of Expression
+        The features of a ranking, a model, or one or more features. Formulas of a result with units are
+        written for columns in their original units.
     operators : mapping of str to Operator
-        The grammar's operators, where a definition calls others; results bring their own.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+        Results carry their own operators.
 
     Returns
     -------
-    HandOff
-        ``PySRRegressor(guesses=list(texts), unary_operators=list(unary), binary_operators=list(binary))``,
-        fitted on ``frame(data)``, with a ``maxsize`` of at least ``size``.
+    SeedFormulas
+        Use as ``PySRRegressor(guesses=list(texts), unary_operators=list(unary),
+        binary_operators=list(binary))``, fit on ``make_frame(data)``, with a ``maxsize`` of at least
+        ``max_size``.
 
     Raises
     ------
     OutputError
-        If a formula cannot be written out.
+        If a formula cannot be written in PySR's notation.
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> made = to_pysr(parse_expression("x1 - cos(`flow rate`)**2/x1"))
-    >>> made.texts, made.unary, made.binary
+    >>> seeds = to_pysr(parse_expression("x1 - cos(`flow rate`)**2/x1"))
+    >>> seeds.texts, seeds.unary, seeds.binary
     (('(x1 - (square(cos(flow_rate)) / x1))',), ('cos', 'square'), ('-', '/'))
-    >>> made.variables
+    >>> seeds.variables
     {'flow rate': 'flow_rate', 'x1': 'x1'}
     """
     import sympy
 
     formulas, operators, _ = extract_formulas(source, operators)
-    task = build_export_job(formulas, operators)
-    names = make_identifiers(task.inputs, (*_RESERVED_NAMES, *dir(sympy)))
-    texts = tuple(_format_formula(one, names, _format_pysr_call) for one in task.expressions)
-    used = collect_operator_names(task.expressions)
-    needed = {mark for name in used for mark in _PYSR_OPERATORS.get(name, (_INFIX.get(name, name),))}
-    two = {*_INFIX.values(), "min", "max"}
-    return SeedFormulas(
-        texts, names, tuple(sorted(needed - two)), tuple(sorted(needed & two)), _find_max_size(task)
-    )
+    job = build_export_job(formulas, operators)
+    names = make_identifiers(job.inputs, (*_RESERVED_NAMES, *dir(sympy)))
+    texts = tuple(_format_formula(expression, names, _format_pysr_call) for expression in job.expressions)
+    required = {
+        symbol
+        for name in collect_operator_names(job.expressions)
+        for symbol in _PYSR_OPERATORS.get(name, (_INFIX.get(name, name),))
+    }
+    unary, binary = sorted(required - _PYSR_BINARY), sorted(required & _PYSR_BINARY)
+    return SeedFormulas(texts, names, tuple(unary), tuple(binary), _find_max_size(job))
 
 
 def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERATORS) -> SeedFormulas:
-    """Write formulas as gplearn's programs.
+    """Write formulas as programs of gplearn.
 
-    gplearn takes no guesses; the texts are for its users to compare with, or to build programs of. Its
-    ``div``, ``sqrt``, ``log`` and ``inv`` are protected and give numbers where symscreen's are undefined.
+    gplearn accepts no initial programs. The texts are for comparison, or for building programs by hand. Its
+    ``div``, ``sqrt``, ``log`` and ``inv`` are protected: they return numbers where the functions of symscreen
+    are undefined.
 
     Parameters
     ----------
-    thing, operators
-        As for `to_pysr`.
+    source, operators
+        See `to_pysr`.
 
     Returns
     -------
-    HandOff
-        For ``function_set=[*unary, *binary]`` and ``feature_names=list(variables.values())``.
+    SeedFormulas
+        Use with ``function_set=[*unary, *binary]`` and ``feature_names=list(variables.values())``.
 
     Raises
     ------
     OutputError
-        If a formula applies a function that gplearn does not have, such as ``exp``.
+        If a formula applies a function that gplearn lacks, such as ``exp``.
 
     Examples
     --------
@@ -190,41 +184,42 @@ def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPE
     ('sub(x1, div(cos(x2), x1))', 'mul(x1, x1)')
     """
     formulas, operators, _ = extract_formulas(source, operators)
-    task = build_export_job(formulas, operators)
-    names = make_identifiers(task.inputs, _RESERVED_NAMES)
-    texts = tuple(_format_formula(one, names, _format_gplearn_call) for one in task.expressions)
-    used = {word for text in texts for word in _GPLEARN_FUNCTIONS if f"{word}(" in text}
-    binary = {"add", "sub", "mul", "div", "min", "max"}
-    return SeedFormulas(
-        texts, names, tuple(sorted(used - binary)), tuple(sorted(used & binary)), _find_max_size(task)
+    job = build_export_job(formulas, operators)
+    names = make_identifiers(job.inputs, _RESERVED_NAMES)
+    texts = tuple(_format_formula(expression, names, _format_gplearn_call) for expression in job.expressions)
+    unary, binary = (
+        tuple(sorted(name for name in functions if any(f"{name}(" in text for text in texts)))
+        for functions in (_GPLEARN_UNARY, _GPLEARN_BINARY)
     )
+    return SeedFormulas(texts, names, unary, binary, _find_max_size(job))
 
 
 def compute_feature_frame(
     source: FormulaSource, rows: Any, *, operators: Mapping[str, Operator] = OPERATORS
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Compute formulas as inputs for another search, under names that any takes.
+    """Compute formulas as input columns for another search, under simple names.
 
     Parameters
     ----------
-    thing : ScreenResult, FitResult, Formula, Expression or sequence of Expression
-        As for `to_pysr`.
+    source : ScreenResult, FitResult, Formula, Expression or sequence of Expression
+        See `to_pysr`.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-        The data, as for `symscreen.screen`.
+        The data, in any form that `symscreen.screen` accepts.
     operators : mapping of str to Operator
-        As for `to_pysr`.
+        See `to_pysr`.
 
     Returns
     -------
-    pandas.DataFrame, shape (m, k)
-        Columns ``f1``, ``f2``, …, those left out that are undefined in some row: other searches take no NaN.
-    dict of str to str
-        What each column is.
+    frame : pandas.DataFrame, shape (m, k)
+        Columns ``f1``, ``f2``, …, numbered by the position of the formula. Features that are undefined in
+        some row are omitted, because other searches accept no NaN.
+    meaning : dict of str to str
+        Maps each column name to the text of its formula.
 
     Raises
     ------
     OutputError
-        If none is defined in all rows.
+        If no feature is defined in all rows.
     TableError
         If an input is missing or not numeric.
 
@@ -239,33 +234,34 @@ def compute_feature_frame(
     import pandas as pd
 
     formulas, operators, _ = extract_formulas(source, operators)
-    task = build_export_job(formulas, operators)
-    values = evaluate_formulas(task.expressions, rows)
-    whole = ~np.isnan(values).any(axis=1)
-    if not whole.any():
-        raise OutputError("no feature is defined in all rows; leave out the rows where they are not")
-    places = np.flatnonzero(whole).tolist()
-    meaning = {f"f{place + 1}": task.labels[place] for place in places}
-    return pd.DataFrame({f"f{place + 1}": values[place] for place in places}), meaning
+    job = build_export_job(formulas, operators)
+    values = evaluate_formulas(job.expressions, rows)
+    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
+    if not defined:
+        raise OutputError("no feature is defined in all rows; remove the rows where features are undefined")
+    meaning = {f"f{index + 1}": job.labels[index] for index in defined}
+    return pd.DataFrame({f"f{index + 1}": values[index] for index in defined}), meaning
 
 
 def _find_max_size(job: ExportJob) -> int:
-    return max(sum(1 for _ in iterate_postorder(one)) for one in job.expressions)
+    """Return the number of nodes of the largest formula."""
+    return max(sum(1 for _ in iterate_postorder(expression)) for expression in job.expressions)
 
 
 def _format_formula(expression: Expression, names: Mapping[str, str], format_call: Any) -> str:
-    done: list[str] = []
-    for part in iterate_postorder(expression):
-        match part:
+    """Write a formula in prefix or infix notation; `format_call` writes each operator application."""
+    stack: list[str] = []
+    for node in iterate_postorder(expression):
+        match node:
             case Column(name):
-                done.append(names[name])
+                stack.append(names[name])
             case Constant(value):
-                done.append(f"({float(value)!r})" if value < 0 else repr(float(value)))
+                stack.append(f"({float(value)!r})" if value < 0 else repr(float(value)))
             case Call(_, arguments):
-                texts = done[-len(arguments) :]
-                del done[-len(arguments) :]
-                done.append(format_call(part, texts))
-    return done[0]
+                operands = stack[-len(arguments) :]
+                del stack[-len(arguments) :]
+                stack.append(format_call(node, operands))
+    return stack[0]
 
 
 def _format_pysr_call(call: Call, texts: list[str]) -> str:
@@ -279,9 +275,9 @@ def _format_gplearn_call(call: Call, texts: list[str]) -> str:
     name = call.operator.name
     if name in _GPLEARN_TEMPLATES:
         return _GPLEARN_TEMPLATES[name].format(*texts)
-    if name not in _GPLEARN_FUNCTIONS:
+    if name not in (*_GPLEARN_UNARY, *_GPLEARN_BINARY):
         raise OutputError(
-            f"{quote_formula(call)} is no program of gplearn's own functions, which have no {name}; hand the "
-            "feature on as a column (kept_as_columns)"
+            f"{quote_formula(call)} cannot be written for gplearn, which has no function {name}; pass the "
+            "feature as a column instead (compute_feature_frame)"
         )
     return f"{name}({', '.join(texts)})"

@@ -1,4 +1,4 @@
-"""Formulas as a function file for MATLAB and Octave."""
+"""Write formulas as a function file for MATLAB and Octave."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ function a = finite_or_nan(a)
 end
 """
 _DOMAIN_HELPERS = {
-    # name: (function, where its argument lies outside the domain: MATLAB would go on with complex numbers)
+    # operator: (helper, function, condition outside the domain, where MATLAB would return complex numbers)
     "sqrt": ("real_sqrt", "sqrt", "a < 0"),
     "log": ("real_log", "log", "a < 0"),
     "asin": ("real_asin", "asin", "abs(a) > 1"),
@@ -50,8 +50,8 @@ _DOMAIN_HELPERS = {
 }
 _HELPERS = {
     **{
-        name: f"function a = {own}(a)\n    a({outside}) = NaN;\n    a = {function}(a);\nend\n"
-        for name, (own, function, outside) in _DOMAIN_HELPERS.items()
+        name: f"function a = {helper}(a)\n    a({outside}) = NaN;\n    a = {function}(a);\nend\n"
+        for name, (helper, function, outside) in _DOMAIN_HELPERS.items()
     },
     "pow": """\
 function c = real_power(a, b)
@@ -61,7 +61,7 @@ function c = real_power(a, b)
     c(isnan(a + b) | (a < 0 & b ~= floor(b))) = NaN;
 end
 """,
-    # min and max of MATLAB pass over NaN
+    # MATLAB's min and max ignore NaN.
     "min": """\
 function c = smaller(a, b)
     c = min(a, b) + 0*(a + b);
@@ -103,23 +103,25 @@ def to_matlab(
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     names : mapping of str to str, optional
-        What to make the parameters' names of, where that is something else than the columns' own.
+        Names from which to make the parameter names, for columns that are named differently in MATLAB.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories: they are computed there from their own columns.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The function computes them from the original
+        columns.
 
     Returns
     -------
     str
-        For a file ``feature.m``, ``model.m`` or ``features.m``: a function of all inputs, column vectors in
-        the order of their names, with a column for each formula. NaN where a formula is undefined. A column
-        of categories that are words is a cell array or strings, empty where it is missing.
+        The contents of ``feature.m``, ``model.m`` or ``features.m``. The function takes all inputs as column
+        vectors, in the order of their names, and returns one column per formula. Values are NaN where a
+        formula is undefined. A categorical column of texts is a cell array or a string array; empty texts are
+        missing.
 
     Raises
     ------
     OutputError
-        If a formula cannot be written; the message says why.
+        If a formula cannot be written; the message gives the reason.
 
     Examples
     --------
@@ -134,32 +136,30 @@ def to_matlab(
     <BLANKLINE>
     <BLANKLINE>
     """
-    task = build_export_job(formulas, operators, indicators)
-    called = [(names or {}).get(name, name) for name in task.columns]
-    several = len(task.function_names) > 1
-    function = "features" if several else task.function_names[0]
-    own, local = make_parameter_names(task, called, (*_RESERVED_NAMES.split(), function))
-    lines = [f"function values = {function}({', '.join(own.values())})"]
-    lines += [f"    % {each}: {escape_comment(name)}" for name, each in own.items()]
+    job = build_export_job(formulas, operators, indicators)
+    column_names = [(names or {}).get(name, name) for name in job.columns]
+    is_multiple = len(job.function_names) > 1
+    function = "features" if is_multiple else job.function_names[0]
+    parameters, identifiers = make_parameter_names(job, column_names, (*_RESERVED_NAMES.split(), function))
+    lines = [f"function values = {function}({', '.join(parameters.values())})"]
+    lines += [f"    % {parameter}: {escape_comment(name)}" for name, parameter in parameters.items()]
     lines += [
-        f"    {own[name]} = finite_or_nan({own[name]});"
-        for name, kind in task.columns.items()
-        if kind is float
+        f"    {parameters[name]} = finite_or_nan({parameters[name]});"
+        for name, column_type in job.columns.items()
+        if column_type is float
     ]
     lines += [
-        f"    {local[name]} = {_format_indicator(gate, own)};" for name, gate in task.indicators.items()
+        f"    {identifiers[name]} = {_format_indicator(indicator, parameters)};"
+        for name, indicator in job.indicators.items()
     ]
-    for place, (label, expression) in enumerate(zip(task.labels, task.expressions, strict=True), start=1):
-        text = render_expression(expression, _MATLAB, local)
-        if local:  # a number is as long as the columns beside it
-            text = (
-                text
-                if collect_operator_names([expression]) or text in local.values()
-                else f"{text} + {_format_zeros(local)}"
-            )
-        target = f"values(:, {place})" if several else "values"
+    for number, (label, expression) in enumerate(zip(job.labels, job.expressions, strict=True), start=1):
+        text = render_expression(expression, _MATLAB, identifiers)
+        if identifiers and not (collect_operator_names([expression]) or text in identifiers.values()):
+            # A constant formula must have as many rows as the inputs.
+            text += f" + zeros(size({next(iter(identifiers.values()))}))"
+        target = f"values(:, {number})" if is_multiple else "values"
         lines += [f"    % {escape_comment(label)}", f"    {target} = {text};"]
-    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
+    used = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
     return "\n\n".join(
         [
             "\n".join([*lines, "end\n"]),
@@ -167,10 +167,6 @@ def to_matlab(
             *(text for name, text in _HELPERS.items() if name in used),
         ]
     )
-
-
-def _format_zeros(local: Mapping[str, str]) -> str:
-    return f"zeros(size({next(iter(local.values()))}))"
 
 
 def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, str]) -> str:
@@ -182,11 +178,13 @@ def _format_indicator(indicator: LevelIndicator, parameter_names: Mapping[str, s
 
 
 def _format_literal(text: str) -> str:
-    """Write a text for MATLAB, whose letters have two bytes, and Octave, whose have one."""
+    """Write a text for MATLAB (UTF-16) and Octave (bytes): as ASCII, or as UTF-8 bytes to decode."""
     if text.isascii() and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     try:
         content = text.encode()
     except UnicodeEncodeError:
-        raise OutputError(f"the level {text!r} cannot be written in MATLAB: it is no Unicode text") from None
+        raise OutputError(
+            f"the level {text!r} cannot be written in MATLAB: it is not valid Unicode"
+        ) from None
     return f"native2unicode(uint8([{' '.join(map(str, content))}]), 'UTF-8')"

@@ -1,4 +1,4 @@
-"""Formulas as a Python module that needs numpy alone."""
+"""Write formulas as a Python module that depends only on numpy."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ erf = np.vectorize(math.erf, otypes=[float])
 """,
     "words": """\
 def is_level(values, level):
-    told = [float(one == level) if isinstance(one, str) and one.strip() else np.nan for one in values]
-    return np.array(told)
+    return np.array([float(v == level) if isinstance(v, str) and v.strip() else np.nan for v in values])
 """,
     "numbers": """\
 def is_number(values, level):
@@ -65,30 +64,31 @@ def to_numpy(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
-    """Write formulas as a Python module with numpy.
+    """Write formulas as a Python module that depends only on numpy.
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     names : mapping of str to str, optional
-        What columns are called in the new data, where that is something else.
+        Names of the columns in the new data, if they differ.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories: they are computed there from their own columns.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The functions compute them from the original
+        columns.
 
     Returns
     -------
     str
-        A module with a function ``feature``, ``model``, or ``feature_1``, ``feature_2``, … of one argument:
-        whatever gives an array for a column's name, such as a dict or a pandas frame. NaN where the formula
-        is undefined.
+        Source of a module with a function ``feature`` or ``model``, or functions ``feature_1``,
+        ``feature_2``, … Each takes one argument, a mapping from column names to arrays, such as a dict or a
+        pandas frame. The result is NaN where the formula is undefined.
 
     Raises
     ------
     OutputError
-        If a formula cannot be written; the message says why.
+        If a formula cannot be written; the message gives the reason.
 
     Examples
     --------
@@ -102,20 +102,23 @@ def to_numpy(
             return finite_or_nan(x1 - np.cos(flow_rate))
     <BLANKLINE>
     """
-    task = build_export_job(formulas, operators, indicators)
-    called = {name: name for name in task.columns} | dict(names or {})
-    own = make_identifiers(task.inputs, (*_RESERVED_NAMES, *task.function_names))
-    used = collect_operator_names(task.expressions) | find_level_kinds(task.indicators)
-    head = "import math\n\nimport numpy as np\n" if "erf" in used else "import numpy as np\n"
-    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in used)]
-    for function, label, expression in zip(task.function_names, task.labels, task.expressions, strict=True):
-        columns = [name for name in task.inputs if name in collect_columns(expression)]
-        # never among the first two lines, where a comment may name the file's encoding
+    job = build_export_job(formulas, operators, indicators)
+    column_names = {name: name for name in job.columns} | dict(names or {})
+    identifiers = make_identifiers(job.inputs, (*_RESERVED_NAMES, *job.function_names))
+    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    head = "import math\n\nimport numpy as np\n" if "erf" in required_helpers else "import numpy as np\n"
+    parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in required_helpers)]
+    for function, label, expression in zip(job.function_names, job.labels, job.expressions, strict=True):
+        inputs = [name for name in job.inputs if name in collect_columns(expression)]
+        # The comment is below the first two lines, where Python would look for an encoding declaration.
         lines = [f"# {escape_comment(label)}", f"def {function}(columns):"]
-        lines += [f"    {own[name]} = {_format_input(name, task.indicators, called)}" for name in columns]
+        lines += [
+            f"    {identifiers[name]} = {_format_input(name, job.indicators, column_names)}"
+            for name in inputs
+        ]
         lines += [
             '    with np.errstate(all="ignore"):',
-            f"        return {render_expression(expression, _NUMPY, own)}",
+            f"        return {render_expression(expression, _NUMPY, identifiers)}",
             "",
         ]
         parts.append("\n".join(lines))
@@ -125,13 +128,12 @@ def to_numpy(
 def _format_input(
     name: str, indicators: Mapping[str, LevelIndicator], column_names: Mapping[str, str]
 ) -> str:
-    gate = indicators.get(name)
-    if gate is None:
+    """Write the expression that computes an input from the columns of the data."""
+    indicator = indicators.get(name)
+    if indicator is None:
         return f"finite_or_nan(columns[{column_names[name]!a}])"
-    test = "is_level" if isinstance(gate.level, str) else "is_number"
-    own = f"{test}(columns[{column_names[gate.column]!a}], {gate.level!a})"
-    return (
-        own
-        if gate.gated_column is None
-        else f"finite_or_nan(columns[{column_names[gate.gated_column]!a}])*{own}"
-    )
+    helper = "is_level" if isinstance(indicator.level, str) else "is_number"
+    text = f"{helper}(columns[{column_names[indicator.column]!a}], {indicator.level!a})"
+    if indicator.gated_column is None:
+        return text
+    return f"finite_or_nan(columns[{column_names[indicator.gated_column]!a}])*{text}"

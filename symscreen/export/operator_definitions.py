@@ -1,11 +1,15 @@
-"""What formulas need to know of operators beyond those that ship: definitions and costs, out and in.
+"""Operator definitions in exports: collecting, rebuilding and inlining them, and folding constants.
 
-Formulas written out for other languages: definitions in place of their names, constants computed.
+A bundle stores the definitions and costs of operators that are not built in (`collect_definitions`,
+`collect_changed_costs`, `build_operators`). Source text in other languages contains only built-in operators:
+`inline_definitions` replaces each call of a defined operator by its definition, and `fold_constants` computes
+subexpressions without columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,13 +42,12 @@ __all__ = [
 
 
 def collect_changed_costs(expressions: Iterable[Expression]) -> dict[str, int]:
-    """Collect the costs of shipped operators that a grammar has changed.
+    """Collect the costs of built-in operators that a grammar has changed.
 
     Examples
     --------
-    >>> from symscreen.expressions.tree import Column, apply
-    >>> collect_changed_costs([apply(replace(OPERATORS["sin"], cost=3), apply(OPERATORS["cos"],
-    ...     Column("x")))])
+    >>> inner = Call(OPERATORS["cos"], (Column("x"),))
+    >>> collect_changed_costs([Call(replace(OPERATORS["sin"], cost=3), (inner,))])
     {'sin': 3}
     """
     return {
@@ -57,36 +60,36 @@ def collect_changed_costs(expressions: Iterable[Expression]) -> dict[str, int]:
 def collect_definitions(
     expressions: Iterable[Expression], operators: Mapping[str, Operator] = OPERATORS
 ) -> dict[str, dict[str, str | int]]:
-    """Collect the definitions that make formulas readable without the grammar that they came from.
+    """Collect the definitions that are needed to read formulas without their grammar.
 
     Parameters
     ----------
     expressions : iterable of Expression
         The formulas.
-    operators : mapping, optional
-        The grammar's operators, where a definition calls others that stand in none of the formulas.
+    operators : mapping of str to Operator
+        The operators of the grammar. They are needed if a definition calls operators that occur in no
+        formula.
 
     Returns
     -------
     dict of str to dict
-        Formula and cost of each operator that does not ship, after those that it calls.
+        Formula and cost of each operator that is not built in. Each definition follows those that it calls.
 
     Raises
     ------
     GrammarError
-        If two operators share a name, one is not what its formula says, or calls one that is not known.
+        If two operators share a name, an operator differs from its formula, or it calls an unknown operator.
 
     Examples
     --------
-    >>> from symscreen.expressions.tree import Column, apply
     >>> gauss = define_operator("gauss", "exp(-x**2)", OPERATORS)
-    >>> collect_definitions([apply(gauss, Column("a"))])
+    >>> collect_definitions([Call(gauss, (Column("a"),))])
     {'gauss': {'formula': 'exp(-x**2)', 'cost': 3}}
     """
     used: dict[str, Operator] = {}
     for operator in _iterate_operators(expressions):
         if not _is_same_operator(used.setdefault(operator.name, operator), operator):
-            raise GrammarError(f"two operators are called {operator.name!r}; give one of them another name")
+            raise GrammarError(f"two operators are named {operator.name!r}; rename one of them")
     known = {**operators, **used}
     ordered: dict[str, Operator] = {}
     for operator in used.values():
@@ -97,33 +100,33 @@ def collect_definitions(
     rebuilt = build_operators(definitions, {})
     for name, operator in ordered.items():
         if not _is_same_operator(rebuilt[name], operator):
-            raise GrammarError(f"the operator {name!r} is not what its formula {operator.summary!r} says")
+            raise GrammarError(f"the operator {name!r} differs from its formula {operator.summary!r}")
     return definitions
 
 
 def build_operators(
     definitions: Mapping[str, Mapping[str, str | int]], costs: Mapping[str, int]
 ) -> dict[str, Operator]:
-    """Build the operators that formulas of a bundle may call.
+    """Build the operators that the formulas of a bundle may call.
 
     Parameters
     ----------
     definitions : mapping of str to mapping
-        As `collect_definitions` gives them: each may call those before it.
+        Formulas and costs, as `collect_definitions` returns them. Each may call those before it.
     costs : mapping of str to int
-        As `collect_changed_costs` gives them.
+        Costs of built-in operators, as `collect_changed_costs` returns them.
 
     Returns
     -------
     dict of str to Operator
-        Those that ship among them.
+        The defined operators and all built-in operators.
 
     Raises
     ------
     GrammarError
-        If a name is not a plain identifier, is taken or unknown, or a definition is not a good one.
+        If a name is not a plain identifier, is taken or unknown, or a definition is invalid.
     FormulaError
-        If a definition does not parse.
+        If a definition cannot be parsed.
 
     Examples
     --------
@@ -138,9 +141,9 @@ def build_operators(
         operators[name] = replace(OPERATORS[name], cost=cost)
     for name, definition in definitions.items():
         if quote_column(name) != name:
-            raise GrammarError(f"{name!r} is no operator's name: plain identifiers are, such as sinpi")
+            raise GrammarError(f"{name!r} is not an operator name; use a plain identifier, such as sinpi")
         if name in operators:
-            raise GrammarError(f"the operator {name!r} is defined twice, or ships")
+            raise GrammarError(f"the operator {name!r} is built in or defined twice")
         formula, cost = str(definition["formula"]), int(definition["cost"])
         operators[name] = define_operator(name, formula, operators, cost=cost)
     return operators
@@ -148,9 +151,9 @@ def build_operators(
 
 def _iterate_operators(expressions: Iterable[Expression]) -> Iterator[Operator]:
     for expression in expressions:
-        for part in iterate_preorder(expression):
-            if isinstance(part, Call):
-                yield part.operator
+        for node in iterate_preorder(expression):
+            if isinstance(node, Call):
+                yield node.operator
 
 
 def _is_shipped(operator: Operator) -> bool:
@@ -159,7 +162,7 @@ def _is_shipped(operator: Operator) -> bool:
 
 
 def _is_same_operator(first: Operator, second: Operator) -> bool:
-    """Whether two operators are the same function at the same cost; its parts may have been built twice."""
+    """Whether two operators are the same function at the same cost, even if they are different objects."""
     if (first.arity, first.cost) != (second.arity, second.cost):
         return False
     arguments = [fp.encode_column(name) for name in ("x", "y")[: first.arity]]
@@ -172,24 +175,24 @@ def _add_after_dependencies(
     ordered: dict[str, Operator],
     callers: tuple[str, ...],
 ) -> None:
-    """Put an operator behind those that its formula calls."""
+    """Add an operator to `ordered`, after the operators that its formula calls."""
     if operator.name in ordered or _is_shipped(operator):
         return
     if operator.name in OPERATORS:
-        raise GrammarError(f"the operator {operator.name!r} is not the one that ships; give it another name")
+        raise GrammarError(f"the operator {operator.name!r} differs from the built-in one; rename it")
     try:
         called = _iterate_called_names(parse_formula(operator.summary))
     except FormulaError:
         raise GrammarError(
-            f"the operator {operator.name!r} is not defined by a formula, so no file can hold it"
+            f"the operator {operator.name!r} is not defined by a formula, so it cannot be saved"
         ) from None
     if operator.family is not None:
         known_operators = {**operator.family.operators, **known_operators}
     for name in dict.fromkeys(called):
         if name not in known_operators or name in callers:
             raise GrammarError(
-                f"the operator {operator.name!r} calls {name!r}, which is not known here; "
-                "give the operators of its grammar"
+                f"the operator {operator.name!r} calls {name!r}, which is unknown; "
+                "pass the operators of its grammar"
             )
         _add_after_dependencies(known_operators[name], known_operators, ordered, (*callers, operator.name))
     ordered[operator.name] = operator
@@ -202,48 +205,48 @@ def _iterate_called_names(tree: SyntaxNode) -> Iterator[str]:
             yield from _iterate_called_names(argument)
 
 
-_MAX_NODES = 20_000
+_MAX_NODES = 20_000  # nodes of one definition after inlining
 
 
 def iterate_postorder(expression: Expression) -> Iterator[Expression]:
-    """Yield everything inside an expression and then it itself: arguments before what they are given to.
+    """Yield all subexpressions of an expression, arguments before the application of their operator.
 
     Examples
     --------
     >>> [str(part) for part in iterate_postorder(parse_expression("1/(x + 2)"))]
     ['x', '2', 'x + 2', '1/(x + 2)']
     """
-    # no recursion: a model is a sum as deep as it has terms
-    waiting, seen = [expression], []
-    while waiting:
-        part = waiting.pop()
-        seen.append(part)
-        if isinstance(part, Call):
-            waiting.extend(part.arguments)
-    return reversed(seen)
+    # A model is a sum as deep as its number of terms, so recursion could overflow the stack.
+    stack, reversed_order = [expression], []
+    while stack:
+        node = stack.pop()
+        reversed_order.append(node)
+        if isinstance(node, Call):
+            stack.extend(node.arguments)
+    return reversed(reversed_order)
 
 
 def inline_definitions(
     expressions: Sequence[Expression], operators: Mapping[str, Operator] = OPERATORS
 ) -> tuple[Expression, ...]:
-    """Put the definition of each operator that does not ship in its place.
+    """Replace each operator that is not built in by its definition.
 
     Parameters
     ----------
     expressions : sequence of Expression
         The formulas.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
 
     Returns
     -------
     tuple of Expression
-        Of the same values.
+        Formulas with the same values.
 
     Raises
     ------
     OutputError
-        If an operator is not defined by a formula, or a formula comes to more than 20,000 parts.
+        If an operator is not defined by a formula, or a formula would have more than 20,000 nodes.
 
     Examples
     --------
@@ -256,7 +259,7 @@ def inline_definitions(
         definitions = collect_definitions(expressions, operators)
         known = build_operators(definitions, {})
     except GrammarError as error:
-        raise OutputError(f"this cannot be written out: {error}") from None
+        raise OutputError(f"the formulas cannot be exported: {error}") from None
     bodies: dict[str, Expression] = {}
     for name, definition in definitions.items():
         body = parse_expression(str(definition["formula"]), known, column_names=("x", "y"))
@@ -265,6 +268,8 @@ def inline_definitions(
 
 
 def _inline_bodies(expression: Expression, bodies: Mapping[str, Expression]) -> Expression:
+    """Replace each call of an operator in `bodies` by its body, and drop the operator ``id``."""
+
     def inline_call(call: Call) -> Expression:
         name = call.operator.name
         if name == "id":
@@ -272,34 +277,29 @@ def _inline_bodies(expression: Expression, bodies: Mapping[str, Expression]) -> 
         body = bodies.get(name)
         if body is None:
             return call
-        given = dict(zip(("x", "y"), call.arguments, strict=False))
-        if (
-            sum(_iterate_node_counts(body, {key: _count_nodes(part) for key, part in given.items()}))
-            > _MAX_NODES
-        ):
+        arguments = dict(zip(("x", "y"), call.arguments, strict=False))
+        if _count_nodes(body, {key: _count_nodes(part) for key, part in arguments.items()}) > _MAX_NODES:
             raise OutputError(
-                f"{name!r} comes to more than {_MAX_NODES:,} parts, written out; no language reads such"
+                f"{name!r} has more than {_MAX_NODES:,} parts after inlining; no language can read it"
             )
-        return _rebuild(body, lambda applied: applied, given)
+        return _rebuild(body, lambda node: node, arguments)
 
     return _rebuild(expression, inline_call)
 
 
-def _count_nodes(expression: Expression) -> int:
-    return sum(1 for _ in iterate_postorder(expression))
-
-
-def _iterate_node_counts(body: Expression, sizes: Mapping[str, int]) -> Iterator[int]:
-    return (sizes[part.name] if isinstance(part, Column) else 1 for part in iterate_postorder(body))
+def _count_nodes(expression: Expression, column_sizes: Mapping[str, int] = MappingProxyType({})) -> int:
+    """Count the nodes of an expression; a column counts as the size of the expression that replaces it."""
+    nodes = iterate_postorder(expression)
+    return sum(column_sizes.get(node.name, 1) if isinstance(node, Column) else 1 for node in nodes)
 
 
 def fold_constants(expression: Expression) -> Expression:
-    """Compute every part that holds no column, so that no language has to.
+    """Compute every subexpression without columns, so that no target language has to.
 
     Raises
     ------
     OutputError
-        If such a part is undefined: the formula then has no value anywhere.
+        If such a subexpression is undefined, so that the formula is undefined everywhere.
 
     Examples
     --------
@@ -316,8 +316,8 @@ def fold_constants(expression: Expression) -> Expression:
             value = float(replace_infinities(call.operator.numeric(*arrays))[0])
         if np.isnan(value):
             raise OutputError(
-                f"the formula {quote_formula(expression)} has no value in any row: {quote_formula(call)} is "
-                "undefined"
+                f"the formula {quote_formula(expression)} is undefined in every row, because "
+                f"{quote_formula(call)} is undefined"
             )
         return Constant(to_plain_number(value))
 
@@ -325,7 +325,7 @@ def fold_constants(expression: Expression) -> Expression:
 
 
 def quote_formula(expression: Expression) -> str:
-    """Return the start of a formula's text in quotes, for messages."""
+    """Quote a formula's text for a message; at most 60 characters are shown."""
     text = to_text(expression)
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
@@ -335,16 +335,16 @@ def _rebuild(
     transform_call: Callable[[Call], Expression],
     substitutions: Mapping[str, Expression] | None = None,
 ) -> Expression:
-    """Rebuild a tree from its leaves up, `one` saying what becomes of each application."""
-    done: list[Expression] = []
-    for part in iterate_postorder(expression):
-        match part:
+    """Rebuild a tree bottom-up: `transform_call` replaces each call, `substitutions` replaces columns."""
+    stack: list[Expression] = []
+    for node in iterate_postorder(expression):
+        match node:
             case Call(operator, arguments):
-                own = tuple(done[-len(arguments) :])
-                del done[-len(arguments) :]
-                done.append(transform_call(Call(operator, own)))
+                operands = tuple(stack[-len(arguments) :])
+                del stack[-len(arguments) :]
+                stack.append(transform_call(Call(operator, operands)))
             case Column(name) if substitutions is not None:
-                done.append(substitutions[name])
+                stack.append(substitutions[name])
             case _:
-                done.append(part)
-    return done[0]
+                stack.append(node)
+    return stack[0]

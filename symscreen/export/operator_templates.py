@@ -1,11 +1,14 @@
-"""How each operator is written in other languages: the one table that a new operator adds a row to.
+"""The notation of each operator in the export languages.
 
-It stands here and not in the operator's record, so that the rooms below know of no other language; an
-operator without a row works everywhere and is refused by the exports, with the reason.
+A new operator needs one row in `OPERATOR_TEMPLATES`.
 
-Arithmetic is that of IEEE 754 everywhere but in Excel. What makes a number of an infinity or of NaN
-(``exp(-inf)`` is 0, ``nan**0`` is 1) is marked, and the writer puts a guard around its arguments: what is
-undefined inside stays undefined, as it does in `symscreen.expressions.tree.evaluate`.
+The table is separate from the operator records, so that the grammar does not depend on the export languages.
+An operator without a row works everywhere else; the exports reject it with an error.
+
+All languages except Excel use IEEE 754 arithmetic. Some operators turn an infinity or NaN into a number
+(``exp(-inf)`` is 0, ``nan**0`` is 1). They are marked (`OperatorTemplates.absorbs_nonfinite`), and the writer
+guards their arguments: a value that is undefined inside a formula stays undefined, as in
+`symscreen.expressions.tree.evaluate`.
 """
 
 from __future__ import annotations
@@ -29,22 +32,23 @@ __all__ = [
     "Template",
 ]
 
-# how tightly a text holds together; a minus sign less than a product, so that it always stands in parentheses
+# Operator precedences. A sign binds less tightly than a product, so that a negative operand of a product
+# always gets parentheses.
 ANY, SUM, SIGN, PRODUCT, POWER, ATOM = 0, 10, 15, 20, 40, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """An operator in one language.
+    """The notation of an operator in one language.
 
     Parameters
     ----------
-    template : str
-        With ``{0}`` and ``{1}`` for the arguments, as often as they are needed.
-    binds : int
-        How tightly the result holds together.
-    needs : tuple of int
-        How tightly each argument must, to stand without parentheses.
+    text : str
+        Format string with ``{0}`` and ``{1}`` for the arguments; each may occur several times.
+    precedence : int
+        Precedence of the result.
+    min_precedences : tuple of int
+        For each argument, the minimum precedence that needs no parentheses.
     """
 
     text: str
@@ -54,18 +58,18 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class OperatorTemplates:
-    """An operator in all languages.
+    """The notation of an operator in all languages.
 
     Parameters
     ----------
-    spellings : mapping of str to Spelling
-        By language; under ``""`` that of every language not named.
-    forgets : tuple of bool
-        For each argument, whether an infinity or NaN there can come out as a number.
-    bounded : bool
-        Whether it gives small numbers only, its arguments guarded where it forgets.
-    keeps_bounds : bool
-        Whether it gives small numbers where its arguments are such.
+    by_dialect : mapping of str to Template
+        Template by language. The key ``""`` covers every language that is not listed.
+    absorbs_nonfinite : tuple of bool
+        For each argument, whether an infinity or NaN in it can give a finite result.
+    is_bounded : bool
+        Whether the result is always small in magnitude, provided that absorbing arguments are guarded.
+    preserves_bounds : bool
+        Whether the result is small in magnitude if all arguments are.
     """
 
     by_dialect: Mapping[str, Template]
@@ -77,21 +81,22 @@ class OperatorTemplates:
 def _make_infix_templates(
     symbol: str, matlab_symbol: str, precedence: int, right_precedence: int
 ) -> dict[str, Template]:
-    needs = (precedence, right_precedence)
+    """Return templates of a binary infix operator; MATLAB has its own symbol for elementwise operators."""
+    min_precedences = (precedence, right_precedence)
     return {
-        "": Template(f"{{0}}{symbol}{{1}}", precedence, needs),
-        "matlab": Template(f"{{0}}{matlab_symbol}{{1}}", precedence, needs),
+        "": Template(f"{{0}}{symbol}{{1}}", precedence, min_precedences),
+        "matlab": Template(f"{{0}}{matlab_symbol}{{1}}", precedence, min_precedences),
     }
 
 
 def _make_call_templates(default: str = "", /, **others: str) -> dict[str, Template]:
-    """Write templates that need no parentheses of their own; a bare name is called with one argument."""
+    """Return call templates by dialect; a bare name is called with one argument."""
     texts = {"": default, **others} if default else others
     return {name: Template(text if "{" in text else f"{text}({{0}})") for name, text in texts.items()}
 
 
 def _make_function_templates(name: str, **others: str) -> dict[str, Template]:
-    """Write a function that is called alike nearly everywhere."""
+    """Return templates of a one-argument function whose name is nearly the same in all languages."""
     return _make_call_templates(
         name, **{"numpy": f"np.{name}", "excel": name.upper(), "sql": name.upper(), **others}
     )
@@ -106,7 +111,7 @@ _SQL_POWER = (
     "CASE WHEN {0} > 0e0 OR ({0} = 0e0 AND {1} >= 0e0) OR ({0} < 0e0 AND {1} = FLOOR({1})) "
     "THEN POWER({0}, {1}) END"
 )
-# Excel calls 0^0 an error, and may take an odd root of a negative number
+# In Excel 0^0 is an error, and a negative number may have an odd root.
 _EXCEL_POWER = "IF({1}=0,1+0*{0},IF(({0}<0)*({1}<>INT({1})),NA(),{0}^{1}))"
 
 OPERATOR_TEMPLATES: dict[str, OperatorTemplates] = {
@@ -208,14 +213,24 @@ OPERATOR_TEMPLATES: dict[str, OperatorTemplates] = {
         ),
         is_bounded=True,
     ),
-    "atan": OperatorTemplates(_make_function_templates("atan", numpy="np.arctan"), absorbs_nonfinite=(True,), is_bounded=True),
-    "asinh": OperatorTemplates(
-        _make_call_templates(numpy="np.arcsinh", c="asinh", matlab="asinh", excel="ASINH", sqlite="asinh", duckdb="asinh")
+    "atan": OperatorTemplates(
+        _make_function_templates("atan", numpy="np.arctan"), absorbs_nonfinite=(True,), is_bounded=True
     ),
-    "erf": OperatorTemplates(_make_call_templates(numpy="erf", c="erf", matlab="erf", excel="ERF"), absorbs_nonfinite=(True,), is_bounded=True),
+    "asinh": OperatorTemplates(
+        _make_call_templates(
+            numpy="np.arcsinh", c="asinh", matlab="asinh", excel="ASINH", sqlite="asinh", duckdb="asinh"
+        )
+    ),
+    "erf": OperatorTemplates(
+        _make_call_templates(numpy="erf", c="erf", matlab="erf", excel="ERF"),
+        absorbs_nonfinite=(True,),
+        is_bounded=True,
+    ),
     "sign": OperatorTemplates(
         {
-            **_make_function_templates("sign", sqlite="CAST(sign({0}) AS REAL)", duckdb="CAST(sign({0}) AS DOUBLE)"),
+            **_make_function_templates(
+                "sign", sqlite="CAST(sign({0}) AS REAL)", duckdb="CAST(sign({0}) AS DOUBLE)"
+            ),
             "sql": Template(
                 "CASE WHEN {0} > 0e0 THEN 1e0 WHEN {0} < 0e0 THEN -1e0 WHEN {0} = 0e0 THEN 0e0 END",
                 ANY,

@@ -1,6 +1,9 @@
-"""Columns that categories come to, in other languages: computed there from the columns that the data have.
+"""Render formulas as source text in other languages.
 
-Formulas as source in other languages: the one walk over a tree, and what each language tells it.
+`build_export_job` prepares formulas: definitions are inlined, constants are folded, and the required data
+columns are collected. `render_expression` writes an expression bottom-up with the templates of a `Language`,
+and guards it so that overflow gives an undefined value instead of an infinity. Inputs that are derived from
+categorical columns (`LevelIndicator`) are computed in the target language from the original columns.
 """
 
 from __future__ import annotations
@@ -51,16 +54,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LevelIndicator:
-    """What a derived column is: ``1[column = level]``, times another column where one is let pass.
+    """A column derived from a categorical column: ``1[column = level]``, optionally times a numeric column.
 
     Parameters
     ----------
     column : str
-        The column of categories.
+        The categorical column.
     level : str or float
-        A text exactly, or a number.
-    passes : str or None
-        The column of numbers that the level lets pass; None for 1 and 0.
+        The level: an exact text, or a number.
+    gated_column : str or None
+        The numeric column that the indicator multiplies; None for a plain 0/1 indicator.
     """
 
     column: str
@@ -72,28 +75,28 @@ NO_INDICATORS: dict[str, LevelIndicator] = {}
 
 
 def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIndicator]:
-    """Tell which inputs of a screen came of categories, and how they are computed.
+    """Find the inputs of a screen that are derived from categorical columns.
 
     Parameters
     ----------
     record : mapping
-        As `ScreenResult.record` has it.
+        The record of a result (`ScreenResult.record`).
 
     Returns
     -------
-    dict of str to Gate
-        Empty where no column was categorical.
+    dict of str to LevelIndicator
+        The indicator of each derived input; empty if no column was categorical.
 
     Raises
     ------
     FormulaError
-        If the record was changed, or an input can be read in two ways.
+        If the record was changed, or the name of an input is ambiguous.
 
     Examples
     --------
     >>> options = {"categorical": ["c"], "categorical_as": "gate", "levels": {"c": ["p", "q"]}}
     >>> build_indicators_from_record({"options": options, "data": {"inputs": ["x", "x·1[c = p]"]}})
-    {'x·1[c = p]': Gate(column='c', level='p', passes='x')}
+    {'x·1[c = p]': LevelIndicator(column='c', level='p', gated_column='x')}
     """
     options = record.get("options", {})
     if not options.get("categorical"):
@@ -102,50 +105,50 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
         levels, inputs = options["levels"], record["data"]["inputs"]
         titles = {
             f"{column} = {level if isinstance(level, str) else _format_level(level)}": (column, level)
-            for column, each in levels.items()
-            for level in each
+            for column, column_levels in levels.items()
+            for level in column_levels
         }
-        gates = {
-            name: gate
+        return {
+            name: indicator
             for name in inputs
-            if (gate := _parse_indicator(name, titles, options["categorical_as"]))
+            if (indicator := _parse_indicator(name, titles, options["categorical_as"]))
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
-            f"the record's levels of categories cannot be read ({error}); screen again"
+            f"the record's levels of categorical columns cannot be read ({error}); run the screen again"
         ) from None
-    return gates
 
 
 def _format_level(level: float) -> str:
-    """Write a number as the names of derived columns have it."""
+    """Format a numeric level as in the names of derived columns."""
     return f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
 
 
 def _parse_indicator(
     name: str, titles: Mapping[str, tuple[str, str | float]], encoding: str
 ) -> LevelIndicator | None:
+    """Parse the name of an input as a level indicator; None if it is an ordinary column."""
     if encoding == "onehot":
         return LevelIndicator(*titles[name]) if name in titles else None
-    found = [
+    matches = [
         LevelIndicator(column, level, name.removesuffix(f"·1[{title}]"))
         for title, (column, level) in titles.items()
         if name.endswith(f"·1[{title}]")
     ]
-    if len(found) > 1:
-        raise ValueError(f"{name!r} can be read in {len(found)} ways")
-    return found[0] if found else None
+    if len(matches) > 1:
+        raise ValueError(f"{name!r} can be read in {len(matches)} ways")
+    return matches[0] if matches else None
 
 
 def find_required_columns(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> tuple[str, ...]:
-    """Name the columns of the data that inputs of formulas need, in the order of their names.
+    """List the data columns that the inputs of formulas need, in alphabetical order.
 
     Parameters
     ----------
     inputs : sequence of str
-        What formulas name.
-    gates : mapping of str to Gate
-        Which of them are derived.
+        Names of the inputs.
+    indicators : mapping of str to LevelIndicator
+        The inputs that are derived from categorical columns.
 
     Returns
     -------
@@ -156,81 +159,81 @@ def find_required_columns(inputs: Sequence[str], indicators: Mapping[str, LevelI
     >>> find_required_columns(["b", "x·1[c = p]"], {"x·1[c = p]": LevelIndicator("c", "p", "x")})
     ('b', 'c', 'x')
     """
-    needed: set[str] = set()
+    required: set[str] = set()
     for name in inputs:
-        gate = indicators.get(name)
-        needed |= (
-            {name}
-            if gate is None
-            else {gate.column}
-            if gate.gated_column is None
-            else {gate.column, gate.gated_column}
-        )
-    return tuple(sorted(needed))
+        indicator = indicators.get(name)
+        columns = (name,) if indicator is None else (indicator.column, indicator.gated_column)
+        required |= {column for column in columns if column is not None}
+    return tuple(sorted(required))
 
 
 def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> dict[str, type]:
-    """Tell what each column of the data holds: texts where its levels are such, else numbers.
+    """Find the type of each data column that the inputs of formulas need.
 
     Parameters
     ----------
-    inputs, gates
-        As of `find_required_columns`.
+    inputs : sequence of str
+        Names of the inputs.
+    indicators : mapping of str to LevelIndicator
+        The inputs that are derived from categorical columns.
 
     Returns
     -------
     dict of str to type
-        `str` or `float`, for each needed column.
+        `str` for a categorical column of texts, `float` for every other column.
 
     Raises
     ------
     OutputError
-        If a column would have to hold both.
+        If a column would need both types.
     """
-    kinds: dict[str, type] = {}
+    types: dict[str, type] = {}
     for name in inputs:
-        gate = indicators.get(name)
-        own = {name: float} if gate is None else {gate.column: str if isinstance(gate.level, str) else float}
-        if gate is not None and gate.gated_column is not None:
-            own[gate.gated_column] = float
-        for column, kind in own.items():
-            if kinds.setdefault(column, kind) is not kind:
-                raise OutputError(
-                    f"the column {column!r} is asked for as a number and as a category of words"
-                )
-    return kinds
+        indicator = indicators.get(name)
+        if indicator is None:
+            input_types: dict[str, type] = {name: float}
+        else:
+            input_types = {indicator.column: str if isinstance(indicator.level, str) else float}
+            if indicator.gated_column is not None:
+                input_types[indicator.gated_column] = float
+        for column, column_type in input_types.items():
+            if types.setdefault(column, column_type) is not column_type:
+                raise OutputError(f"the column {column!r} is used both as numbers and as categories of texts")
+    return types
 
 
 def find_level_kinds(indicators: Mapping[str, LevelIndicator]) -> frozenset[str]:
-    """Tell what kinds of levels there are, ``words`` or ``numbers``: which helpers a source needs."""
-    return frozenset("words" if isinstance(gate.level, str) else "numbers" for gate in indicators.values())
+    """Return the kinds of levels that occur, ``words`` or ``numbers``; each needs a helper in the source."""
+    return frozenset(
+        "words" if isinstance(indicator.level, str) else "numbers" for indicator in indicators.values()
+    )
 
 
-_MAX_CHARACTERS = 1_000_000
-_SMALL_NUMBER_BOUND = 1e300  # so many of them add up to a finite number
+_MAX_CHARACTERS = 1_000_000  # length of one formula
+_SMALL_NUMBER_BOUND = 1e300  # a sum of 1e8 numbers below this magnitude is finite
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What the writer must know of a language.
+    """How formulas are written in one language.
 
     Parameters
     ----------
     title : str
-        As people call it.
+        The name of the language in messages.
     dialects : tuple of str
-        Where to look for an operator in the table of spellings, the first one first.
-    number : callable
-        A finite number as text; it raises ValueError, with the reason, where there is none.
-    guard : str
-        Makes an infinity undefined, with ``{0}`` for the value; empty where there are no infinities.
-    finite_inputs : bool
-        Whether inputs are guarded before the formula sees them.
-    nan_lasts : bool
-        Whether NaN, or what stands for it, goes through comparisons as undefined, so that only infinities
-        need the guard.
-    most : int
-        The most letters of a formula.
+        Keys of the operator templates, in order of preference.
+    format_number : callable
+        Writes a finite number. It raises ValueError with the reason if the language cannot represent it.
+    guard_template : str
+        Format string that turns an infinite value ``{0}`` into an undefined one; empty if the language has no
+        infinities.
+    has_finite_inputs : bool
+        Whether inputs are guarded before the formula uses them.
+    propagates_nan : bool
+        Whether NaN (or its substitute) stays undefined in comparisons, so that only infinities need a guard.
+    max_characters : int
+        Maximum length of a formula.
     """
 
     title: str
@@ -244,24 +247,24 @@ class Language:
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:
-    """Formulas to be written.
+    """Formulas that are ready to be written.
 
     Parameters
     ----------
-    functions : tuple of str
-        What languages with functions call them: ``model``, ``feature``, or ``feature_1``, ``feature_2``, …;
-        of the models of several targets ``model_1``, ``model_2``, …
+    function_names : tuple of str
+        Function names for languages with functions: ``model`` or ``feature``; ``feature_1``, ``feature_2``, …
+        for several features; ``model_1``, ``model_2``, … for the models of several targets.
     labels : tuple of str
-        What people call them: a model's target, a feature's text.
+        Labels for comments: the target of a model, the text of a feature.
     expressions : tuple of Expression
-        In shipped operators only, constants computed.
+        The formulas, with definitions inlined and constants folded.
     inputs : tuple of str
-        What they name, in the order of the names.
-    gates : dict of str to Gate
-        Which inputs came of categories.
+        Inputs of the formulas, in alphabetical order.
+    indicators : dict of str to LevelIndicator
+        The inputs that are derived from categorical columns.
     columns : dict of str to type
-        The columns of the data that the inputs are or come of, in the order of their names: `str` for one of
-        categories that are words, else `float`.
+        The required data columns in alphabetical order: `str` for a categorical column of texts, else
+        `float`.
     """
 
     function_names: tuple[str, ...]
@@ -277,26 +280,26 @@ def build_export_job(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> ExportJob:
-    """Make ready what is to be written.
+    """Prepare formulas to be written.
 
     Parameters
     ----------
     formulas : Expression, Formula, SharedFormula or sequence of Expression
         One feature, a model, models of several targets, or several features.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that may occur and are derived from categorical columns.
 
     Returns
     -------
-    Task
+    ExportJob
 
     Raises
     ------
     OutputError
-        If there are none, a number is not finite, a formula has no value in any row, or an operator is not
-        defined by a formula.
+        If there are no formulas, a number is not finite, a formula is undefined in every row, or an operator
+        is not defined by a formula.
 
     Examples
     --------
@@ -307,16 +310,16 @@ def build_export_job(
     if isinstance(formulas, Formula):
         return _build_job(("model",), (formulas.target,), (formulas.expression,), operators, indicators)
     if isinstance(formulas, SharedFormula):
-        models = tuple(f"model_{place + 1}" for place in range(len(formulas.targets)))
-        sides = tuple(one.expression for one in formulas.formulas)
-        return _build_job(models, formulas.targets, sides, operators, indicators)
+        names = tuple(f"model_{number}" for number in range(1, len(formulas.targets) + 1))
+        expressions = tuple(formula.expression for formula in formulas.formulas)
+        return _build_job(names, formulas.targets, expressions, operators, indicators)
     if isinstance(formulas, (Column, Constant, Call)):
         return _build_job(("feature",), (to_text(formulas),), (formulas,), operators, indicators)
-    given = tuple(formulas)
-    if not given:
+    expressions = tuple(formulas)
+    if not expressions:
         raise OutputError("there are no formulas to write")
-    functions = tuple(f"feature_{place + 1}" for place in range(len(given)))
-    return _build_job(functions, tuple(map(to_text, given)), given, operators, indicators)
+    names = tuple(f"feature_{number}" for number in range(1, len(expressions) + 1))
+    return _build_job(names, tuple(map(to_text, expressions)), expressions, operators, indicators)
 
 
 def _build_job(
@@ -326,26 +329,32 @@ def _build_job(
     operators: Mapping[str, Operator],
     indicators: Mapping[str, LevelIndicator],
 ) -> ExportJob:
+    """Build an `ExportJob` from function names, labels and raw expressions."""
     check_numbers(expressions)
-    plain = tuple(map(fold_constants, inline_definitions(expressions, operators)))
-    inputs = collect_inputs(plain)
-    used = {name: indicators[name] for name in inputs if name in indicators}
+    folded = tuple(map(fold_constants, inline_definitions(expressions, operators)))
+    inputs = collect_inputs(folded)
+    used_indicators = {name: indicators[name] for name in inputs if name in indicators}
     return ExportJob(
-        function_names, labels, plain, inputs, used, dict(sorted(find_column_types(inputs, used).items()))
+        function_names,
+        labels,
+        folded,
+        inputs,
+        used_indicators,
+        dict(sorted(find_column_types(inputs, used_indicators).items())),
     )
 
 
 def render_expression(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
-    """Write a formula so that its value, too, is undefined rather than infinite.
+    """Write a formula so that its value is undefined instead of infinite.
 
     Parameters
     ----------
     expression : Expression
-        In shipped operators only, constants computed.
+        The formula, with definitions inlined and constants folded.
     language : Language
-        The language.
+        The target language.
     inputs : mapping of str to str
-        How each column is written there.
+        The text for each input column.
 
     Returns
     -------
@@ -356,23 +365,23 @@ def render_expression(expression: Expression, language: Language, inputs: Mappin
     OutputError
         If the language has no form for an operator or a number, or the text becomes too long.
     """
-    done: list[_RenderedText] = []
-    for part in iterate_postorder(expression):
-        match part:
+    stack: list[_RenderedText] = []
+    for node in iterate_postorder(expression):
+        match node:
             case Column(name):
-                done.append(_RenderedText(inputs[name], ATOM, is_finite=language.has_finite_inputs))
+                stack.append(_RenderedText(inputs[name], ATOM, is_finite=language.has_finite_inputs))
             case Constant(value):
-                done.append(_render_number(value, language))
+                stack.append(_render_number(value, language))
             case Call(_, arguments):
-                texts = done[-len(arguments) :]
-                del done[-len(arguments) :]
-                done.append(_render_call(part, texts, language))
-    return done[0].add_guard(language)
+                operands = stack[-len(arguments) :]
+                del stack[-len(arguments) :]
+                stack.append(_render_call(node, operands, language))
+    return stack[0].add_guard(language)
 
 
 @dataclass(frozen=True, slots=True)
 class _RenderedText:
-    """What is written so far: how tightly it binds, whether it is surely finite, and even small."""
+    """A rendered subexpression: its precedence, whether it is certainly finite, and whether it is small."""
 
     text: str
     precedence: int
@@ -398,46 +407,49 @@ def _render_number(value: float, language: Language) -> _RenderedText:
     )
 
 
-def _render_call(call: Call, texts: Sequence[_RenderedText], language: Language) -> _RenderedText:
-    spelling = _find_template(call, language)
-    row = OPERATOR_TEMPLATES[call.operator.name]
+def _render_call(call: Call, operands: Sequence[_RenderedText], language: Language) -> _RenderedText:
+    template = _find_template(call, language)
+    templates = OPERATOR_TEMPLATES[call.operator.name]
     parts = []
-    for each, need, forgets in zip(texts, spelling.min_precedences, row.absorbs_nonfinite, strict=False):
-        own = each.add_guard(language) if forgets else each.text
-        loose = own == each.text and each.precedence < need
-        parts.append(f"({own})" if loose else own)
-    text = spelling.text.format(*parts)
-    # what is no call, such as CASE … END, stands in parentheses of its own
-    text = _check_length(f"({text})" if spelling.precedence == ANY else text, language)
-    small = row.is_bounded or (row.preserves_bounds and all(each.is_small for each in texts))
-    return _RenderedText(text, spelling.precedence or ATOM, is_small=small and language.propagates_nan)
+    for operand, min_precedence, absorbs in zip(
+        operands, template.min_precedences, templates.absorbs_nonfinite, strict=False
+    ):
+        part = operand.add_guard(language) if absorbs else operand.text
+        needs_parentheses = part == operand.text and operand.precedence < min_precedence
+        parts.append(f"({part})" if needs_parentheses else part)
+    text = template.text.format(*parts)
+    # A template that is not a call, such as CASE … END, gets its own parentheses.
+    text = _check_length(f"({text})" if template.precedence == ANY else text, language)
+    is_small = templates.is_bounded or (
+        templates.preserves_bounds and all(operand.is_small for operand in operands)
+    )
+    return _RenderedText(text, template.precedence or ATOM, is_small=is_small and language.propagates_nan)
 
 
 def _find_template(call: Call, language: Language) -> Template:
     name = call.operator.name
-    row = OPERATOR_TEMPLATES.get(name)
-    if row is not None:
+    templates = OPERATOR_TEMPLATES.get(name)
+    if templates is not None:
         for dialect in (*language.dialects, ""):
-            if dialect in row.by_dialect:
-                return row.by_dialect[dialect]
+            if dialect in templates.by_dialect:
+                return templates.by_dialect[dialect]
     raise OutputError(
-        f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; take "
-        "another target, or keep the operator out of the grammar"
+        f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
+        "another format, or leave the operator out of the grammar"
     )
 
 
 def _check_length(text: str, language: Language) -> str:
     if len(text) > language.max_characters:
         raise OutputError(
-            f"the formula comes to {len(text):,} letters in {language.title}; at most "
-            f"{language.max_characters:,} are "
-            "read"
+            f"the formula has {len(text):,} characters in {language.title}; the limit is "
+            f"{language.max_characters:,}"
         )
     return text
 
 
 def collect_operator_names(expressions: Iterable[Expression]) -> frozenset[str]:
-    """Name the operators that formulas apply.
+    """Return the names of the operators that formulas apply.
 
     Examples
     --------
@@ -445,78 +457,81 @@ def collect_operator_names(expressions: Iterable[Expression]) -> frozenset[str]:
     >>> sorted(collect_operator_names([parse_expression("sin(x)/2"), parse_expression("-x")]))
     ['div', 'neg', 'sin']
     """
-    parts = (part for expression in expressions for part in iterate_postorder(expression))
-    return frozenset(part.operator.name for part in parts if isinstance(part, Call))
+    nodes = (node for expression in expressions for node in iterate_postorder(expression))
+    return frozenset(node.operator.name for node in nodes if isinstance(node, Call))
 
 
 def make_identifiers(
     names: Sequence[str], reserved: Iterable[str], *, max_length: int = 60
 ) -> dict[str, str]:
-    """Give each column an identifier that any language reads: its own name where that is one.
+    """Make a distinct identifier, valid in any language, for each name. A valid name is kept unchanged.
 
     Parameters
     ----------
     names : sequence of str
         Any texts.
-    taken : iterable of str
-        What means something else.
-    most : int
-        The most letters.
+    reserved : iterable of str
+        Names that must not be used, compared without case.
+    max_length : int
+        Maximum number of characters taken from a name.
 
     Returns
     -------
     dict of str to str
-        ASCII letters, digits and low lines, no two alike, even where case does not count.
+        Identifiers of ASCII letters, digits and underscores. They are distinct even if case is ignored.
 
     Examples
     --------
-    >>> make_identifiers(["x1", "flow rate", "flow-rate", "for", "λ", "X1"], taken=["for"])
+    >>> make_identifiers(["x1", "flow rate", "flow-rate", "for", "λ", "X1"], reserved=["for"])
     {'x1': 'x1', 'flow rate': 'flow_rate', 'flow-rate': 'flow_rate_2', 'for': 'for_2', 'λ': 'x', 'X1': 'X1_2'}
     """
-    used, given = {name.lower() for name in reserved}, {}
+    used, identifiers = {name.lower() for name in reserved}, {}
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:max_length] or "x"
-        # a name all in capitals may be a macro, other than T or X1
-        macro = plain.isupper() and re.fullmatch(r"[A-Z][0-9]*", plain) is None
-        base = f"x_{plain}" if macro or not plain[0].isalpha() else plain
-        own, count = base, 1
-        while own.lower() in used:
+        # A name in capitals may be a macro in C, except for names such as T or X1.
+        may_be_macro = plain.isupper() and re.fullmatch(r"[A-Z][0-9]*", plain) is None
+        base = f"x_{plain}" if may_be_macro or not plain[0].isalpha() else plain
+        identifier, count = base, 1
+        while identifier.lower() in used:
             count += 1
-            own = f"{base}_{count}"
-        used.add(own.lower())
-        given[name] = own
-    return given
+            identifier = f"{base}_{count}"
+        used.add(identifier.lower())
+        identifiers[name] = identifier
+    return identifiers
 
 
 def make_parameter_names(
     job: ExportJob, column_names: Sequence[str], reserved: Iterable[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Give identifiers to the parameters of a function, and to what its body computes of categories.
+    """Make identifiers for the parameters of a function and for the indicators that its body computes.
 
     Parameters
     ----------
-    task : Task
-        What is written.
-    called : sequence of str
-        What its columns are called, in their order.
-    taken : iterable of str
-        What means something else.
+    job : ExportJob
+        The formulas to write.
+    column_names : sequence of str
+        The user's name of each data column, in the order of ``job.columns``.
+    reserved : iterable of str
+        Names that must not be used.
 
     Returns
     -------
     columns : dict of str to str
-        The parameters: the identifier of each column of the data.
+        The parameter of each data column.
     inputs : dict of str to str
-        The identifier of each input of the formulas: its parameter, or a variable of the body.
+        The identifier of each input of the formulas: a parameter, or a local variable of the body.
     """
-    derived = {name: f"\0{name}" for name in job.indicators}  # apart from columns of that name
-    made = make_identifiers([*column_names, *derived.values()], reserved)
-    columns = {name: made[other] for name, other in zip(job.columns, column_names, strict=True)}
-    return columns, {name: made[derived[name]] if name in derived else columns[name] for name in job.inputs}
+    derived = {name: f"\0{name}" for name in job.indicators}  # distinct from a data column of the same name
+    identifiers = make_identifiers([*column_names, *derived.values()], reserved)
+    columns = {
+        name: identifiers[user_name] for name, user_name in zip(job.columns, column_names, strict=True)
+    }
+    inputs = {name: identifiers[derived[name]] if name in derived else columns[name] for name in job.inputs}
+    return columns, inputs
 
 
 def escape_comment(text: str) -> str:
-    r"""Write a user's text so that it can stand in a comment of any language and never leave it.
+    r"""Escape a user's text so that it stays inside a one-line comment of any language.
 
     Parameters
     ----------
@@ -526,7 +541,8 @@ def escape_comment(text: str) -> str:
     Returns
     -------
     str
-        Printable ASCII on one line, without what ends a comment or joins lines.
+        At most 200 characters of the text, as printable ASCII on one line, without sequences that end a
+        comment or join lines.
 
     Examples
     --------
@@ -534,9 +550,10 @@ def escape_comment(text: str) -> str:
     \u03bb*\u002f system()\u000a
     """
     plain = "".join(
-        mark if " " <= mark <= "~" and mark != "\\" else f"\\u{ord(mark):04x}" for mark in text[:200]
+        character if " " <= character <= "~" and character != "\\" else f"\\u{ord(character):04x}"
+        for character in text[:200]
     )
-    # a C comment ends in */, and ??/ joins lines
+    # In C, */ ends a comment, and the trigraph ??/ joins lines.
     for pair in ("*/", "/*", "??"):
         plain = plain.replace(pair, f"{pair[0]}\\u{ord(pair[1]):04x}")
     return plain + ("..." if len(text) > 200 else "")

@@ -1,4 +1,4 @@
-"""Formulas as SQL expressions: standard, and as SQLite and DuckDB have it."""
+"""Write formulas as SQL expressions: standard SQL, SQLite and DuckDB."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["to_duckdb", "to_sql", "to_sqlite"]
 
 
 def _format_number(value: float) -> str:
-    # with an exponent it is a double everywhere; 2.5 alone would be a decimal
+    """Write a number with an exponent, so that it is a double everywhere; 2.5 would be a decimal."""
     text = repr(value)
     return text if "e" in text else f"{text.removesuffix('.0')}e0"
 
@@ -54,30 +54,32 @@ def to_sql(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
-    """Write formulas as standard SQL (ISO 9075, with the functions of 2016).
+    """Write formulas as standard SQL (ISO 9075, with the functions of the 2016 edition).
 
     Parameters
     ----------
     formulas : Expression, Formula or sequence of Expression
         One feature, a model, or several features.
     names : mapping of str to str, optional
-        What columns are called in the database, where that is something else.
+        Names of the columns in the database, if they differ.
     operators : mapping of str to Operator
-        The grammar's operators; needed where a definition calls others.
-    gates : mapping of str to Gate
-        Which columns came of categories: they are computed there from their own columns.
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The query computes them from the original columns.
 
     Returns
     -------
     str
-        What stands between SELECT and FROM: an expression, or one a line with its text as the new column's
-        name. NULL where the formula is undefined or an input is NULL; where numbers overflow, some engines
-        stop with an error. Every column is cast to a double, so that whole numbers divide as numbers do.
+        The text between SELECT and FROM: one expression, or one expression per line with the text of the
+        formula as column name. The value is NULL where the formula is undefined or an input is NULL. Some
+        engines stop with an error on overflow. Every column is cast to double, so that integer columns are
+        not divided as integers.
 
     Raises
     ------
     OutputError
-        If a formula cannot be written; the message says why: there is no ``erf`` and no ``asinh``.
+        If a formula cannot be written; the message gives the reason. Standard SQL has no ``erf`` and no
+        ``asinh``.
 
     Examples
     --------
@@ -96,10 +98,10 @@ def to_sqlite(
     operators: Mapping[str, Operator] = OPERATORS,
     indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
 ) -> str:
-    """Write formulas for SQLite, 3.35 or newer, built with its mathematical functions.
+    """Write formulas for SQLite 3.35 or newer, built with its mathematical functions.
 
-    Parameters, what is returned and errors are those of `to_sql`; NULL where a formula is undefined. Names
-    stand in backticks, for SQLite takes a name in double quotes that no column has for a text.
+    See `to_sql` for the parameters, the returned text and the errors. Names are quoted with backticks,
+    because SQLite reads a double-quoted name that matches no column as a text.
 
     Examples
     --------
@@ -119,7 +121,7 @@ def to_duckdb(
 ) -> str:
     r"""Write formulas for DuckDB.
 
-    Parameters, what is returned and errors are those of `to_sql`; NULL where a formula is undefined.
+    See `to_sql` for the parameters, the returned text and the errors.
 
     Examples
     --------
@@ -131,18 +133,18 @@ def to_duckdb(
 
 
 def _write_sql(job: ExportJob, names: Mapping[str, str], language: Language) -> str:
-    called = {name: names.get(name, name) for name in job.columns}
-    _check_distinct_names(list(called.values()), language)
-    kind = _DOUBLE_TYPES[language]
-    plain = {name: _quote_name(other, language) for name, other in called.items()}
-    numbers = {name: f"CAST({text} AS {kind})" for name, text in plain.items()}
-    own = {
-        name: _format_indicator(job.indicators[name], plain, numbers, language)
+    """Write the expressions of a job: a bare expression if there is one, else a list with column aliases."""
+    column_names = {name: names.get(name, name) for name in job.columns}
+    _check_distinct_names(list(column_names.values()), language)
+    quoted = {name: _quote_name(column_name, language) for name, column_name in column_names.items()}
+    numeric = {name: f"CAST({text} AS {_DOUBLE_TYPES[language]})" for name, text in quoted.items()}
+    inputs = {
+        name: _format_indicator(job.indicators[name], quoted, numeric, language)
         if name in job.indicators
-        else numbers[name]
+        else numeric[name]
         for name in job.inputs
     }
-    texts = [render_expression(expression, language, own) for expression in job.expressions]
+    texts = [render_expression(expression, language, inputs) for expression in job.expressions]
     if job.function_names[0] in {"feature", "model"}:
         return texts[0]
     return ",\n".join(
@@ -156,43 +158,44 @@ def _format_indicator(
     numeric_columns: Mapping[str, str],
     language: Language,
 ) -> str:
-    """Write ``1[c = level]``, times a column where one passes; a blank text is missing."""
+    """Write ``1[column = level]``, times the gated column if there is one. A blank text is missing."""
     if isinstance(indicator.level, str):
         column = quoted_columns[indicator.column]
-        same = f"{column} = {_format_literal(indicator.level, language)}"
-        same += " COLLATE BINARY" if language is _SQLITE else ""
-        missing, there = f"WHEN TRIM({column}) = '' THEN NULL ", f"{column} IS NOT NULL"
+        equality = f"{column} = {_format_literal(indicator.level, language)}"
+        equality += " COLLATE BINARY" if language is _SQLITE else ""
+        missing_case, is_present = f"WHEN TRIM({column}) = '' THEN NULL ", f"{column} IS NOT NULL"
     else:
-        column, missing = numeric_columns[indicator.column], ""
-        same = f"{column} = {_format_number(float(indicator.level))}"
-        there = f"isfinite({column})" if language is _DUCKDB else f"{column} IS NOT NULL"
-    test = f"(CASE {missing}WHEN {same} THEN 1e0 WHEN {there} THEN 0e0 END)"
+        column, missing_case = numeric_columns[indicator.column], ""
+        equality = f"{column} = {_format_number(float(indicator.level))}"
+        is_present = f"isfinite({column})" if language is _DUCKDB else f"{column} IS NOT NULL"
+    test = f"(CASE {missing_case}WHEN {equality} THEN 1e0 WHEN {is_present} THEN 0e0 END)"
     return test if indicator.gated_column is None else f"({numeric_columns[indicator.gated_column]}*{test})"
 
 
 def _format_literal(text: str, language: Language) -> str:
-    if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise OutputError(f"the level {text!r} cannot be written in {language.title}")
     return "'" + text.replace("'", "''") + "'"
 
 
 def _check_distinct_names(names: Sequence[str], language: Language) -> None:
+    """Reject names that differ only in case; standard SQL distinguishes them if they are quoted."""
     if language is _STANDARD:
         return
     folded: dict[str, str] = {}
     for name in names:
-        other = folded.setdefault(name.lower(), name)
-        if other != name:
+        first_name = folded.setdefault(name.lower(), name)
+        if first_name != name:
             raise OutputError(
-                f"the columns {other!r} and {name!r} are one in {language.title}, where case does not count; "
-                "say what they are called there"
+                f"the columns {first_name!r} and {name!r} are the same in {language.title}, which ignores "
+                "case; give them other names"
             )
 
 
 def _quote_name(name: str, language: Language) -> str:
-    if not name or "\0" in name or any("\ud800" <= mark <= "\udfff" for mark in name):
+    if not name or "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
         raise OutputError(
-            f"the column {name!r} cannot be named in {language.title}; say what it is called there"
+            f"{name!r} is not a valid column name in {language.title}; give the column another name"
         )
     quote = "`" if language is _SQLITE else '"'
     return quote + name.replace(quote, quote * 2) + quote

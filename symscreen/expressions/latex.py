@@ -1,7 +1,6 @@
-"""Formulas as LaTeX, for the math mode of LaTeX (with amsmath), MathJax and KaTeX.
+"""Format expressions as LaTeX for math mode, for LaTeX with amsmath, MathJax and KaTeX.
 
-A tree is printed as it stands: nothing is reordered or simplified, so that the reader finds the formula
-that was fitted.
+The tree is printed without reordering or simplification, so that the formula is recognizable.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from symscreen.grammar.custom_operators import to_plain_number
 
 __all__ = ["check_digits", "format_column_latex", "round_if_fitted", "round_significant", "to_latex"]
 
-# how tightly a text holds together, as in `symscreen.grammar.operator.Notation`
+# Precedences as in `symscreen.grammar.operator.Notation`.
 _SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50
-_ANY_PRECEDENCE = 0  # an argument that the notation itself encloses
+_ANY_PRECEDENCE = 0  # for arguments enclosed by the notation itself
+_MAX_DIGITS = 17  # significant digits that determine a double
 
-# name: the notation, how tightly it binds, how tightly each argument must
+# By operator name: template, precedence of the result, minimum precedence of each argument.
 _OPERATOR_NOTATIONS: dict[str, tuple[str, int, tuple[int, ...]]] = {
     "neg": ("-%s", _PRODUCT_PRECEDENCE, (_PRODUCT_PRECEDENCE,)),
     "div": (r"\frac{%s}{%s}", _CALL_PRECEDENCE, (_ANY_PRECEDENCE, _ANY_PRECEDENCE)),
@@ -50,27 +50,27 @@ _ESCAPES = {
     "\\": r"\text{\textbackslash}",
     "~": r"\text{\textasciitilde}",
     "^": r"\text{\textasciicircum}",
-    # bare, these are a minus sign and primes in math mode
+    # In math mode, these are a minus sign and primes.
     "-": r"\text{-}",
     "'": r"\text{'}",
     "`": r"\text{`}",
     '"': r"\text{''}",
     **{mark: rf"\{mark}" for mark in "{}$&#_%"},
-    # in braces, or they would be spaced like operators
+    # Without braces, these are spaced like operators.
     **{mark: f"{{{mark}}}" for mark in "+*/=<>|:;,!?()[]@"},
 }
 
 
 def to_latex(expression: Expression, digits: int = 4) -> str:
-    r"""Print an expression as LaTeX, without dollar signs.
+    r"""Format an expression as LaTeX, without dollar signs.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
+        The expression.
     digits : int
-        The significant digits of fitted numbers, from 1 to 17. All others are exact: those of operators and
-        units, and whole ones.
+        Significant digits of fitted numbers, from 1 to 17. Integers and the numbers of operators and units
+        are exact.
 
     Returns
     -------
@@ -87,20 +87,31 @@ def to_latex(expression: Expression, digits: int = 4) -> str:
 
 
 def check_digits(digits: int) -> None:
-    """Refuse digits that numbers cannot be rounded to."""
+    """Check that a number of significant digits is an integer from 1 to 17.
+
+    Parameters
+    ----------
+    digits : int
+        The number of digits.
+
+    Raises
+    ------
+    OptionError
+        If it is not.
+    """
     if isinstance(digits, bool) or not isinstance(digits, int | np.integer):
-        raise OptionError(f"digits is {quote_value(digits)}; give a whole number from 1 to 17")
-    if not 1 <= digits <= 17:
-        raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to 17")
+        raise OptionError(f"digits is {quote_value(digits)}; give an integer from 1 to {_MAX_DIGITS}")
+    if not 1 <= digits <= _MAX_DIGITS:
+        raise OptionError(f"numbers cannot be rounded to {digits} digits; give 1 to {_MAX_DIGITS}")
 
 
 def format_column_latex(name: str) -> str:
-    r"""Write a column's name: a letter with a number as a subscript, else upright and escaped.
+    r"""Format the name of a column: a letter with a number as subscript, any other name upright and escaped.
 
     Parameters
     ----------
     name : str
-        Any text; control characters are shown as Python writes them.
+        Any text; control characters are written as Python escapes.
 
     Returns
     -------
@@ -118,28 +129,30 @@ def format_column_latex(name: str) -> str:
 
 
 def _format_upright(command: str, name: str) -> str:
-    return f"{command}{{{''.join(_ESCAPES.get(mark, mark) for mark in escape_control_chars(name))}}}"
+    """Escape a name and pass it to a LaTeX command."""
+    escaped = "".join(_ESCAPES.get(character, character) for character in escape_control_chars(name))
+    return f"{command}{{{escaped}}}"
 
 
 def round_significant(value: float, digits: int) -> float:
-    """Round a number to significant digits; whole where the result is.
+    """Round a number to significant digits.
 
     Parameters
     ----------
     value : float
-        Finite.
+        A finite number.
     digits : int
-        From 1 to 17.
+        Significant digits, from 1 to 17.
 
     Returns
     -------
     int or float
-        An `int` where it is whole and below 10¹⁵; the value itself where rounding would overflow.
+        An `int` if the result is an integer below 10¹⁵; the unchanged value if rounding would overflow.
 
     Raises
     ------
     OptionError
-        If the digits are out of range.
+        If `digits` is out of range.
 
     Examples
     --------
@@ -152,7 +165,7 @@ def round_significant(value: float, digits: int) -> float:
 
 
 def _format_expression(expression: Expression, digits: int) -> tuple[str, int]:
-    """Return the text and how tightly it binds."""
+    """Return the LaTeX text of an expression and its precedence."""
     if isinstance(expression, Column):
         return format_column_latex(expression.name), _ATOM_PRECEDENCE
     if isinstance(expression, Constant):
@@ -161,6 +174,7 @@ def _format_expression(expression: Expression, digits: int) -> tuple[str, int]:
 
 
 def _format_call(expression: Call, digits: int) -> tuple[str, int]:
+    """Return the LaTeX text of a call and its precedence."""
     name, arguments = expression.operator.name, expression.arguments
     if name in _SUM_NOTATIONS:
         return _format_sum(expression, digits), _SUM_PRECEDENCE
@@ -168,52 +182,54 @@ def _format_call(expression: Call, digits: int) -> tuple[str, int]:
         return _format_product(arguments[0], arguments[1], digits), _PRODUCT_PRECEDENCE
     if name not in _OPERATOR_NOTATIONS:
         return _format_function(expression, "", digits), _CALL_PRECEDENCE
-    template, binds, needs = _OPERATOR_NOTATIONS[name]
+    template, precedence, min_precedences = _OPERATOR_NOTATIONS[name]
     if name in {"square", "cube"} and (inner := _get_unary_call(arguments[0])) is not None:
-        return _format_function(
-            inner, template.removeprefix("%s"), digits
-        ), _CALL_PRECEDENCE  # sin²(x), as people write it
-    leads = template.startswith("%s")
+        power = template.removeprefix("%s")
+        return _format_function(inner, power, digits), _CALL_PRECEDENCE  # sin²(x)
+    starts_with_argument = template.startswith("%s")
     parts = [
-        _format_argument(argument, need, digits, is_leading=leads and place == 0)
-        for place, (argument, need) in enumerate(zip(arguments, needs, strict=True))
+        _format_argument(argument, minimum, digits, is_leading=starts_with_argument and index == 0)
+        for index, (argument, minimum) in enumerate(zip(arguments, min_precedences, strict=True))
     ]
-    return template % tuple(parts), binds
+    return template % tuple(parts), precedence
 
 
 def _format_argument(expression: Expression, min_precedence: int, digits: int, *, is_leading: bool) -> str:
-    text, binds = _format_expression(expression, digits)
-    loose = binds < min_precedence or (
+    """Format an argument, in parentheses if its precedence is too low or it starts with a sign."""
+    text, precedence = _format_expression(expression, digits)
+    needs_parentheses = precedence < min_precedence or (
         min_precedence != _ANY_PRECEDENCE and text.startswith("-") and not is_leading
     )
-    return rf"\left({text}\right)" if loose else text
+    return rf"\left({text}\right)" if needs_parentheses else text
 
 
 def _format_sum(expression: Expression, digits: int) -> str:
-    """Print a chain of terms without a recursion as deep as it is long."""
+    """Format a chain of terms with a loop, because recursion would be as deep as the chain is long."""
     text = ""
     while isinstance(expression, Call) and expression.operator.name in _SUM_NOTATIONS:
-        mark, need = _SUM_NOTATIONS[expression.operator.name]
+        sign, min_precedence = _SUM_NOTATIONS[expression.operator.name]
         expression, term = expression.arguments
-        text = mark + _format_argument(term, need, digits, is_leading=False) + text
+        text = sign + _format_argument(term, min_precedence, digits, is_leading=False) + text
     return _format_expression(expression, digits)[0] + text
 
 
 def _format_product(left: Expression, right: Expression, digits: int) -> str:
+    """Format a product, with a dot before a number."""
     first = _format_argument(left, _PRODUCT_PRECEDENCE, digits, is_leading=True)
     second = _format_argument(right, _PRODUCT_PRECEDENCE, digits, is_leading=False)
-    # two numbers side by side would read as one
+    # Without the dot, two adjacent numbers would look like one.
     return first + (r" \cdot " if second[0].isdecimal() else r"\,") + second
 
 
 def _get_unary_call(expression: Expression) -> Call | None:
-    """Return an expression that is printed as a function's call with one argument."""
+    """Return the expression if it is formatted as a function of one argument, else None."""
     if isinstance(expression, Call) and len(expression.arguments) == 1:
         return None if expression.operator.name in _OPERATOR_NOTATIONS else expression
     return None
 
 
 def _format_function(expression: Call, power: str, digits: int) -> str:
+    """Format a call as a function, with a power after its name."""
     name = expression.operator.name
     function = _FUNCTION_NAMES.get(name) or _format_upright(r"\operatorname", name)
     arguments = ", ".join(_format_expression(argument, digits)[0] for argument in expression.arguments)
@@ -221,12 +237,25 @@ def _format_function(expression: Call, power: str, digits: int) -> str:
 
 
 def round_if_fitted(constant: Constant, digits: int) -> float:
-    """Round a number if it was fitted; any other is exact."""
+    """Return the value of a constant, rounded to significant digits if it was fitted and is not an integer.
+
+    Parameters
+    ----------
+    constant : Constant
+        The constant.
+    digits : int
+        Significant digits, from 1 to 17.
+
+    Returns
+    -------
+    int or float
+    """
     exact = not constant.fitted or isinstance(constant.value, int)
     return constant.value if exact else round_significant(constant.value, digits)
 
 
 def _format_number(value: float) -> tuple[str, int]:
+    """Return the LaTeX text of a number and its precedence."""
     if value == math.pi:
         return r"\pi", _ATOM_PRECEDENCE
     if value == 0 or 1e-4 <= abs(value) < 1e6:

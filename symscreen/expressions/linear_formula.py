@@ -1,10 +1,7 @@
-"""Sums with their signs and coefficients merged as people write them.
+"""Linear models of expressions: an intercept and a sum of terms with coefficients.
 
-Formulas on new rows.
-
-A fitted model: an intercept and a sum of features, each with its coefficient.
-
-A fitted model of several targets: the same terms for all, with coefficients for each.
+`Formula` has one target, `SharedFormula` several targets with the same terms. The module also evaluates
+formulas on new rows, and builds the expression of a sum with signs and coefficients merged.
 """
 
 from __future__ import annotations
@@ -54,25 +51,27 @@ __all__ = [
     "warn_undefined_rows",
 ]
 
+_MAX_TERMS = 400  # of a model; expressions are traversed recursively
 _ADD, _SUB, _MUL, _DIV, _INV, _NEG = (OPERATORS[name] for name in ("add", "sub", "mul", "div", "inv", "neg"))
 
 
 def build_sum(intercept: float, coefficients: Sequence[float], terms: Sequence[Expression]) -> Expression:
-    """Build the tree of ``intercept + Σ coefficient · term``.
+    """Build the expression ``intercept + Σ coefficient · term`` in its usual notation.
 
     Parameters
     ----------
     intercept : float
-        Left out where it is 0 and there are terms.
+        Left out if it is 0 and there are terms.
     coefficients : sequence of float, length k
-        1 is left out. Each multiplies the first factor of its term: ``2.5*x1/x2``, not ``2.5*(x1/x2)``.
+        A coefficient of 1 is left out. Any other multiplies the first factor of its term: ``2.5*x1/x2``, not
+        ``2.5*(x1/x2)``.
     terms : sequence of Expression, length k
-        What the coefficients multiply.
+        The terms.
 
     Returns
     -------
     Expression
-        Equal in value to the sum but for the last digits.
+        Its value equals the sum up to rounding.
 
     Examples
     --------
@@ -83,9 +82,9 @@ def build_sum(intercept: float, coefficients: Sequence[float], terms: Sequence[E
     """
     total: Expression | None = Constant(to_plain_number(intercept)) if intercept else None
     for coefficient, term in zip(coefficients, terms, strict=True):
-        sign, plain = _split_sign(term)
+        sign, unsigned = _split_sign(term)
         value = sign * coefficient
-        scaled = _scale(to_plain_number(abs(value)), plain)
+        scaled = _scale(to_plain_number(abs(value)), unsigned)
         if total is None:
             total = _negate(scaled) if value < 0 else scaled
         else:
@@ -94,23 +93,23 @@ def build_sum(intercept: float, coefficients: Sequence[float], terms: Sequence[E
 
 
 def _split_sign(expression: Expression) -> tuple[int, Expression]:
-    """Take the sign off a term's first factor; no value changes by it."""
+    """Split the sign from a term's first factor, without changing any value."""
     match expression:
         case Constant(value) if value < 0:
             return -1, replace(expression, value=-value)
         case Call(operator, (argument,)) if operator.name == "neg":
-            sign, plain = _split_sign(argument)
-            return -sign, plain
+            sign, unsigned = _split_sign(argument)
+            return -sign, unsigned
         case Call(operator, (left, right)) if operator.name in {"mul", "div"}:
-            sign, plain = _split_sign(left)
-            if operator.name == "div" and plain == Constant(1):
+            sign, unsigned = _split_sign(left)
+            if operator.name == "div" and unsigned == Constant(1):
                 return sign, apply_operator(_INV, right)
-            return sign, apply_operator(operator, plain, right)
+            return sign, apply_operator(operator, unsigned, right)
     return 1, expression
 
 
 def _scale(factor: float, term: Expression) -> Expression:
-    """Multiply a term's first factor by a number that is not negative."""
+    """Multiply a term's first factor by a nonnegative number."""
     if factor == 1:
         return term
     match term:
@@ -122,7 +121,7 @@ def _scale(factor: float, term: Expression) -> Expression:
 
 
 def _negate(term: Expression) -> Expression:
-    """Put a minus sign before a term without one: ``-x*y`` rather than ``-(x*y)``."""
+    """Negate a term that has no sign: ``-x*y`` rather than ``-(x*y)``."""
     match term:
         case Constant(value):
             return replace(term, value=-value)
@@ -134,23 +133,23 @@ def _negate(term: Expression) -> Expression:
 
 
 def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[np.float64]:
-    """Compute formulas on new rows.
+    """Evaluate expressions on new rows.
 
     Parameters
     ----------
     expressions : sequence of Expression, length k
-        The formulas.
+        The expressions; k ≥ 1.
     rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-        New data, as for `symscreen.screen`; an array has columns x1 … xd.
+        New data, as for `symscreen.screen`; the columns of an array are named x1 to xd.
 
     Returns
     -------
     float64 array, shape (k, m)
-        NaN where a formula is undefined or one of its inputs is missing.
+        NaN where an expression is undefined or one of its inputs is missing.
 
     Raises
     ------
-    TableError
+    DataError
         If the rows cannot be read, or an input is missing or not numeric.
 
     Examples
@@ -161,36 +160,33 @@ def evaluate_formulas(expressions: Sequence[Expression], rows: Any) -> NDArray[n
     [[2.0, 4.0], [nan, 0.25]]
     """
     names = collect_inputs(expressions)
-    # a constant needs no column, but still has to know how many rows there are
+    # Without inputs, a placeholder column gives the number of rows.
     columns = read_columns(rows, names) if names else {"": np.zeros(read_frame(rows).n)}
     values = np.empty((len(expressions), len(next(iter(columns.values())))))
-    for place, expression in enumerate(expressions):
-        values[place] = evaluate_expression(expression, columns)
+    for index, expression in enumerate(expressions):
+        values[index] = evaluate_expression(expression, columns)
     return values
-
-
-_MAX_TERMS = 400  # trees are walked by recursion, and nobody reads a longer sum
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A model ``target = intercept + Σ coefficient · term``.
+    """A linear model ``target = intercept + Σ coefficient · term``.
 
     Parameters
     ----------
     target : str
-        The name of the column that it predicts.
+        Name of the target.
     intercept : float
-        Finite.
+        A finite number.
     coefficients : tuple of float, length k
-        Finite; k is at most 400.
+        Finite numbers; k ≤ 400.
     terms : tuple of Expression, length k
         The features.
 
     Raises
     ------
     FormulaError
-        If coefficients and terms differ in number, are too many, or a number anywhere is not finite.
+        If the numbers of coefficients and terms differ or exceed 400, or a number is not finite.
 
     Examples
     --------
@@ -208,14 +204,14 @@ class Formula:
     terms: tuple[Expression, ...]
 
     def __post_init__(self) -> None:
-        # numbers come from numpy as a rule, and equal formulas are to be equal whatever they came from
-        plain = {
+        # Convert numpy numbers and lists, so that equal formulas compare equal.
+        fields = {
             "target": str(self.target),
-            "intercept": float(self.intercept) + 0.0,  # -0.0 + 0.0 is 0.0
+            "intercept": float(self.intercept) + 0.0,  # + 0.0 replaces −0.0 by 0.0
             "coefficients": tuple(float(coefficient) for coefficient in self.coefficients),
             "terms": tuple(self.terms),
         }
-        for name, value in plain.items():
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
         if len(self.coefficients) != len(self.terms):
             raise FormulaError(
@@ -236,34 +232,34 @@ class Formula:
 
     @property
     def expression(self) -> Expression:
-        """The right-hand side as one tree, with signs and coefficients merged as people write them.
+        """The right-hand side as one expression, with signs and coefficients merged.
 
-        A coefficient multiplies the first factor of its term (``2.5*x1/x2``), so that values may differ from
+        A coefficient multiplies the first factor of its term (``2.5*x1/x2``), so values can differ from
         `predict` in the last digit.
         """
         return build_sum(self.intercept, self.coefficients, self.terms)
 
     @property
     def text(self) -> str:
-        """The right-hand side in the one notation, with every digit.
+        """The right-hand side in the formula notation, with all digits.
 
-        `symscreen.expressions.tree.parse_expression` reads it back to `expression`, given the operators of
-        its grammar, up to 10,000 characters and about 140 terms.
+        `symscreen.expressions.tree.parse_expression` converts it back to `expression` if the operators of its
+        grammar are given, up to 10,000 characters and about 140 terms.
         """
         return to_text(self.expression)
 
     @property
     def equation(self) -> str:
-        """``target = text``."""
+        """The equation ``target = text``."""
         return f"{to_text(Column(self.target))} = {self.text}"
 
     @property
     def complexity(self) -> int:
-        """Add up the terms' complexities and one for each coefficient; the intercept counts nothing."""
+        """The sum of the terms' complexities plus the number of coefficients, without the intercept."""
         return len(self.coefficients) + sum(map(compute_complexity, self.terms))
 
     def round_numbers(self, digits: int) -> Formula:
-        """Round what was fitted, inside the terms too, for display; other numbers are exact.
+        """Round all fitted numbers for display, including those inside the terms.
 
         Parameters
         ----------
@@ -273,12 +269,12 @@ class Formula:
         Returns
         -------
         Formula
-            Whose `text`, `equation` and `latex` are short.
+            A copy. Numbers that were not fitted keep all digits.
 
         Raises
         ------
         OptionError
-            If the digits are out of range.
+            If `digits` is out of range.
 
         Examples
         --------
@@ -291,17 +287,18 @@ class Formula:
         return replace(self._round_coefficients(digits), terms=terms)
 
     def _round_coefficients(self, digits: int) -> Formula:
+        """Round the intercept and the coefficients."""
         coefficients = tuple(round_significant(coefficient, digits) for coefficient in self.coefficients)
         return replace(self, intercept=round_significant(self.intercept, digits), coefficients=coefficients)
 
     def to_latex(self, digits: int = 4) -> str:
-        r"""Print the right-hand side as LaTeX, without dollar signs.
+        r"""Format the right-hand side as LaTeX, without dollar signs.
 
         Parameters
         ----------
         digits : int
-            Significant digits of coefficients, and of constants inside the terms that were fitted, from 1 to
-            17; all other numbers are exact.
+            Significant digits of coefficients and of fitted constants inside the terms, from 1 to 17. Other
+            numbers are exact.
 
         Returns
         -------
@@ -310,19 +307,23 @@ class Formula:
         Raises
         ------
         OptionError
-            If the digits are out of range.
+            If `digits` is out of range.
 
         Examples
         --------
         >>> from symscreen.expressions.tree import parse_expression
         >>> print(Formula("y", 1e7, (-2.5, 1.0), (parse_expression("1/x1"),
-        ...     parse_expression("sin(`a b`)"))).latex())
+        ...     parse_expression("sin(`a b`)"))).to_latex())
         10^{7} - \frac{2.5}{x_{1}} + \sin\left(\mathrm{a\ b}\right)
         """
         return to_latex(self._round_coefficients(digits).expression, digits)
 
     def to_sympy(self) -> Any:
-        """Build the sympy form of the right-hand side; symbols are called as the columns are.
+        """Convert the right-hand side to sympy. The symbols have the names of the columns.
+
+        Returns
+        -------
+        sympy expression
 
         Examples
         --------
@@ -339,33 +340,47 @@ class Formula:
         return sympy.Add(to_sympy_number(to_plain_number(self.intercept)), *terms)
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Predict the target on new rows.
+        """Predict the target for new rows.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the terms need; an array has columns x1 … xd.
+            New data with the inputs of the terms; the columns of an array are named x1 to xd.
 
         Returns
         -------
         float64 array, shape (m,)
-            In the order of the rows; NaN where a term is undefined or an input is missing.
+            Predictions in the order of the rows, NaN where a term is undefined or an input is missing.
 
         Raises
         ------
-        TableError
+        DataError
             If an input is missing or not numeric.
 
         Warns
         -----
         UserWarning
-            If some predictions are NaN, with the counts.
+            If predictions are NaN. The message gives their number.
         """
         return predict_formula(self, rows, stacklevel=3)
 
 
 def predict_formula(formula: Formula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
-    """Predict as `Formula.predict` does, with the warning laid at the door of a caller further up."""
+    """Predict as `Formula.predict` does, and attribute the warning to a caller further up the stack.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model.
+    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+        New data.
+    stacklevel : int
+        Stack level of the warning, as in `warnings.warn`, relative to this function.
+
+    Returns
+    -------
+    float64 array, shape (m,)
+    """
     values = evaluate_formulas(formula.terms, rows)
     total = sum_terms(formula, values)
     warn_undefined_rows(formula.terms, values, np.isnan(total), stacklevel=stacklevel + 1)
@@ -373,7 +388,20 @@ def predict_formula(formula: Formula, rows: Any, *, stacklevel: int) -> NDArray[
 
 
 def sum_terms(formula: Formula, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add a model up from the values of its terms, shape (k, m); NaN where that is not finite."""
+    """Compute a model from the values of its terms.
+
+    Parameters
+    ----------
+    formula : Formula
+        The model.
+    values : float64 array, shape (k, m)
+        Values of its k terms.
+
+    Returns
+    -------
+    float64 array, shape (m,)
+        NaN where the sum is not finite.
+    """
     total = np.full(values.shape[1], formula.intercept)
     with np.errstate(all="ignore"):
         for coefficient, term in zip(formula.coefficients, values, strict=True):
@@ -388,17 +416,32 @@ def warn_undefined_rows(
     *,
     stacklevel: int,
 ) -> None:
-    """Warn where a model of terms with such values, shape (k, m), is undefined in rows, with the counts."""
-    if count := np.count_nonzero(undefined):
-        gaps = np.isnan(values).sum(axis=1)
-        worst = f"; {to_text(terms[int(gaps.argmax())])!r} in {gaps.max()}" if gaps.any() else ""
+    """Warn if a model is undefined in some rows, with their number and the term that is undefined most often.
+
+    Parameters
+    ----------
+    terms : tuple of Expression, length k
+        The terms of the model.
+    values : float64 array, shape (k, m)
+        Their values.
+    undefined : bool array, shape (m,)
+        The rows in which the model is undefined.
+    stacklevel : int
+        Stack level of the warning, as in `warnings.warn`.
+    """
+    if n_undefined := np.count_nonzero(undefined):
+        n_missing = np.isnan(values).sum(axis=1)
+        worst = (
+            f"; {to_text(terms[int(n_missing.argmax())])!r} in {n_missing.max()}" if n_missing.any() else ""
+        )
         warnings.warn(
-            f"the formula is undefined in {count} of the {undefined.size} rows and NaN there{worst}",
+            f"the formula is undefined in {n_undefined} of the {undefined.size} rows and NaN there{worst}",
             stacklevel=stacklevel,
         )
 
 
 def _round_fitted_numbers(expression: Expression, digits: int) -> Expression:
+    """Round the fitted constants of an expression."""
     match expression:
         case Constant():
             return replace(expression, value=round_if_fitted(expression, digits))
@@ -411,24 +454,23 @@ def _round_fitted_numbers(expression: Expression, digits: int) -> Expression:
 
 @dataclass(frozen=True, slots=True)
 class SharedFormula:
-    """K models ``target_t = intercept_t + Σ_j coefficient_tj · term_j`` of the same terms.
+    """K linear models ``target_t = intercept_t + Σ_j coefficient_tj · term_j`` with the same terms.
 
     Parameters
     ----------
     targets : tuple of str, length K
-        The names of the columns that it predicts, no two alike; at least one.
+        Distinct names of the targets; K ≥ 1.
     intercepts : tuple of float, length K
-        Finite.
+        Finite numbers.
     coefficients : tuple of K tuples of float, each of length k
-        Finite; k is at most 400.
+        Finite numbers; k ≤ 400.
     terms : tuple of Expression, length k
         The features.
 
     Raises
     ------
     FormulaError
-        If numbers and targets or terms do not go together, a target is named twice, or a number anywhere is
-        not finite.
+        If lengths do not match, a target is repeated, or a number is not finite.
 
     Examples
     --------
@@ -453,97 +495,118 @@ class SharedFormula:
                 f"{len(targets)} targets with {len(self.intercepts)} intercepts and "
                 f"{len(self.coefficients)} lists of coefficients; give one of each for at least one target"
             )
-        twice = [name for name in targets if targets.count(name) > 1]
-        if twice:
-            raise FormulaError(f"the target {twice[0]!r} stands twice; give each once")
+        duplicates = [name for name in targets if targets.count(name) > 1]
+        if duplicates:
+            raise FormulaError(f"the target {duplicates[0]!r} is repeated; give each once")
         object.__setattr__(self, "targets", targets)
-        formulas = self.complete_formulas  # which check, and make numbers plain
-        plain = {
-            "intercepts": tuple(one.intercept for one in formulas),
-            "coefficients": tuple(one.coefficients for one in formulas),
+        formulas = self.complete_formulas  # checks and converts all numbers
+        fields = {
+            "intercepts": tuple(formula.intercept for formula in formulas),
+            "coefficients": tuple(formula.coefficients for formula in formulas),
             "terms": tuple(self.terms),
         }
-        for name, value in plain.items():
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         return "\n".join(self.equations)
 
     def _repr_latex_(self) -> str:
-        lines = r" \\ ".join(f"{format_column_latex(one.target)} = {one.to_latex()}" for one in self.formulas)
+        lines = r" \\ ".join(
+            f"{format_column_latex(formula.target)} = {formula.to_latex()}" for formula in self.formulas
+        )
         return rf"$\begin{{gathered}}{lines}\end{{gathered}}$"
 
     @property
     def complete_formulas(self) -> tuple[Formula, ...]:
-        """The model of each target, terms of coefficient 0 not left out."""
-        each = zip(self.targets, self.intercepts, self.coefficients, strict=True)
-        return tuple(Formula(*one, self.terms) for one in each)
+        """The model of each target, including terms with coefficient 0."""
+        models = zip(self.targets, self.intercepts, self.coefficients, strict=True)
+        return tuple(Formula(*model, self.terms) for model in models)
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The model of each target, without terms of coefficient 0, which play no part in it."""
-        return tuple(_drop_zero_terms(one) for one in self.complete_formulas)
+        """The model of each target, without terms with coefficient 0."""
+        return tuple(_drop_zero_terms(formula) for formula in self.complete_formulas)
 
     @property
     def equations(self) -> tuple[str, ...]:
-        """``target = text`` of each target."""
-        return tuple(one.equation for one in self.formulas)
+        """The equation ``target = text`` of each target."""
+        return tuple(formula.equation for formula in self.formulas)
 
     @property
     def complexity(self) -> int:
-        """Add up the terms' complexities and one for each; how many targets there are counts nothing."""
+        """The sum of the terms' complexities plus the number of terms, for any number of targets."""
         return self.complete_formulas[0].complexity
 
     def get_formula(self, target: str) -> Formula:
         """Return the model of one target.
 
+        Parameters
+        ----------
+        target : str
+            Name of the target.
+
+        Returns
+        -------
+        Formula
+
         Raises
         ------
         FormulaError
-            If there is none of that name.
+            If there is no such target.
         """
         if target not in self.targets:
             raise FormulaError(f"there is no target {target!r}{suggest(target, self.targets)}")
         return self.formulas[self.targets.index(target)]
 
     def round_numbers(self, digits: int) -> SharedFormula:
-        """Round every number, as `Formula.round_numbers` does."""
-        return build_shared_formula([one.round_numbers(digits) for one in self.complete_formulas])
+        """Round all fitted numbers for display, see `Formula.round_numbers`."""
+        return build_shared_formula([formula.round_numbers(digits) for formula in self.complete_formulas])
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Predict the targets on new rows.
+        """Predict the targets for new rows.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the terms need; an array has columns x1 … xd.
+            New data with the inputs of the terms; the columns of an array are named x1 to xd.
 
         Returns
         -------
         float64 array, shape (m, K)
-            A column for each of `targets`; NaN where a term is undefined or an input is missing.
+            One column per target, NaN where a term is undefined or an input is missing.
 
         Raises
         ------
-        TableError
+        DataError
             If an input is missing or not numeric.
 
         Warns
         -----
         UserWarning
-            If some predictions are NaN, with the counts.
+            If predictions are NaN. The message gives the number of rows.
         """
         return predict_shared_formula(self, rows, stacklevel=3)
 
 
 def _drop_zero_terms(formula: Formula) -> Formula:
+    """Remove terms with coefficient 0 from a model."""
     used = [pair for pair in zip(formula.coefficients, formula.terms, strict=True) if pair[0] != 0.0]
     coefficients, terms = zip(*used, strict=True) if used else ((), ())
     return Formula(formula.target, formula.intercept, coefficients, terms)
 
 
 def build_shared_formula(formulas: list[Formula] | tuple[Formula, ...]) -> SharedFormula:
-    """Put models of the same terms together; at least one.
+    """Combine models with the same terms.
+
+    Parameters
+    ----------
+    formulas : list or tuple of Formula, length K
+        At least one model.
+
+    Returns
+    -------
+    SharedFormula
 
     Examples
     --------
@@ -553,19 +616,34 @@ def build_shared_formula(formulas: list[Formula] | tuple[Formula, ...]) -> Share
     ('u', 'v')
     """
     return SharedFormula(
-        tuple(one.target for one in formulas),
-        tuple(one.intercept for one in formulas),
-        tuple(one.coefficients for one in formulas),
+        tuple(formula.target for formula in formulas),
+        tuple(formula.intercept for formula in formulas),
+        tuple(formula.coefficients for formula in formulas),
         formulas[0].terms,
     )
 
 
 def predict_shared_formula(formula: SharedFormula, rows: Any, *, stacklevel: int) -> NDArray[np.float64]:
-    """Predict as `SharedFormula.predict` does, with the warning laid at the door of a caller further up."""
+    """Predict as `SharedFormula.predict` does, and attribute the warning to a caller further up the stack.
+
+    Parameters
+    ----------
+    formula : SharedFormula
+        The models.
+    rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
+        New data.
+    stacklevel : int
+        Stack level of the warning, as in `warnings.warn`, relative to this function.
+
+    Returns
+    -------
+    float64 array, shape (m, K)
+    """
     values = evaluate_formulas(formula.terms, rows)
-    used = [np.array(own, dtype=np.float64) != 0.0 for own in formula.coefficients]
+    used_terms = [np.array(row, dtype=np.float64) != 0.0 for row in formula.coefficients]
     totals = np.stack(
-        [sum_terms(one, values[own]) for one, own in zip(formula.formulas, used, strict=True)], axis=1
+        [sum_terms(model, values[used]) for model, used in zip(formula.formulas, used_terms, strict=True)],
+        axis=1,
     )
     warn_undefined_rows(
         formula.terms, values, np.asarray(np.isnan(totals).any(axis=1)), stacklevel=stacklevel + 1

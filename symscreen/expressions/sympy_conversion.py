@@ -1,6 +1,7 @@
-"""Operators and formulas as exact sympy forms: every number is the fraction that was written.
+"""Convert operators and expressions to exact sympy forms, and sympy forms back to expressions.
 
-From a sympy form back to symscreen's own tree, by walking it; nothing is printed and read again.
+In an exact form every number is the fraction that was written, without floating-point numbers. The way back
+traverses the sympy tree; no text is printed or parsed.
 """
 
 from __future__ import annotations
@@ -24,49 +25,51 @@ if TYPE_CHECKING:
 
 __all__ = ["build_exact_form", "build_number", "build_operator_form", "from_sympy", "recover_fraction"]
 
-_RELATIVE_TOLERANCE = Fraction(1, 2**51)
-_MAX_DENOMINATOR = 10_000
+_RELATIVE_TOLERANCE = Fraction(1, 2**51)  # of a double to the fraction; about 4 units in the last place
+_MAX_DENOMINATOR = 10_000  # of a fraction recovered from a double
+_MAX_PLAIN_DENOMINATOR = 100  # larger denominators are written as a decimal if that is exact
+_MAX_EXACT_INTEGER = 10**15  # exclusive; of numerators and denominators
 
 
 def recover_fraction(value: float) -> Fraction:
-    """Return the fraction that a computed double stands for.
+    """Return the fraction that a computed double most likely represents.
 
     Parameters
     ----------
     value : float
-        Finite.
+        A finite number.
 
     Returns
     -------
     Fraction
-        A decimal of 15 digits, or a fraction with a denominator up to 10⁴, where one lies within 4 units in
-        the last place; else the shortest decimal that reads back as `value`.
+        A decimal of 15 digits or a fraction with a denominator up to 10⁴, if one lies within 4 units in the
+        last place; otherwise the shortest decimal that is parsed as `value`.
 
     Examples
     --------
-    >>> as_written(0.1 + 0.2), as_written(10 / 3), as_written(3.141592653589793)
+    >>> recover_fraction(0.1 + 0.2), recover_fraction(10 / 3), recover_fraction(3.141592653589793)
     (Fraction(3, 10), Fraction(10, 3), Fraction(3141592653589793, 1000000000000000))
     """
     shortest = Fraction(repr(float(value)))
-    for simple in (Fraction(f"{value:.15g}"), shortest.limit_denominator(_MAX_DENOMINATOR)):
-        if abs(simple - shortest) <= _RELATIVE_TOLERANCE * abs(shortest):
-            return simple
+    for candidate in (Fraction(f"{value:.15g}"), shortest.limit_denominator(_MAX_DENOMINATOR)):
+        if abs(candidate - shortest) <= _RELATIVE_TOLERANCE * abs(shortest):
+            return candidate
     return shortest
 
 
 @lru_cache(maxsize=1024)
 def build_operator_form(operator: Operator) -> tuple[tuple[Any, ...], Any]:
-    """Return an operator's sympy form, with the symbols that stand for its arguments.
+    """Return the exact sympy form of an operator, and the symbols of its arguments.
 
     Parameters
     ----------
     operator : Operator
-        Shipped or the user's own.
+        A built-in or custom operator.
 
     Returns
     -------
     arguments : tuple of sympy.Symbol
-        One for each argument. Nothing is assumed of them, so sympy does not take √x² for x.
+        One symbol per argument, without assumptions, so that sympy does not simplify √x² to x.
     form : sympy expression
         Without floating-point numbers.
 
@@ -83,14 +86,14 @@ def build_operator_form(operator: Operator) -> tuple[tuple[Any, ...], Any]:
 
 
 def build_exact_form(expression: Expression, symbols: Mapping[str, Any]) -> Any:
-    """Build a formula's sympy form without floating-point numbers; π stays π.
+    """Build the exact sympy form of an expression; π remains π.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
+        The expression.
     symbols : mapping of str to sympy expression
-        What stands for each column.
+        Replacement for each column.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def build_exact_form(expression: Expression, symbols: Mapping[str, Any]) -> Any:
     Raises
     ------
     OverflowError
-        If it holds a number of more than 4,096 bits.
+        If it contains a number of more than 4,096 bits.
 
     Examples
     --------
@@ -114,33 +117,29 @@ def build_exact_form(expression: Expression, symbols: Mapping[str, Any]) -> Any:
         return symbols[expression.name]
     if isinstance(expression, Constant):
         return sympy.pi if expression.value == math.pi else _to_rational(Fraction(str(expression.value)))
-    filled = [build_exact_form(argument, symbols) for argument in expression.arguments]
-    form = _replace_floats(expression.operator.symbolic(*filled))
-    # an operator leaves a number of thousands of digits standing as a power; the next would work it out
+    arguments = [build_exact_form(argument, symbols) for argument in expression.arguments]
+    form = _replace_floats(expression.operator.symbolic(*arguments))
+    # A huge number is kept as a power here, but the next operator would expand it.
     if form.is_Pow and form.base.is_Rational and form.exp.is_Rational and abs(form.exp) > 1:
         raise OverflowError
     return form
 
 
 def _replace_floats(form: Any) -> Any:
+    """Replace floats, which custom operators contain and sympy may have combined, by fractions."""
     import sympy
 
-    # a user's own operator brings its numbers as floats, and sympy may have reckoned with them already
     floats = form.atoms(sympy.Float)
-    return (
-        form.xreplace({one: _to_rational(recover_fraction(float(one))) for one in floats}) if floats else form
-    )
+    fractions = {number: _to_rational(recover_fraction(float(number))) for number in floats}
+    return form.xreplace(fractions) if fractions else form
 
 
 def _to_rational(fraction: Fraction) -> Any:
+    """Convert a fraction to sympy."""
     import sympy
 
     return sympy.Rational(fraction.numerator, fraction.denominator)
 
-
-# a larger denominator is written as a decimal, where that is exact
-_MAX_PLAIN_DENOMINATOR = 100
-_MAX_EXACT_INTEGER = 10**15
 
 _FUNCTION_OPERATORS = {"Abs": "abs"} | {
     name: name
@@ -153,14 +152,14 @@ _POWER_OPERATORS = {1: "id", 2: "square", 3: "cube"}
 
 
 def from_sympy(form: Any, columns: Mapping[Any, Expression]) -> Expression:
-    """Turn a sympy form into an expression of the shipped operators.
+    """Convert a sympy form to an expression of built-in operators.
 
     Parameters
     ----------
     form : sympy expression
-        Real where its inputs are.
+        A form that is real for real inputs.
     columns : mapping of sympy.Symbol to Expression
-        What each symbol stands for.
+        Replacement for each symbol.
 
     Returns
     -------
@@ -169,7 +168,7 @@ def from_sympy(form: Any, columns: Mapping[Any, Expression]) -> Expression:
     Raises
     ------
     FormulaError
-        If it holds a function, number or symbol that symscreen has no name for.
+        If the form contains a function, number or symbol that the formula notation does not have.
 
     Examples
     --------
@@ -193,6 +192,7 @@ def from_sympy(form: Any, columns: Mapping[Any, Expression]) -> Expression:
 
 
 def _convert_leaf(form: Any) -> Expression:
+    """Convert a sympy number."""
     import sympy
 
     if form is sympy.pi:
@@ -203,15 +203,16 @@ def _convert_leaf(form: Any) -> Expression:
         return build_number(Fraction(int(form.p), int(form.q)))
     if form.is_Float:
         return Constant(to_plain_number(float(form)))
-    raise FormulaError(f"sympy's {form} has no name in the one notation")
+    raise FormulaError(f"sympy's {form} does not exist in the formula notation")
 
 
 def _convert_call(name: str, arguments: list[Expression]) -> Expression:
+    """Convert a call of a sympy function."""
     if name in _FOLD_OPERATORS:
         return reduce(
             lambda left, right: apply_operator(OPERATORS[_FOLD_OPERATORS[name]], left, right), arguments
         )
-    if name in {"re", "conjugate"}:  # of a real number
+    if name in {"re", "conjugate"}:  # the argument is real
         return arguments[0]
     if name == "ceiling":
         return _negate(apply_operator(OPERATORS["floor"], _negate(arguments[0])))
@@ -221,21 +222,21 @@ def _convert_call(name: str, arguments: list[Expression]) -> Expression:
         )
     if name in _FUNCTION_OPERATORS:
         return apply_operator(OPERATORS[_FUNCTION_OPERATORS[name]], *arguments)
-    raise FormulaError(f"sympy's {name} has no name in the one notation")
+    raise FormulaError(f"sympy's {name} does not exist in the formula notation")
 
 
 def build_number(value: Fraction) -> Expression:
-    """Write a fraction: a whole number, p/q, or a decimal where that is exact and q is large.
+    """Build the expression of a fraction: an integer, p/q, or a decimal if that is exact and q is large.
 
     Parameters
     ----------
     value : Fraction
-        Any.
+        Any fraction.
 
     Returns
     -------
     Expression
-        Equal to it, so long as numerator and denominator are below 10¹⁵.
+        Exact if numerator and denominator are below 10¹⁵ in magnitude.
 
     Examples
     --------
@@ -243,40 +244,46 @@ def build_number(value: Fraction) -> Expression:
     ...     500_000)))
     -2 1/3 0.043278
     """
-    top, bottom = _split_fraction(value)
-    return Constant(top) if bottom == 1 else _divide(Constant(top), Constant(bottom))
+    numerator, denominator = _split_fraction(value)
+    return Constant(numerator) if denominator == 1 else _divide(Constant(numerator), Constant(denominator))
 
 
 def _convert_sum(form: Any, columns: Mapping[Any, Expression]) -> Expression:
+    """Convert a sum, starting with a term without a minus sign if there is one."""
     terms = [(term.could_extract_minus_sign(), term) for term in form.as_ordered_terms()]
-    # a sum does not begin with a minus where another term can lead it
-    lead = next((place for place, (negative, _) in enumerate(terms) if not negative), 0)
-    first, *others = terms[lead], *terms[:lead], *terms[lead + 1 :]
+
+    first_positive = next((index for index, (negative, _) in enumerate(terms) if not negative), 0)
+    first, *others = terms[first_positive], *terms[:first_positive], *terms[first_positive + 1 :]
     total = from_sympy(first[1], columns)
     for negative, term in others:
-        part = from_sympy(-term if negative else term, columns)
-        total = apply_operator(OPERATORS["sub" if negative else "add"], total, part)
+        converted = from_sympy(-term if negative else term, columns)
+        total = apply_operator(OPERATORS["sub" if negative else "add"], total, converted)
     return total
 
 
 def _convert_product(form: Any, columns: Mapping[Any, Expression]) -> Expression:
+    """Convert a product; factors with negative powers form the denominator."""
     coefficient, rest = form.as_coeff_Mul(rational=True)
-    top, bottom = _split_fraction(Fraction(int(coefficient.p), int(coefficient.q)))
-    above: list[Expression] = [] if abs(top) == 1 else [Constant(top)]
-    below: list[Expression] = [] if bottom == 1 else [Constant(bottom)]
+    numerator, denominator = _split_fraction(Fraction(int(coefficient.p), int(coefficient.q)))
+    upper_factors: list[Expression] = [] if abs(numerator) == 1 else [Constant(numerator)]
+    lower_factors: list[Expression] = [] if denominator == 1 else [Constant(denominator)]
     for factor in rest.as_ordered_factors():
         if factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
-            below.append(_convert_power(factor.base, -factor.exp, columns))
+            lower_factors.append(_convert_power(factor.base, -factor.exp, columns))
         else:
-            above.append(from_sympy(factor, columns))
-    above = above or [Constant(1)]
-    if top == -1:
-        above[0] = _negate(above[0])
-    return _divide(_multiply(above), _multiply(below)) if below else _multiply(above)
+            upper_factors.append(from_sympy(factor, columns))
+    upper_factors = upper_factors or [Constant(1)]
+    if numerator == -1:
+        upper_factors[0] = _negate(upper_factors[0])
+    return (
+        _divide(_multiply(upper_factors), _multiply(lower_factors))
+        if lower_factors
+        else _multiply(upper_factors)
+    )
 
 
 def _split_fraction(value: Fraction) -> tuple[float, int]:
-    """Return what stands above and below the line of a number."""
+    """Return the numerator and the denominator to write for a fraction, with denominator 1 for a decimal."""
     decimal = float(value)
     exact = max(abs(value.numerator), value.denominator) < _MAX_EXACT_INTEGER
     if exact and (value.denominator <= _MAX_PLAIN_DENOMINATOR or Fraction(str(decimal)) != value):
@@ -285,27 +292,31 @@ def _split_fraction(value: Fraction) -> tuple[float, int]:
 
 
 def _convert_power(base: Any, exponent: Any, columns: Mapping[Any, Expression]) -> Expression:
-    below = from_sympy(base, columns)
+    """Convert a power."""
+    converted_base = from_sympy(base, columns)
     if exponent.is_Rational and exponent < 0:
         return _divide(Constant(1), _convert_power(base, -exponent, columns))
     if exponent in _POWER_OPERATORS:
-        return apply_operator(OPERATORS[_POWER_OPERATORS[int(exponent)]], below)
+        return apply_operator(OPERATORS[_POWER_OPERATORS[int(exponent)]], converted_base)
     if exponent.is_Rational and exponent == Fraction(1, 2):
-        return apply_operator(OPERATORS["sqrt"], below)
-    return apply_operator(OPERATORS["pow"], below, from_sympy(exponent, columns))
+        return apply_operator(OPERATORS["sqrt"], converted_base)
+    return apply_operator(OPERATORS["pow"], converted_base, from_sympy(exponent, columns))
 
 
 def _multiply(factors: Sequence[Expression]) -> Expression:
+    """Return the product of at least one factor."""
     return reduce(lambda left, right: apply_operator(OPERATORS["mul"], left, right), factors)
 
 
 def _divide(numerator: Expression, denominator: Expression) -> Expression:
+    """Return a quotient, written with `inv` if the numerator is 1."""
     if numerator == Constant(1):
         return apply_operator(OPERATORS["inv"], denominator)
     return apply_operator(OPERATORS["div"], numerator, denominator)
 
 
 def _negate(expression: Expression) -> Expression:
+    """Return the negative of an expression."""
     if isinstance(expression, Constant):
         return Constant(-expression.value)
     return apply_operator(OPERATORS["neg"], expression)

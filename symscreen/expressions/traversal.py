@@ -1,4 +1,4 @@
-"""What stands inside formulas."""
+"""Traverse expressions: their parts, inputs and numbers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,21 @@ __all__ = ["check_numbers", "collect_inputs", "iterate_preorder"]
 
 
 def iterate_preorder(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and everything inside it.
+    """Yield an expression and all its subexpressions, parents before children.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Yields
+    ------
+    Expression
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> [str(part) for part in parts_of(parse_expression("1/(x + 2)"))]
+    >>> [str(part) for part in iterate_preorder(parse_expression("1/(x + 2)"))]
     ['1/(x + 2)', 'x + 2', 'x', '2']
     """
     yield expression
@@ -33,24 +42,38 @@ def iterate_preorder(expression: Expression) -> Iterator[Expression]:
 
 
 def collect_inputs(expressions: Iterable[Expression]) -> tuple[str, ...]:
-    """Name the columns that formulas need, in the order of their names.
+    """Return the names of all columns in the expressions, sorted.
+
+    Parameters
+    ----------
+    expressions : iterable of Expression
+        The expressions.
+
+    Returns
+    -------
+    tuple of str
 
     Examples
     --------
     >>> from symscreen.expressions.tree import parse_expression
-    >>> inputs_of([parse_expression("x1 - cos(x2)"), parse_expression("x1**2")])
+    >>> collect_inputs([parse_expression("x1 - cos(x2)"), parse_expression("x1**2")])
     ('x1', 'x2')
     """
     return tuple(sorted(frozenset().union(*map(collect_columns, expressions))))
 
 
 def check_numbers(expressions: Iterable[Expression]) -> None:
-    """Refuse numbers that the one notation cannot write.
+    """Check that all numbers in the expressions are finite, as the formula notation requires.
+
+    Parameters
+    ----------
+    expressions : iterable of Expression
+        The expressions.
 
     Raises
     ------
     FormulaError
-        If a number is infinite or none.
+        If a number is infinite or NaN.
 
     Examples
     --------

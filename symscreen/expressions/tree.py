@@ -1,6 +1,6 @@
-"""A formula as a small frozen tree: evaluate, to sympy, complexity, canonical key, print, parse.
+"""Expressions: formulas as immutable trees, with evaluation, parsing, printing, keys and conversion to sympy.
 
-Values and metadata live elsewhere; a tree holds structure only and two trees of the same structure are equal.
+A tree contains only the structure of a formula. Trees with the same structure are equal.
 """
 
 from __future__ import annotations
@@ -42,10 +42,23 @@ __all__ = [
     "to_text",
 ]
 
+_OPERATOR_NAMES = frozenset(OPERATORS)
+_ATOM_PRECEDENCE, _SIGN_PRECEDENCE = 50, 30  # as in `symscreen.grammar.operator.Notation`
+_MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression
+_ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
+_MAX_NESTING = 6  # nested non-algebraic functions that sympy simplifies quickly
+_OVERFLOWING = object()  # the value of an expression with a number beyond double precision
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """An input, by its name."""
+    """An input column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    """
 
     name: str
 
@@ -55,15 +68,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number; an `int` where it is whole.
+    """A number.
 
     Parameters
     ----------
     value : float or int
-        The number.
+        The number; `int` for integers.
     fitted : bool
-        Whether data told it, so that a display may round it; an operator's own numbers and those of units are
-        exact. It makes no difference to what is equal.
+        Whether the number was fitted to data, so that it may be rounded for display. The numbers of operators
+        and units are exact. Ignored in comparisons.
     """
 
     value: float
@@ -75,7 +88,15 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator applied to expressions."""
+    """An operator applied to expressions.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator.
+    arguments : tuple of Expression
+        One or two arguments.
+    """
 
     operator: Operator
     arguments: tuple[Expression, ...]
@@ -91,11 +112,23 @@ Expression = Column | Constant | Call
 
 
 def apply_operator(operator: Operator, *arguments: Expression) -> Expression:
-    """Apply an operator to expressions; `id` gives its argument back.
+    """Apply an operator to expressions; `id` returns its argument.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator.
+    *arguments : Expression
+        One or two arguments.
+
+    Returns
+    -------
+    Expression
 
     Examples
     --------
-    >>> str(apply(OPERATORS["sub"], Column("x1"), apply(OPERATORS["inv"], Column("a b"))))
+    >>> inverse = apply_operator(OPERATORS["inv"], Column("a b"))
+    >>> str(apply_operator(OPERATORS["sub"], Column("x1"), inverse))
     'x1 - 1/`a b`'
     """
     return arguments[0] if operator.name == "id" else Call(operator, arguments)
@@ -106,16 +139,16 @@ def parse_expression(
     operators: Mapping[str, Operator] = OPERATORS,
     column_names: Collection[str] | None = None,
 ) -> Expression:
-    """Read a formula in the one notation.
+    """Parse a formula.
 
     Parameters
     ----------
     text : str
-        For instance ``x1 - cos(x2)/`my column```.
-    operators : mapping, optional
-        The operators that may be called, by name; by default all that ship.
-    names : collection of str, optional
-        The columns there are. Without it any name is taken for a column, save ``pi``.
+        A formula such as ``x1 - cos(x2)/`my column```.
+    operators : mapping of str to Operator, optional
+        The available operators; by default the built-in ones.
+    column_names : collection of str, optional
+        The available columns. By default every name except ``pi`` is a column.
 
     Returns
     -------
@@ -124,7 +157,7 @@ def parse_expression(
     Raises
     ------
     FormulaError
-        If the text does not parse, calls an unknown operator or names an unknown column.
+        If the text cannot be parsed, or contains an unknown operator or column.
 
     Examples
     --------
@@ -137,6 +170,7 @@ def parse_expression(
 def _build_expression(
     tree: SyntaxNode, operators: Mapping[str, Operator], column_names: Collection[str] | None
 ) -> Expression:
+    """Convert a syntax tree to an expression."""
     if tree.kind == "number" and not isinstance(tree.value, str):
         return Constant(tree.value)
     if tree.kind == "call":
@@ -156,7 +190,16 @@ def _build_expression(
 
 
 def to_text(expression: Expression) -> str:
-    """Print an expression in the one notation; `parse` reads it back to the same tree.
+    """Format an expression in the formula notation; `parse_expression` converts it back to the same tree.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -167,53 +210,49 @@ def to_text(expression: Expression) -> str:
     return _format_node(expression)[0]
 
 
-_OPERATOR_NAMES = frozenset(OPERATORS)
-
-
 def _format_node(expression: Expression) -> tuple[str, int]:
-    """Return the text and how tightly it binds."""
+    """Return the text of an expression and its precedence."""
     if isinstance(expression, Column):
-        return quote_column(expression.name, _OPERATOR_NAMES), 50
+        return quote_column(expression.name, _OPERATOR_NAMES), _ATOM_PRECEDENCE
     if isinstance(expression, Constant):
-        return str(expression.value), 30 if expression.value < 0 else 50
+        return str(expression.value), _SIGN_PRECEDENCE if expression.value < 0 else _ATOM_PRECEDENCE
     operator, notation = expression.operator, expression.operator.notation
     if not notation.template:
         arguments = [_format_node(argument)[0] for argument in expression.arguments]
-        # abs(a - b) is absdiff; in parentheses of its own the difference stays a difference
-        if operator.name == "abs" and _is_difference(expression.arguments[0]):
+        # abs(a - b) is parsed as absdiff, abs((a - b)) as abs of a difference.
+        first = expression.arguments[0]
+        if operator.name == "abs" and isinstance(first, Call) and first.operator.name == "sub":
             arguments[0] = f"({arguments[0]})"
-        return f"{operator.name}({', '.join(arguments)})", 50
+        return f"{operator.name}({', '.join(arguments)})", _ATOM_PRECEDENCE
     parts = []
-    for place, argument in enumerate(expression.arguments):
-        text, binds = _format_node(argument)
-        leads = place == 0 and notation.template.startswith("{}")
-        loose = binds < notation.argument_precedences[place] or (text.startswith("-") and not leads)
-        # a number that would be drawn into a short form: −2, x**2, 1/x
-        drawn = isinstance(argument, Constant) and notation.is_reserved_literal(place, argument.value)
-        parts.append(f"({text})" if loose or drawn else text)
+    for index, argument in enumerate(expression.arguments):
+        text, precedence = _format_node(argument)
+        is_leading = index == 0 and notation.template.startswith("{}")
+        binds_loosely = precedence < notation.argument_precedences[index] or (
+            text.startswith("-") and not is_leading
+        )
+        # A number that would be parsed as part of a short form: −2, x**2, 1/x.
+        is_reserved = isinstance(argument, Constant) and notation.is_reserved_literal(index, argument.value)
+        parts.append(f"({text})" if binds_loosely or is_reserved else text)
     return notation.template.format(*parts), notation.precedence
-
-
-def _is_difference(expression: Expression) -> bool:
-    return isinstance(expression, Call) and expression.operator.name == "sub"
 
 
 def evaluate_expression(
     expression: Expression, columns: Mapping[str, NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Compute an expression's values.
+    """Evaluate an expression.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
+        The expression.
     columns : mapping of str to float64 array, shape (n,)
-        The inputs by name; at least one.
+        Columns by name; at least one.
 
     Returns
     -------
     float64 array, shape (n,)
-        NaN in the rows where the formula, at any step, is undefined or not finite.
+        NaN in rows in which any step is undefined or not finite.
 
     Raises
     ------
@@ -222,7 +261,7 @@ def evaluate_expression(
 
     Examples
     --------
-    >>> evaluate(parse_expression("1/x"), {"x": np.array([4.0, 0.0])}).tolist()
+    >>> evaluate_expression(parse_expression("1/x"), {"x": np.array([4.0, 0.0])}).tolist()
     [0.25, nan]
     """
     with np.errstate(all="ignore"):
@@ -230,23 +269,38 @@ def evaluate_expression(
 
 
 def _evaluate_node(expression: Expression, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Evaluate an expression; shape (n,)."""
     if isinstance(expression, Column):
         if expression.name not in columns:
             raise FormulaError(f"there is no column {expression.name!r}{suggest(expression.name, columns)}")
         return replace_infinities(columns[expression.name])
     if isinstance(expression, Constant):
-        rows = len(next(iter(columns.values())))
-        return np.full(rows, float(expression.value))
+        n = len(next(iter(columns.values())))
+        return np.full(n, float(expression.value))
     return replace_infinities(
         expression.operator.numeric(*(_evaluate_node(argument, columns) for argument in expression.arguments))
     )
 
 
 def to_sympy(expression: Expression) -> Any:
-    """Build the sympy form; a column becomes a `sympy.Symbol` of its own name, whatever that is.
+    """Convert an expression to sympy. A column becomes a `sympy.Symbol` of the same name.
 
-    sympy simplifies as it builds, which takes for ever where a number is huge (``9**9**9``) or functions
-    stand deep inside one another: such a formula is built as it stands, with nothing simplified.
+    sympy simplifies while it builds a form, which may not terminate for huge numbers (``9**9**9``) or deeply
+    nested functions. Such expressions are converted without simplification.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    sympy expression
+
+    Raises
+    ------
+    FormulaError
+        If the form has more than 20,000 nodes.
 
     Examples
     --------
@@ -261,12 +315,13 @@ def to_sympy(expression: Expression) -> Any:
         try:
             return _build_sympy(expression)
         except OverflowError:
-            pass  # a power of a number is too large: nothing around it may be simplified either
-    with sympy.evaluate(False):  # noqa: FBT003  # sympy's own way to say it
+            pass  # a power is too large, so nothing that contains it can be simplified either
+    with sympy.evaluate(False):  # noqa: FBT003  # the signature of sympy
         return _build_sympy(expression)
 
 
 def _build_sympy(expression: Expression) -> Any:
+    """Convert an expression to sympy in the current mode of simplification."""
     import sympy
 
     if isinstance(expression, Column):
@@ -276,63 +331,60 @@ def _build_sympy(expression: Expression) -> Any:
     form = expression.operator.symbolic(*(_build_sympy(argument) for argument in expression.arguments))
     if _count_nodes(form, {}) > _MAX_SYMPY_NODES:
         raise FormulaError(
-            f"sympy's form of it has more than {_MAX_SYMPY_NODES} parts, for some operators write their "
-            "argument "
-            "twice: take a shorter formula"
+            f"its sympy form has more than {_MAX_SYMPY_NODES} nodes, because some operators repeat their "
+            "argument: use a shorter formula"
         )
     return form
 
 
-_MAX_SYMPY_NODES = 20_000
-
-
 def _count_nodes(form: Any, counts: dict[int, int]) -> int:
-    """Count the nodes of a sympy form, each part that stands in several places but once looked into."""
+    """Count the nodes of a sympy form; shared parts are traversed once but counted each time."""
     if id(form) not in counts:
         counts[id(form)] = 1 + sum(_count_nodes(argument, counts) for argument in form.args)
     return counts[id(form)]
 
 
-_ALGEBRAIC_OPERATORS = frozenset({"add", "sub", "mul", "div", "neg", "inv", "square", "cube", "pow", "sqrt"})
-_MAX_NESTING = 6
-
-
 def _is_quickly_simplified(expression: Expression) -> bool:
-    """Tell whether sympy simplifies a formula soon: functions nested little, its numbers finite."""
+    """Check whether sympy simplifies an expression quickly: finite numbers, few nested functions."""
     with np.errstate(all="ignore"):
-        nested, value = _measure_nesting(expression)
-    return nested <= _MAX_NESTING and value is not _OVERFLOWING
-
-
-_OVERFLOWING = object()  # the value of what holds a number beyond double precision
+        depth, value = _measure_nesting(expression)
+    return depth <= _MAX_NESTING and value is not _OVERFLOWING
 
 
 def _measure_nesting(expression: Expression) -> tuple[int, Any]:
-    """Return how deep functions stand inside one another, and the value of what has no column."""
+    """Return the nesting depth of non-algebraic functions, and the value (None if there are columns)."""
     if isinstance(expression, Column):
         return 0, None
     if isinstance(expression, Constant):
         return 0, np.array([float(expression.value)])
     operator = expression.operator
-    inner = [_measure_nesting(argument) for argument in expression.arguments]
-    nested = max(one for one, _ in inner) + (
+    measured = [_measure_nesting(argument) for argument in expression.arguments]
+    depth = max(argument_depth for argument_depth, _ in measured) + (
         0 if operator.name in _ALGEBRAIC_OPERATORS else operator.n_primitives
     )
-    values = [value for _, value in inner]
+    values = [value for _, value in measured]
     if any(value is _OVERFLOWING for value in values):
-        return nested, _OVERFLOWING
+        return depth, _OVERFLOWING
     if any(value is None for value in values):
-        return nested, None
+        return depth, None
     if operator.name in {"div", "inv"} and not values[-1].any():
-        return nested, None  # at a pole sympy says so at once
+        return depth, None  # sympy evaluates a pole quickly
     value = operator.numeric(*values)
-    return nested, value if np.isfinite(value).all() else _OVERFLOWING
+    return depth, value if np.isfinite(value).all() else _OVERFLOWING
 
 
 def compute_key(expression: Expression) -> tuple[int, int]:
-    """Return the canonical key: equal for formulas that are equal by algebra.
+    """Return the canonical key of an expression, which is equal for algebraically equal expressions.
 
-    See `symscreen.grammar.fingerprint` for what is recognised.
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    tuple of int and int
+        The fingerprint, see `symscreen.grammar.fingerprint`.
 
     Examples
     --------
@@ -344,6 +396,7 @@ def compute_key(expression: Expression) -> tuple[int, int]:
 
 
 def _compute_fingerprint(expression: Expression) -> NDArray[np.uint64]:
+    """Return the fingerprint of an expression; shape (2,)."""
     if isinstance(expression, Column):
         return fp.encode_column(expression.name)
     if isinstance(expression, Constant):
@@ -354,7 +407,16 @@ def _compute_fingerprint(expression: Expression) -> NDArray[np.uint64]:
 
 
 def compute_complexity(expression: Expression) -> int:
-    """Count one for each column and number, and each operator's cost.
+    """Return the complexity: 1 for each column and number, plus the costs of all operators.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -369,11 +431,20 @@ def compute_complexity(expression: Expression) -> int:
 
 
 def collect_columns(expression: Expression) -> frozenset[str]:
-    """Name the inputs that an expression contains.
+    """Return the names of the columns in an expression.
+
+    Parameters
+    ----------
+    expression : Expression
+        The expression.
+
+    Returns
+    -------
+    frozenset of str
 
     Examples
     --------
-    >>> sorted(columns_of(parse_expression("x1 - cos(x2)/x1")))
+    >>> sorted(collect_columns(parse_expression("x1 - cos(x2)/x1")))
     ['x1', 'x2']
     """
     if isinstance(expression, Call):
@@ -382,14 +453,14 @@ def collect_columns(expression: Expression) -> frozenset[str]:
 
 
 def rename_columns(expression: Expression, new_names: Mapping[str, str]) -> Expression:
-    """Call inputs by other names.
+    """Rename the columns of an expression.
 
     Parameters
     ----------
     expression : Expression
-        The formula.
-    names : mapping of str to str
-        Old name to new; inputs that are not in it keep theirs.
+        The expression.
+    new_names : mapping of str to str
+        New names by old names; other columns keep their names.
 
     Returns
     -------
@@ -402,7 +473,8 @@ def rename_columns(expression: Expression, new_names: Mapping[str, str]) -> Expr
     """
     if isinstance(expression, Call):
         return Call(
-            expression.operator, tuple(rename_columns(each, new_names) for each in expression.arguments)
+            expression.operator,
+            tuple(rename_columns(argument, new_names) for argument in expression.arguments),
         )
     if isinstance(expression, Column):
         return Column(new_names.get(expression.name, expression.name))

@@ -1,4 +1,4 @@
-"""Sparse models on screened features: searched, chosen, fitted."""
+"""Sparse linear models of generated features: search, model selection and coefficient estimates."""
 
 from symscreen.fitting.coefficients import (
     CoefficientEstimates,

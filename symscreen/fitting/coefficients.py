@@ -1,8 +1,7 @@
-"""The coefficients of a model: least squares, intervals, and simple numbers where the data allow them.
+"""Estimate the coefficients of a model: least squares, confidence intervals and simple numbers.
 
-The formula that terms make on the rows of a table: its coefficients, its predictions, what it leaves.
-
-The tables of a fit: coefficients with intervals, the front, and the rivals.
+`estimate_coefficients` and `snap_coefficients` work on arrays. `fit_formulas` applies them to the terms of a
+model and the rows of a dataset. `build_term_table` and `build_model_table` make the tables of a fit result.
 """
 
 from __future__ import annotations
@@ -51,30 +50,28 @@ __all__ = [
     "snap_coefficients",
 ]
 
-_RELATIVE_TOLERANCE = (
-    1e-12  # of the response's largest magnitude: what a coefficient changes by less is arithmetic
-)
-_MAX_DENOMINATOR = 12
+_RELATIVE_TOLERANCE = 1e-12  # relative to the target's maximum: smaller changes of predictions are rounding
+_MAX_DENOMINATOR = 12  # of a simple fraction
 
 
 @dataclass(frozen=True, eq=False)
 class CoefficientEstimates:
-    """The intercept and the coefficients of a model, fitted by least squares.
+    """Least-squares estimates of the intercept and the coefficients of a model.
 
     Parameters
     ----------
     coefficients : float64 array, shape (k + 1,)
-        The intercept, then one for each term.
+        The intercept, followed by the coefficient of each term.
     low, high : float64 arrays, shape (k + 1,)
-        Ends of their intervals; NaN where no degree of freedom is left.
+        Ends of the confidence intervals. NaN if there is no residual degree of freedom.
     level : float
-        The intervals' nominal coverage.
-    share : float
+        Nominal coverage of the intervals, between 0 and 1.
+    unexplained_share : float
         1 − R² on the rows used.
-    residual : float
-        The residual standard deviation; NaN where no degree of freedom is left.
-    rows : int
-        How many rows were used.
+    residual_std : float
+        Residual standard deviation. NaN if there is no residual degree of freedom.
+    n_rows : int
+        Number of rows used.
     """
 
     coefficients: Values
@@ -87,10 +84,10 @@ class CoefficientEstimates:
 
 
 def _build_design(values: Values) -> tuple[Values, Values]:
-    """Return the design's columns, each of norm 1, and their norms; the first is the intercept's."""
+    """Return the design matrix, shape (n, k + 1), with columns of norm 1, and the norms; intercept first."""
     design = np.vstack([np.ones(values.shape[1]), values])
-    size = np.abs(design).max(axis=1)
-    norms = np.sqrt(((design / size[:, None]) ** 2).sum(axis=1)) * size
+    magnitude = np.abs(design).max(axis=1)
+    norms = np.sqrt(((design / magnitude[:, None]) ** 2).sum(axis=1)) * magnitude
     return (design / norms[:, None]).T, norms
 
 
@@ -100,16 +97,16 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
     Parameters
     ----------
     values : float64 array, shape (k, n)
-        The terms, linearly independent, none constant.
+        Values of the terms. They must be linearly independent and not constant.
     target : float64 array, shape (n,)
-        The response.
+        Values of the target.
     level : float
-        Coverage of the intervals, by Student's t with n − k − 1 degrees of freedom: right for independent
-        normal errors of one variance, and only on rows that did not choose the terms.
+        Coverage of the intervals, from Student's t with n − k − 1 degrees of freedom. The coverage is exact
+        for independent normal errors of equal variance, if the terms were not selected on the same rows.
 
     Returns
     -------
-    Estimates
+    CoefficientEstimates
 
     Examples
     --------
@@ -121,67 +118,71 @@ def estimate_coefficients(values: Values, target: Values, level: float = 0.95) -
 
     design, norms = _build_design(values)
     n, p = design.shape
-    # a power of two rounds nothing, and near 1 squares neither overflow nor vanish
+    # scaling by a power of two is exact, and squares of values near 1 neither overflow nor underflow
     _, exponent = np.frexp(np.abs(target).max())
-    aim = np.ldexp(target, -int(exponent))
-    basis, triangle = np.linalg.qr(design)
-    solution = np.linalg.solve(triangle, basis.T @ aim)
-    # one step of refinement: an exact formula's coefficients come out to the last digits
-    solution = solution + np.linalg.solve(triangle, basis.T @ (aim - design @ solution))
-    left = aim - design @ solution
-    around = aim - aim.mean()
-    freedom = n - p
-    variance = float((left * left).sum()) / freedom if freedom > 0 else np.nan
-    spread = np.sqrt((np.linalg.inv(triangle) ** 2).sum(axis=1) * variance)
-    reach = float(t.ppf(0.5 + level / 2, freedom)) if freedom > 0 else np.nan
-    own, low, high = (
-        np.ldexp(one / norms, int(exponent))
-        for one in (solution, solution - reach * spread, solution + reach * spread)
+    scaled_target = np.ldexp(target, -int(exponent))
+    q, r = np.linalg.qr(design)
+    solution = np.linalg.solve(r, q.T @ scaled_target)
+    # one step of iterative refinement recovers the coefficients of an exact formula to the last digit
+    solution = solution + np.linalg.solve(r, q.T @ (scaled_target - design @ solution))
+    residuals = scaled_target - design @ solution
+    centred = scaled_target - scaled_target.mean()
+    n_freedom = n - p
+    variance = float((residuals * residuals).sum()) / n_freedom if n_freedom > 0 else np.nan
+    standard_errors = np.sqrt((np.linalg.inv(r) ** 2).sum(axis=1) * variance)
+    t_quantile = float(t.ppf(0.5 + level / 2, n_freedom)) if n_freedom > 0 else np.nan
+    coefficients, low, high = (
+        np.ldexp(vector / norms, int(exponent))
+        for vector in (
+            solution,
+            solution - t_quantile * standard_errors,
+            solution + t_quantile * standard_errors,
+        )
     )
     return CoefficientEstimates(
-        coefficients=own,
+        coefficients=coefficients,
         low=low,
         high=high,
         level=level,
-        unexplained_share=float((left * left).sum() / (around * around).sum()),
+        unexplained_share=float((residuals * residuals).sum() / (centred * centred).sum()),
         residual_std=float(np.ldexp(np.sqrt(variance), int(exponent))),
         n_rows=n,
     )
 
 
 def find_simplest_number(low: float, high: float) -> float:
-    """Return the simplest number of an interval: the fewest decimals, or a fraction that is shorter still.
+    """Return the simplest number in an interval: the fewest significant digits, or a shorter fraction.
 
     Parameters
     ----------
     low, high : float
-        Ends, low ≤ high.
+        Ends of the interval, low ≤ high.
 
     Returns
     -------
     float
-        In [low, high]; the middle where nothing simpler lies in it.
+        A number in [low, high]. The middle of the interval if it contains no simpler number.
 
     Examples
     --------
-    >>> find_simplest_number(1.93, 2.06), find_simplest_number(0.3329, 0.3337), find_simplest_number(0.0747, 0.0752)
-    (2.0, 0.3333333333333333, 0.075)
+    >>> [find_simplest_number(*ends) for ends in ((1.93, 2.06), (0.3329, 0.3337), (0.0747, 0.0752))]
+    [2.0, 0.3333333333333333, 0.075]
     """
     return _find_simplest(low, high)[1]
 
 
 def _find_simplest(low: float, high: float) -> tuple[int, float]:
-    """Return the simplest number of an interval behind the number of its digits, 0 for zero."""
-    middle = low / 2 + high / 2  # the sum might overflow
+    """Return the number of digits (0 for zero) and the value of the simplest number in an interval."""
+    middle = low / 2 + high / 2  # low + high might overflow
     if low <= 0.0 <= high or not np.isfinite(middle):
         return (0, 0.0) if low <= 0.0 <= high else (17, middle)
-    # the number of few digits that is nearest to the middle lies inside if any of so few digits does
+    # if any number with this many digits lies inside, the one closest to the middle does
     decimals = next(
         (digits for digits in range(1, 17) if low <= _round_to_digits(middle, digits) <= high), 17
     )
     for denominator in range(2, _MAX_DENOMINATOR + 1):
         if abs(middle) * denominator >= 10.0**decimals:
-            break  # the numerator alone would be as long
+            break  # the numerator alone would have as many digits
         fraction = Fraction(round(middle * denominator), denominator)
         digits = len(str(abs(fraction.numerator))) + len(str(fraction.denominator))
         if low <= float(fraction) <= high and digits < decimals:
@@ -190,108 +191,117 @@ def _find_simplest(low: float, high: float) -> tuple[int, float]:
 
 
 def _round_to_digits(number: float, digits: int) -> float:
+    """Round a number to significant digits."""
     return float(f"{number:.{digits - 1}e}")
 
 
 def snap_coefficients(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
-    """Replace each coefficient by the simplest number of its interval, if the data allow all of them.
+    """Replace each coefficient by the simplest number in its interval, if the data allow all of them.
 
-    The coefficient whose number is the shortest comes first; the others are then estimated again with it
-    given, and so on: a slope beside an intercept that has become 0 is known better than it was. What each
-    number may be away from its estimate is what the F test leaves after those before it.
+    The coefficient with the shortest number is replaced first. The others are then estimated again with this
+    coefficient fixed, and so on. For example, a slope has a smaller error once the intercept is known to be
+    0. The distance that each number may have from its estimate is what the F test leaves after the earlier
+    ones.
 
-    A coefficient whose interval holds 0 stays as it is, an intercept becomes 0.
+    A slope whose interval contains 0 is not changed. An intercept whose interval contains 0 becomes 0.
 
     Parameters
     ----------
-    found : Estimates
-        As `estimate_coefficients` gave them for the same terms and rows.
+    estimates : CoefficientEstimates
+        Result of `estimate_coefficients` for the same terms and rows.
     values : float64 array, shape (k, n)
-        The terms.
+        Values of the terms.
     target : float64 array, shape (n,)
-        The response.
+        Values of the target.
 
     Returns
     -------
     float64 array, shape (k + 1,), or None
-        Each number in its interval; None where no such numbers fit together, or the F test of all
-        restrictions together rejects them at the intervals' level.
+        Numbers within their intervals. None if no such numbers fit together, or if the F test of all
+        restrictions rejects them at the level of the intervals.
     """
     from scipy.stats import f
 
-    simple = _snap_sequentially(estimates, values, target)
-    if simple is None:
+    snapped = _snap_sequentially(estimates, values, target)
+    if snapped is None:
         return None
     largest = np.abs(target).max()
-    aim, numbers = target / largest, simple / largest
-    left = aim - numbers[0] - (numbers[1:, None] * values).sum(axis=0)
-    n, p = len(target), len(simple)
-    if np.abs(left).max() <= p * _RELATIVE_TOLERANCE:
-        return simple
-    centred = aim - aim.mean()
-    share = float((left * left).sum() / (centred * centred).sum())
-    moved = int((simple != estimates.coefficients).sum())
-    if n <= p or not moved or estimates.unexplained_share <= 0.0:
+    scaled_target, scaled_coefficients = target / largest, snapped / largest
+    residuals = scaled_target - scaled_coefficients[0] - (scaled_coefficients[1:, None] * values).sum(axis=0)
+    n, p = len(target), len(snapped)
+    if np.abs(residuals).max() <= p * _RELATIVE_TOLERANCE:
+        return snapped
+    centred = scaled_target - scaled_target.mean()
+    share = float((residuals * residuals).sum() / (centred * centred).sum())
+    n_changed = int((snapped != estimates.coefficients).sum())
+    if n <= p or not n_changed or estimates.unexplained_share <= 0.0:
         return None
-    statistic = (share - estimates.unexplained_share) / moved / (estimates.unexplained_share / (n - p))
-    return simple if statistic <= float(f.ppf(estimates.level, moved, n - p)) else None
+    statistic = (share - estimates.unexplained_share) / n_changed / (estimates.unexplained_share / (n - p))
+    return snapped if statistic <= float(f.ppf(estimates.level, n_changed, n - p)) else None
 
 
 def _snap_sequentially(estimates: CoefficientEstimates, values: Values, target: Values) -> Values | None:
-    """Choose simple numbers, each given those before; None where one would leave its own interval."""
+    """Choose simple numbers, shape (k + 1,), one by one; None if one would leave its interval."""
     from scipy.stats import f
 
-    around = _RELATIVE_TOLERANCE * np.abs(target).max() / np.concatenate(([1.0], np.abs(values).max(axis=1)))
-    low = np.fmin(estimates.low, estimates.coefficients - around)
-    high = np.fmax(estimates.high, estimates.coefficients + around)
+    tolerance = (
+        _RELATIVE_TOLERANCE * np.abs(target).max() / np.concatenate(([1.0], np.abs(values).max(axis=1)))
+    )
+    low = np.fmin(estimates.low, estimates.coefficients - tolerance)
+    high = np.fmax(estimates.high, estimates.coefficients + tolerance)
     design, norms = _build_design(values)
     inverse = np.linalg.inv(np.linalg.qr(design)[1])
-    covariance = inverse @ inverse.T  # Σ of the columns' coefficients, for residuals of variance 1
-    given = estimates.coefficients.copy()
-    # a term is never dropped here: which terms there are was chosen before
-    waiting = [k for k in range(len(given)) if k == 0 or not low[k] <= 0.0 <= high[k]]
-    freedom = estimates.n_rows - len(given)
-    # the F test of all restrictions: Σ z² ≤ m·F, z the distance of each, in its error, given those before
-    m = len(waiting)
-    left = m * float(f.ppf(estimates.level, m, freedom)) if freedom > 0 else 0.0
-    while waiting:
+    covariance = inverse @ inverse.T  # Σ of the coefficients of scaled columns, for residuals of variance 1
+    coefficients = estimates.coefficients.copy()
+    # terms are never dropped here, so only the intercept may become 0
+    pending = [k for k in range(len(coefficients)) if k == 0 or not low[k] <= 0.0 <= high[k]]
+    n_freedom = estimates.n_rows - len(coefficients)
+    # F test of all m restrictions: Σ z² ≤ m·F, z being the change divided by its standard error, given the
+    # earlier ones
+    m = len(pending)
+    remaining = m * float(f.ppf(estimates.level, m, n_freedom)) if n_freedom > 0 else 0.0
+    while pending:
         error = estimates.residual_std * np.sqrt(np.fmax(np.diag(covariance), 0.0)) / norms
-        reach = np.fmax(error * np.sqrt(left), around)
-        ends = {k: (max(low[k], given[k] - reach[k]), min(high[k], given[k] + reach[k])) for k in waiting}
-        if any(one > other for one, other in ends.values()):
+        max_shift = np.fmax(error * np.sqrt(remaining), tolerance)
+        ends = {
+            k: (max(low[k], coefficients[k] - max_shift[k]), min(high[k], coefficients[k] + max_shift[k]))
+            for k in pending
+        }
+        if any(start > stop for start, stop in ends.values()):
             return None
-        _, k = min((_find_simplest(*ends[k])[0], k) for k in waiting)
-        number = _find_simplest(*ends[k])[1]
-        waiting.remove(k)
-        shift = number - given[k]
+        _, k = min((_find_simplest(*ends[k])[0], k) for k in pending)
+        snapped = _find_simplest(*ends[k])[1]
+        pending.remove(k)
+        shift = snapped - coefficients[k]
         if error[k] > 0.0:
-            left = max(left - (shift / error[k]) ** 2, 0.0)
-        # normal theory: b given b_k = v has mean b + Σ_·k (v − b_k)/Σ_kk, covariance Σ − Σ_·k Σ_k·/Σ_kk
+            remaining = max(remaining - (shift / error[k]) ** 2, 0.0)
+        # conditional normal distribution: given b_k = v, b has mean b + Σ_·k (v − b_k)/Σ_kk and covariance
+        # Σ − Σ_·k Σ_k·/Σ_kk
         column = covariance[:, k] / covariance[k, k]
-        given[waiting] += (column / norms * norms[k] * shift)[waiting]
+        coefficients[pending] += (column / norms * norms[k] * shift)[pending]
         covariance = covariance - np.outer(column, covariance[k])
-        given[k] = number
-    return given
+        coefficients[k] = snapped
+    return coefficients
 
 
-_NEGLIGIBLE_TERM_SHARE = 1e-13  # of the response's largest magnitude: an intercept below it is none
+_NEGLIGIBLE_TERM_SHARE = 1e-13  # relative to the target's maximum: a smaller intercept is rounding
 
 
 def get_input_columns(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
-    """Return the inputs of a table by name."""
+    """Return the inputs of a dataset by name, each of shape (n,)."""
     return dict(zip(dataset.names, dataset.columns, strict=True))
 
 
 def get_targets(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
-    """Return the targets of a table by name, each of shape (n,), by row."""
-    response = dataset.regression_target
-    if isinstance(response, MultiOutputTarget):
-        return dict(zip(response.names, response.values, strict=True))
-    return {response.name: response.values}
+    """Return the targets of a dataset by name, each of shape (n,)."""
+    target = dataset.regression_target
+    if isinstance(target, MultiOutputTarget):
+        return dict(zip(target.names, target.values, strict=True))
+    return {target.name: target.values}  # noqa: PD011  # not a data frame
 
 
 def evaluate_terms(terms: Sequence[Expression], dataset: Dataset) -> NDArray[np.float64]:
-    """Evaluate terms on a table's rows, shape (k, n); NaN where a term is undefined."""
+    """Evaluate terms on the rows of a dataset, shape (k, n); NaN where a term is undefined."""
     columns = get_input_columns(dataset)
     return np.array([evaluate_expression(term, columns) for term in terms]).reshape(
         len(terms), dataset.target.n
@@ -299,17 +309,17 @@ def evaluate_terms(terms: Sequence[Expression], dataset: Dataset) -> NDArray[np.
 
 
 def is_identifiable(values: ArrayLike) -> bool:
-    """Say whether rows determine the coefficients of terms.
+    """Return whether the rows determine the coefficients of terms.
 
     Parameters
     ----------
     values : array, shape (k, n)
-        The terms.
+        Values of the terms.
 
     Returns
     -------
     bool
-        Whether they are defined in all rows, independent there, and leave a degree of freedom.
+        Whether the terms are defined in all rows and linearly independent, and a degree of freedom is left.
 
     Examples
     --------
@@ -328,25 +338,25 @@ def is_identifiable(values: ArrayLike) -> bool:
 def fit_formulas(
     terms: Sequence[Expression], dataset: Dataset, level: float, *, snap: bool
 ) -> tuple[tuple[Formula, CoefficientEstimates, bool], ...]:
-    """Fit the coefficients of terms on a table's rows, for each target by itself.
+    """Fit the coefficients of terms on the rows of a dataset, separately for each target.
 
     Parameters
     ----------
     terms : sequence of Expression
-        Their coefficients must be determined.
-    table : Table
-        The rows, with one target or several.
+        The terms. The rows must determine their coefficients.
+    dataset : Dataset
+        The rows, with one or more targets.
     level : float
         Coverage of the intervals.
     snap : bool
-        Whether to try simple numbers.
+        Whether to replace coefficients by simple numbers if possible.
 
     Returns
     -------
-    tuple of (Formula, Estimates, bool)
-        For each target: its formula, in which an intercept that is rounding is 0, and of several targets a
-        coefficient, too; the estimates as fitted; and whether the formula's coefficients are simple numbers
-        instead.
+    tuple of (Formula, CoefficientEstimates, bool)
+        For each target: the formula, the estimates, and whether the coefficients of the formula were replaced
+        by simple numbers. An intercept that is only rounding is 0 in the formula. With several targets, so is
+        a coefficient.
     """
     values, targets = evaluate_terms(terms, dataset), get_targets(dataset)
     return tuple(
@@ -365,19 +375,20 @@ def _fit_formula(
     snap: bool,
     is_multi_output: bool,
 ) -> tuple[Formula, CoefficientEstimates, bool]:
+    """Fit the formula of one target."""
     estimates = estimate_coefficients(values, target, level)
-    simple = snap_coefficients(estimates, values, target) if snap else None
-    numbers = estimates.coefficients if simple is None else simple
-    # a term that is there for another target's sake may be nothing to this one; one's own never is
-    sizes = np.abs(values).max(axis=1) if is_multi_output else np.full(len(values), np.inf)
-    reach = np.abs(numbers) * np.concatenate(([1.0], sizes))
-    numbers = np.where(reach <= _NEGLIGIBLE_TERM_SHARE * np.abs(target).max(), 0.0, numbers)
-    formula = Formula(name, float(numbers[0]), tuple(numbers[1:].tolist()), tuple(terms))
-    return formula, estimates, simple is not None
+    snapped = snap_coefficients(estimates, values, target) if snap else None
+    coefficients = estimates.coefficients if snapped is None else snapped
+    # with several targets, a term may be irrelevant for one of them; with a single target, no term is
+    magnitudes = np.abs(values).max(axis=1) if is_multi_output else np.full(len(values), np.inf)
+    contributions = np.abs(coefficients) * np.concatenate(([1.0], magnitudes))
+    coefficients = np.where(contributions <= _NEGLIGIBLE_TERM_SHARE * np.abs(target).max(), 0.0, coefficients)
+    formula = Formula(name, float(coefficients[0]), tuple(coefficients[1:].tolist()), tuple(terms))
+    return formula, estimates, snapped is not None
 
 
 def predict_on_dataset(formula: Formula, dataset: Dataset) -> NDArray[np.float64]:
-    """Predict the response on a table's rows, shape (n,); NaN where a term is undefined."""
+    """Predict the target on the rows of a dataset, shape (n,); NaN where a term is undefined."""
     total = np.full(dataset.target.n, formula.intercept)
     for coefficient, values in zip(formula.coefficients, evaluate_terms(formula.terms, dataset), strict=True):
         total = total + coefficient * values
@@ -385,46 +396,48 @@ def predict_on_dataset(formula: Formula, dataset: Dataset) -> NDArray[np.float64
 
 
 def compute_unexplained_share(formula: Formula, dataset: Dataset) -> float:
-    """Return RSS/TSS of a formula of one of the targets on a table's rows."""
+    """Compute RSS/TSS of the formula of one target on the rows of a dataset."""
     actual = get_targets(dataset)[formula.target]
-    _, exponent = np.frexp(np.abs(actual).max())  # near 1 squares neither overflow nor vanish
-    target, other = (np.ldexp(one, -int(exponent)) for one in (actual, predict_on_dataset(formula, dataset)))
-    return float(((other - target) ** 2).mean() / target.var())
+    _, exponent = np.frexp(np.abs(actual).max())  # squares of values near 1 neither overflow nor underflow
+    target, predicted = (
+        np.ldexp(vector, -int(exponent)) for vector in (actual, predict_on_dataset(formula, dataset))
+    )
+    return float(((predicted - target) ** 2).mean() / target.var())
 
 
-_TABLE_DIGITS = 6
+_TABLE_DIGITS = 6  # significant digits of coefficients in tables
 
 
 def build_term_table(
     fits: Sequence[tuple[Formula, CoefficientEstimates, bool]], units: Units | None
 ) -> pd.DataFrame:
-    """Lay out the coefficients of one target's formula, or of several targets' formulas of the same terms.
+    """Build the table of coefficients, for one target or for several targets with the same terms.
 
     Parameters
     ----------
-    fits : sequence of (Formula, Estimates, bool)
-        As `symscreen.fitting.coefficients.fit_formulas` gives them.
+    fits : sequence of (Formula, CoefficientEstimates, bool)
+        Result of `fit_formulas`.
     units : Units or None
-        Those of the columns, where they have any.
+        Units of the columns, if any.
 
     Returns
     -------
     pandas.DataFrame
-        As of `FitResult`, or of `SharedFitResult` where there are several targets.
+        Table ``terms`` of `FitResult` or, with several targets, of `SharedFitResult`.
     """
     import pandas as pd
 
     terms = fits[0][0].terms
     columns: dict[str, Sequence[object]] = {"term": ["1", *map(to_text, terms)]}
     for formula, estimates, _ in fits:
-        mark = f"[{formula.target}]" if len(fits) > 1 else ""
+        suffix = f"[{formula.target}]" if len(fits) > 1 else ""
         columns |= {
-            f"coefficient{mark}": [formula.intercept, *formula.coefficients],
-            f"low{mark}": estimates.low.tolist(),
-            f"high{mark}": estimates.high.tolist(),
+            f"coefficient{suffix}": [formula.intercept, *formula.coefficients],
+            f"low{suffix}": estimates.low.tolist(),
+            f"high{suffix}": estimates.high.tolist(),
         }
         if units is not None:
-            columns[f"unit{mark}"] = format_coefficient_units(terms, formula.target, units)
+            columns[f"unit{suffix}"] = format_coefficient_units(terms, formula.target, units)
     return pd.DataFrame({**columns, "complexity": [0, *map(compute_complexity, terms)]})
 
 
@@ -435,56 +448,62 @@ def build_model_table(
     criterion: str,
     selected: ScoredModel | None = None,
 ) -> pd.DataFrame:
-    """Lay out models: of one target as formulas, of several as their features.
+    """Build a table of models, with a formula for one target, or the features for several targets.
 
     Parameters
     ----------
-    found : Found
-        The search.
-    response : Response or SeveralResponse
-        Of the rows that were searched.
-    models : sequence of Candidate
-        The front, or the rivals, as `symscreen.fitting.model_selection` finds them.
+    search_result : ModelSearchResult
+        Result of the search.
+    target : NumericTarget or MultiOutputTarget
+        Target of the rows that were searched.
+    models : sequence of ScoredModel
+        The Pareto front or the alternatives, see `symscreen.fitting.model_selection`.
     criterion : str
-        The name of the score.
-    chosen : Candidate, optional
-        The model chosen; given, a column tells which it is.
+        Name of the score.
+    selected : ScoredModel, optional
+        The selected model. If given, a column marks it.
 
     Returns
     -------
     pandas.DataFrame
-        As of `FitResult`, or of `SharedFitResult` where there are several targets.
+        Table ``front`` or ``alternatives`` of `FitResult` or, with several targets, of `SharedFitResult`.
     """
     import pandas as pd
 
-    what = "formula" if isinstance(target, NumericTarget) else "features"
+    text_column = "formula" if isinstance(target, NumericTarget) else "features"
     rows = []
-    for one in models:
+    for model in models:
         row = {
-            "complexity": one.complexity,
-            "terms": len(one.term_indices),
-            "r2": 1.0 - one.unexplained_share,
-            criterion: one.score,
-            "rewritings": one.n_rewritings,
-            what: _format_fitted_formula(search_result, target, one)
+            "complexity": model.complexity,
+            "terms": len(model.term_indices),
+            "r2": 1.0 - model.unexplained_share,
+            criterion: model.score,
+            "rewritings": model.n_rewritings,
+            text_column: _format_fitted_formula(search_result, target, model)
             if isinstance(target, NumericTarget)
-            else _format_features(search_result, one),
+            else _format_features(search_result, model),
         }
-        rows.append(row if selected is None else row | {"chosen": one is selected})
-    columns = ["complexity", "terms", "r2", criterion, "rewritings", what]
+        rows.append(row if selected is None else row | {"chosen": model is selected})
+    columns = ["complexity", "terms", "r2", criterion, "rewritings", text_column]
     return pd.DataFrame(rows, columns=columns if selected is None else [*columns, "chosen"])
 
 
 def _format_fitted_formula(
     search_result: ModelSearchResult, target: NumericTarget, model: ScoredModel
 ) -> str:
-    places = list(model.term_indices)
-    values = search_result.terms.values[places]  # noqa: PD011  # no frame
-    numbers = estimate_coefficients(values, target.values).coefficients.tolist()
-    terms = tuple(search_result.terms.expressions[place] for place in places)
-    return Formula(target.name, numbers[0], tuple(numbers[1:]), terms).round_numbers(_TABLE_DIGITS).text
+    """Format a model as a formula with fitted coefficients."""
+    indices = list(model.term_indices)
+    values = search_result.terms.values[indices]  # noqa: PD011  # not a data frame
+    coefficients = estimate_coefficients(values, target.values).coefficients.tolist()
+    terms = tuple(search_result.terms.expressions[index] for index in indices)
+    return (
+        Formula(target.name, coefficients[0], tuple(coefficients[1:]), terms)
+        .round_numbers(_TABLE_DIGITS)
+        .text
+    )
 
 
 def _format_features(search_result: ModelSearchResult, model: ScoredModel) -> str:
-    texts = (to_text(search_result.terms.expressions[place]) for place in model.term_indices)
+    """Format the features of a model."""
+    texts = (to_text(search_result.terms.expressions[index]) for index in model.term_indices)
     return ", ".join(texts) or "1"

@@ -1,4 +1,4 @@
-"""The features that models are made of: distinct up to an affine map, the simplest of each kind."""
+"""The features that models are built from: the simplest feature of each class of affine copies."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ __all__ = ["TermDictionary", "build_dictionary", "make_empty_dictionary", "selec
 
 @dataclass(frozen=True, eq=False)
 class TermDictionary:
-    """Features for models, one an entry of each.
+    """Features for models, as parallel arrays.
 
     Parameters
     ----------
     expressions : tuple of Expression, length q
+        The formulas.
     values : float64 array, shape (q, n)
+        Values of the features.
     complexity : int64 array, shape (q,)
-    rivals : float64 array, shape (q,)
-        How many features there were to choose each from: what its choice costs, in nats, is the logarithm.
+        Complexity of the features.
+    search_sizes : float64 array, shape (q,)
+        Number of features that each was chosen from. Its logarithm is the cost of the choice, in nats.
     keys : uint64 array, shape (q, 2)
         Canonical keys.
-    constants : int64 array, shape (q,)
-        How many numbers inside each were fitted to the response.
+    n_constants : int64 array, shape (q,)
+        Number of constants inside each feature that were fitted to the target.
     """
 
     expressions: tuple[Expression, ...]
@@ -52,47 +55,53 @@ class TermDictionary:
 
     @lockfree_cached_property
     def signatures(self) -> NDArray[np.uint64]:
-        """What affine copies have in common, shape (q,)."""
+        """Signatures that are equal for affine copies, shape (q,)."""
         return compute_affine_signatures(self.values, mirrored=True)
 
     def merge(self, other: TermDictionary) -> tuple[TermDictionary, NDArray[np.int64]]:
-        """Add what is new of another dictionary over the same rows: to a model affine copies are one feature.
+        """Add the new features of another dictionary over the same rows; affine copies count as one feature.
+
+        Parameters
+        ----------
+        other : TermDictionary
+            The features to add.
 
         Returns
         -------
-        Dictionary
-            What was there first, at its old places; a copy that is simpler takes the place of the older one.
-        int64 array, shape (len(more),)
-            The place of each of the others, or of the one that stands for it.
+        TermDictionary
+            The old features at their old indices, followed by new ones. A simpler copy replaces the older
+            one.
+        int64 array, shape (len(other),)
+            Index of each feature of `other`, or of the copy that represents it.
         """
-        place_of = {kind: place for place, kind in enumerate(self.signatures.tolist())}
-        places = np.empty(len(other), dtype=np.int64)
-        stands = [(int(size), number) for number, size in enumerate(self.complexity)]
-        for number, kind in enumerate(other.signatures.tolist()):
-            one = (int(other.complexity[number]), len(self) + number)
-            places[number] = place = place_of.setdefault(kind, len(stands))
-            if place == len(stands):
-                stands.append(one)
+        index_by_signature = {signature: index for index, signature in enumerate(self.signatures.tolist())}
+        indices = np.empty(len(other), dtype=np.int64)
+        simplest = [(int(size), row) for row, size in enumerate(self.complexity)]
+        for row, signature in enumerate(other.signatures.tolist()):
+            entry = (int(other.complexity[row]), len(self) + row)
+            indices[row] = index = index_by_signature.setdefault(signature, len(simplest))
+            if index == len(simplest):
+                simplest.append(entry)
             else:
-                stands[place] = min(stands[place], one)
-        both = self.concatenate(other).take(np.array([number for _, number in stands], dtype=np.int64))
-        # what was to choose from when a feature first came is what its choice costs
+                simplest[index] = min(simplest[index], entry)
+        both = self.concatenate(other).take(np.array([row for _, row in simplest], dtype=np.int64))
+        # the cost of a choice depends on the search in which the feature was first found
         both.search_sizes[: len(self)] = self.search_sizes
-        return both, places
+        return both, indices
 
-    def take(self, places: NDArray[np.int64]) -> TermDictionary:
-        """Return the features at some places."""
+    def take(self, indices: NDArray[np.int64]) -> TermDictionary:
+        """Return the features at the given indices."""
         return TermDictionary(
-            tuple(self.expressions[place] for place in places.tolist()),
-            self.values[places],
-            self.complexity[places],
-            self.search_sizes[places],
-            self.keys[places],
-            self.n_constants[places],
+            tuple(self.expressions[index] for index in indices.tolist()),
+            self.values[indices],
+            self.complexity[indices],
+            self.search_sizes[indices],
+            self.keys[indices],
+            self.n_constants[indices],
         )
 
     def concatenate(self, other: TermDictionary) -> TermDictionary:
-        """Put the features of another dictionary behind these, whatever they are."""
+        """Append the features of another dictionary, including affine copies."""
         return TermDictionary(
             self.expressions + other.expressions,
             np.concatenate((self.values, other.values)),
@@ -104,28 +113,28 @@ class TermDictionary:
 
 
 def make_empty_dictionary(n_rows: int) -> TermDictionary:
-    """Return a dictionary without features over so many rows."""
-    none = np.empty(0, dtype=np.int64)
+    """Return a dictionary without features for the given number of rows."""
+    empty = np.empty(0, dtype=np.int64)
     return TermDictionary(
-        (), np.empty((0, n_rows)), none, np.empty(0), np.empty((0, 2), dtype=np.uint64), none
+        (), np.empty((0, n_rows)), empty, np.empty(0), np.empty((0, 2), dtype=np.uint64), empty
     )
 
 
 def build_dictionary(space: Space, numbers: NDArray[np.int64], search_size: float) -> TermDictionary:
-    """Make a dictionary of some features of a space.
+    """Build a dictionary from features of a space.
 
     Parameters
     ----------
     space : Space
-        With values.
+        A space with values.
     numbers : int64 array, shape (q,)
-        The features.
-    rivals : float
-        How many features they were chosen from.
+        Feature numbers.
+    search_size : float
+        Number of features that they were chosen from.
 
     Returns
     -------
-    Dictionary
+    TermDictionary
     """
     features = space.get_metadata(numbers)
     return TermDictionary(
@@ -139,28 +148,31 @@ def build_dictionary(space: Space, numbers: NDArray[np.int64], search_size: floa
 
 
 def select_terms(space: Space, target: RegressionTarget, limit: int, backend: Backend) -> TermDictionary:
-    """Choose the features of a space that models may be made of.
+    """Select the features of a space that models may be built from.
 
     Parameters
     ----------
     space : Space
-        With values.
-    response : Response or SeveralResponse
-        The response.
+        A space with values.
+    target : NumericTarget or MultiOutputTarget
+        The target.
     limit : int
-        How many features at most: where there are more, the simplest; else all. Affine copies are merged.
+        Maximum number of features. If the space has more, the simplest are selected. Otherwise all are
+        selected, and affine copies are merged.
     backend : Backend
         Where chunks are scored.
 
     Returns
     -------
-    Dictionary
-        The simplest first.
+    TermDictionary
+        Simplest features first.
     """
-    large = space.size > limit
+    exceeds_limit = space.size > limit
     numbers = (
-        find_simplest_features(space, limit) if large else find_top_features(space, target, limit, backend)
+        find_simplest_features(space, limit)
+        if exceeds_limit
+        else find_top_features(space, target, limit, backend)
     )
     features = space.get_metadata(numbers)
-    simple = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
-    return build_dictionary(space, numbers[simple], float(space.size))
+    order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+    return build_dictionary(space, numbers[order], float(space.size))

@@ -1,4 +1,4 @@
-"""Which of the models found to believe: criteria that count the search, the front, and the rivals."""
+"""Select a model: information criteria that count the search, the Pareto front, and close alternatives."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ __all__ = [
 
 Criterion = Literal["ebic", "bic", "aic"]
 
-_CRITERION_TOLERANCE = 2.0
-_MIN_ROWS_PER_PARAMETER = 5
-_SHARE_DIGITS = 9  # digits: models whose unexplained shares agree so far span the same space
+_CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence
+_MIN_ROWS_PER_PARAMETER = 5  # rows
+_SHARE_DIGITS = 9  # significant digits: models with equal unexplained shares span the same space
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredModel:
-    """A model with its price.
+    """A model with its score.
 
     Parameters
     ----------
-    members : tuple of int
-        Places among the terms, ascending.
-    share : float
-        Of the response's variance, what the model leaves unexplained: 1 − R².
+    term_indices : tuple of int
+        Indices of the terms, ascending.
+    unexplained_share : float
+        1 − R², in [0, 1].
     complexity : int
-        The terms' complexity, and one for each coefficient; 0 for the mean.
+        Sum of the complexities of the terms, plus one for each coefficient. 0 for the mean.
     score : float
-        The criterion, lower is better.
-    shape : tuple of int
-        The terms' complexities, the largest first: of equally complex models the one with simpler terms is
+        Value of the criterion. Lower is better.
+    term_complexities : tuple of int
+        Complexities of the terms, largest first. Of equally complex models, the one with simpler terms is
         better.
-    rewritings : int
-        How many other models of as many terms leave exactly as much: other ways to write the same formula,
-        or, where nothing is left, other exact formulas.
+    n_rewritings : int
+        Number of other models with as many terms and the same unexplained share. These are other forms of the
+        same formula or, if nothing is unexplained, other exact formulas.
     """
 
     term_indices: tuple[int, ...]
@@ -65,62 +65,71 @@ class ScoredModel:
 def score_models(
     search_result: ModelSearchResult, n_rows: int, criterion: Criterion, n_targets: int = 1
 ) -> list[ScoredModel]:
-    """Score the models found, and the mean; of those that leave exactly as much only the simplest.
+    """Score the models of a search and the mean; of models with equal shares, only the simplest.
 
     Parameters
     ----------
-    found : Found
-        What a search found.
-    rows : int
-        n, how many rows it saw.
+    search_result : ModelSearchResult
+        Result of a search.
+    n_rows : int
+        Number of rows n of the search.
     criterion : {"ebic", "bic", "aic"}
-        With k terms, c constants fitted inside them and an intercept: n·log(1 − R²) + (k + c + 1)·log n for
-        BIC (Schwarz 1978), 2·(k + c + 1) instead for AIC (Akaike 1974). EBIC adds 2·Σ log p_j, p_j being the
-        number of features that term j was chosen from (Chen and Chen 2008, Biometrika 95, 759-771, with
-        γ = 1): a search over many formulas fits noise, and only this one counts how many it went through.
-    targets : int
-        K, of how many responses the shares are the mean. The first term is then n·K·log of the mean share,
-        the likelihood of n·K errors of one variance, each response in units of its own standard deviation;
-        there are K·(k + 1) + c numbers, and the terms are chosen once: Σ log p_j counts once.
+        With k terms, c fitted constants inside them and an intercept, BIC is
+        n·log(1 − R²) + (k + c + 1)·log n (Schwarz 1978). AIC has the penalty 2·(k + c + 1) (Akaike 1974).
+        EBIC adds 2·Σ log p_j to BIC, where p_j is the number of features that term j was chosen from (Chen
+        and Chen 2008, Biometrika 95, 759-771, with γ = 1). A search over many formulas can fit noise, and
+        only EBIC accounts for the size of the search.
+    n_targets : int
+        Number of targets K whose shares are averaged. The first term is then n·K·log of the mean share, the
+        likelihood of n·K errors of equal variance, with each target in units of its standard deviation. The
+        number of parameters is K·(k + 1) + c. The terms are chosen once, so Σ log p_j is not multiplied.
 
     Returns
     -------
-    list of Candidate
-        Best first; exact formulas before all others, the simplest of them first. Unless it is exact, a model
-        of more than one term has at least five values of a response for each of its numbers: the criteria
-        hold for many rows, and with few they prefer what passes through all points.
+    list of ScoredModel
+        Best first. Exact formulas come before all others, simplest first. A model that is not exact and has
+        more than one term is dropped if it has fewer than five target values per parameter. The criteria are
+        asymptotic, and with few rows they prefer models that interpolate.
     """
-    alike: dict[tuple[int, float], list[ScoredModel]] = {}
+    groups: dict[tuple[int, float], list[ScoredModel]] = {}
     for members, share in [((), 1.0), *search_result.models.items()]:
-        numbers = n_targets * (1 + len(members)) + int(search_result.terms.n_constants[list(members)].sum())
+        n_parameters = n_targets * (1 + len(members)) + int(
+            search_result.terms.n_constants[list(members)].sum()
+        )
         if (
             share > EXACT_SHARE
             and len(members) > 1
-            and _MIN_ROWS_PER_PARAMETER * numbers > n_targets * n_rows
+            and _MIN_ROWS_PER_PARAMETER * n_parameters > n_targets * n_rows
         ):
             continue
-        shape = tuple(sorted((int(search_result.terms.complexity[place]) for place in members), reverse=True))
-        score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + _compute_penalty(
-            search_result, members, numbers, n_rows, criterion
+        term_complexities = tuple(
+            sorted((int(search_result.terms.complexity[index]) for index in members), reverse=True)
         )
-        one = ScoredModel(members, share, sum(shape) + len(shape), score, shape)
-        same = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
-        alike.setdefault((len(members), same), []).append(one)
-    chosen = [
+        score = n_targets * n_rows * log(max(share, EXACT_SHARE)) + _compute_penalty(
+            search_result, members, n_parameters, n_rows, criterion
+        )
+        model = ScoredModel(
+            members, share, sum(term_complexities) + len(term_complexities), score, term_complexities
+        )
+        rounded_share = 0.0 if share <= EXACT_SHARE else float(f"{share:.{_SHARE_DIGITS}g}")
+        groups.setdefault((len(members), rounded_share), []).append(model)
+    simplest = [
         replace(min(group, key=_build_simplicity_key), n_rewritings=len(group) - 1)
-        for group in alike.values()
+        for group in groups.values()
     ]
-    return sorted(chosen, key=_build_rank_key)
+    return sorted(simplest, key=_build_rank_key)
 
 
 def _build_rank_key(model: ScoredModel) -> tuple[float, tuple[int, tuple[int, ...], tuple[int, ...]]]:
-    # exact formulas come first, and nothing but its length speaks for one or another of them
+    # exact formulas come first and are sorted by simplicity alone
+    """Return the sort key of a model: score, then simplicity."""
     return -np.inf if model.unexplained_share <= EXACT_SHARE else round(
         model.score, 6
     ), _build_simplicity_key(model)
 
 
 def _build_simplicity_key(model: ScoredModel) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Return the sort key of a model by simplicity."""
     return model.complexity, model.term_complexities, model.term_indices
 
 
@@ -131,40 +140,51 @@ def _compute_penalty(
     n_rows: int,
     criterion: Criterion,
 ) -> float:
+    """Compute the penalty of the criterion for the number of parameters and the size of the search."""
     if criterion == "aic":
         return 2.0 * n_parameters
-    searched = (
-        2 * sum(log(search_result.terms.search_sizes[place]) for place in term_indices)
+    search_cost = (
+        2 * sum(log(search_result.terms.search_sizes[index]) for index in term_indices)
         if criterion == "ebic"
         else 0.0
     )
-    return n_parameters * log(n_rows) + searched
+    return n_parameters * log(n_rows) + search_cost
 
 
 def select_model(models: Sequence[ScoredModel]) -> ScoredModel:
-    """Return the simplest of the models that the criterion cannot tell from the best.
+    """Select the simplest of the models whose score is close to the best.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-        Best first, as `score_models` returns them.
+    models : sequence of ScoredModel
+        Models, best first, as returned by `score_models`.
 
     Returns
     -------
-    Candidate
-        Among those within 2 points, which is "not worth more than a bare mention" (Kass and Raftery 1995,
-        J. Am. Stat. Assoc. 90, 773-795), the least complex, and of equally complex ones the best; of exact
-        formulas the first.
+    ScoredModel
+        The least complex model within 2 points of the best, and of equally complex ones the best. Such a
+        difference is "not worth more than a bare mention" (Kass and Raftery 1995, J. Am. Stat. Assoc. 90,
+        773-795). If there are exact formulas, the first of them.
     """
     best = models[0]
     if best.unexplained_share <= EXACT_SHARE:
         return best
-    near = (one for one in models if one.score <= best.score + _CRITERION_TOLERANCE)
-    return min(near, key=lambda one: (one.complexity, _build_rank_key(one)))
+    close_models = (model for model in models if model.score <= best.score + _CRITERION_TOLERANCE)
+    return min(close_models, key=lambda model: (model.complexity, _build_rank_key(model)))
 
 
 def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:
-    """Return the Pareto front of error against complexity, the simplest first.
+    """Return the Pareto front of error and complexity, simplest first.
+
+    Parameters
+    ----------
+    models : iterable of ScoredModel
+        Models in any order.
+
+    Returns
+    -------
+    list of ScoredModel
+        Each has a lower unexplained share than all simpler models.
 
     Examples
     --------
@@ -172,46 +192,50 @@ def find_pareto_front(models: Iterable[ScoredModel]) -> list[ScoredModel]:
     >>> [one.complexity for one in find_pareto_front([worse, simple])]
     [2]
     """
-    best: list[ScoredModel] = []
-    for one in sorted(
+    front: list[ScoredModel] = []
+    for model in sorted(
         models,
-        key=lambda one: (
-            one.complexity,
-            max(one.unexplained_share, EXACT_SHARE),
-            one.term_complexities,
-            one.term_indices,
+        key=lambda model: (
+            model.complexity,
+            max(model.unexplained_share, EXACT_SHARE),
+            model.term_complexities,
+            model.term_indices,
         ),
     ):
-        if not best or max(one.unexplained_share, EXACT_SHARE) < max(
-            best[-1].unexplained_share, EXACT_SHARE
+        if not front or max(model.unexplained_share, EXACT_SHARE) < max(
+            front[-1].unexplained_share, EXACT_SHARE
         ) * (1 - 1e-9):
-            best.append(one)
-    return best
+            front.append(model)
+    return front
 
 
 def find_alternatives(
     selected: ScoredModel, models: Sequence[ScoredModel], margin: float, limit: int
 ) -> list[ScoredModel]:
-    """Return the other models that the criterion can hardly tell from the one chosen.
+    """Return the models whose score is close to that of the selected one.
 
     Parameters
     ----------
-    chosen : Candidate
-        The model chosen.
-    candidates : sequence of Candidate
-        All, best first.
+    selected : ScoredModel
+        The selected model.
+    models : sequence of ScoredModel
+        All models, best first.
     margin : float
-        How much worse a rival may score: e^(−margin/2) is its posterior odds beside the best.
+        Maximum difference of the score. An alternative at the margin has posterior odds of e^(−margin/2).
     limit : int
-        How many at most.
+        Maximum number of alternatives.
 
     Returns
     -------
-    list of Candidate
-        Best first.
+    list of ScoredModel
+        Alternatives, best first.
     """
-    near = [one for one in models if one is not selected and one.score <= selected.score + margin]
+    alternatives = [
+        model for model in models if model is not selected and model.score <= selected.score + margin
+    ]
     if selected.unexplained_share <= EXACT_SHARE:
-        # an exact formula with terms added to it is the same formula, and rounding
-        near = [one for one in near if not set(selected.term_indices) < set(one.term_indices)]
-    return near[:limit]
+        # an exact formula with additional terms is the same formula plus rounding
+        alternatives = [
+            model for model in alternatives if not set(selected.term_indices) < set(model.term_indices)
+        ]
+    return alternatives[:limit]

@@ -1,16 +1,15 @@
-"""The search for models: space by space, each feature and each small set of features tried.
+"""Search models: all small subsets of features, space by space, and longer models along paths.
 
-In a small space all subsets of one to three features are tried, and of four among the best. In a large one,
-every feature is tried alone and with every subset of one or two of a core of simple features, for an exact
-formula is as a rule one deep term and a few simple ones; the best of these join the small space's features,
-and all subsets are tried again. To a model affine copies of a feature are the same, so of each only the
-simplest takes part, and copies take nobody's place.
+In a small space, all subsets of one to three features are tried, and subsets of four among the best. In a
+large space, every feature is tried alone and with every subset of one or two features of a core of simple
+features, because an exact formula usually has one complex term and a few simple ones. The best of these are
+added to the features of the small spaces, and all subsets are tried again. Affine copies of a feature give
+the same model, so only the simplest copy takes part.
 
-Of several responses one model is wanted, with the same features and coefficients for each: what it leaves is
-the mean of what it leaves of each, as a share of its variance, so that the units of none of them matter.
+With several targets, one model with the same features is searched, with separate coefficients for each. Its
+unexplained share is the mean of the shares of the targets, so it does not depend on their units.
 
-Models of more than four features, beyond exhaustive search: greedy and LASSO paths, and exchanges.
-
+Models with more than four features are found by greedy and LASSO paths and by exchanging features.
 Exchanges are sequential replacement (Miller 2002, Subset Selection in Regression, 2nd ed., section 3.3).
 """
 
@@ -63,28 +62,26 @@ __all__ = [
     "search_models",
 ]
 
-_BATCH_VALUES = 1 << 23
-_FINALISTS_PER_FEATURE = (
-    3  # finalists of a large space for each that is wanted: about half of them are copies of others
-)
+_BATCH_VALUES = 1 << 23  # feature values that are computed together
+_FINALISTS_PER_FEATURE = 3  # candidates per requested feature of a large space; about half are affine copies
 
 EXACT_SHARE = 1e-24
-"""A share of the response's variance, left unexplained, that is rounding: (1e-12)²."""
+"""Unexplained share of the target's variance that is considered rounding: (1e-12)²."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitData:
-    """What models are fitted to.
+    """The data that models are fitted to.
 
     Parameters
     ----------
     inputs : mapping of str to float64 array, shape (n,)
-        The columns by name: constants inside formulas are fitted on them.
-    response : Response or SeveralResponse
-        The response, or K of them that are to have the same terms, with coefficients of their own.
-    allowed : callable, optional
-        Which terms may come of fitting the constants inside others: under units those that have one, as
-        x² may and x to the power of 1.7019 may not.
+        The columns by name. Used to fit constants inside formulas.
+    target : NumericTarget or MultiOutputTarget
+        One or K targets. Several targets share the terms, but have separate coefficients.
+    is_allowed : callable, optional
+        Decides which terms with fitted constants are allowed. With units, these are the terms that have a
+        unit: x² has one, but x to the power of 1.7019 does not.
     """
 
     inputs: Mapping[str, NDArray[np.float64]]
@@ -94,21 +91,21 @@ class FitData:
 
 @dataclass(frozen=True, slots=True)
 class ModelSearchBudget:
-    """How far a search goes.
+    """Limits of a search.
 
     Parameters
     ----------
-    terms : int
-        The most features in a model, 1 to 4; at most two fewer than there are rows, for through n points
-        some model of n − 1 features always passes.
-    small : int
-        A space of so many features is searched exhaustively; of a larger one so many join the dictionary.
-    core : int
-        How many simple features each feature of a large space is tried with.
-    four : int
-        Among how many features all subsets of four are tried.
-    keep : int
-        How many models of each size are kept at every step.
+    max_terms : int
+        Maximum number of features in a model, 1 to 4. It is reduced to n − 2 for n rows, because some model
+        of n − 1 features always interpolates n points.
+    exhaustive_limit : int
+        Maximum size of a space that is searched exhaustively. A larger space contributes this many features.
+    core_size : int
+        Number of simple features that each feature of a large space is combined with.
+    four_term_pool : int
+        Number of features whose subsets of four are all tried.
+    models_per_size : int
+        Number of models of each size that are kept at every step.
     """
 
     max_terms: int = 4
@@ -120,19 +117,19 @@ class ModelSearchBudget:
 
 @dataclass(frozen=True, eq=False)
 class ModelSearchResult:
-    """What a search found.
+    """Result of a search.
 
     Parameters
     ----------
-    terms : Dictionary
+    terms : TermDictionary
         The features of all models.
     models : dict of tuple of int to float
-        Models, as ascending places among the terms, with the share of variance that each leaves: 0 where it
-        is rounding. Of several responses it is the mean of the shares, 1 − R², that the model leaves of each.
-    searched : int
-        How many features were tried.
-    tried : int
-        How many models.
+        Unexplained share, 1 − R², of each model, given as ascending term indices. 0 if the share is rounding.
+        With several targets, the mean of their shares.
+    n_features : int
+        Number of features tried.
+    n_models : int
+        Number of models tried.
     """
 
     terms: TermDictionary
@@ -142,14 +139,15 @@ class ModelSearchResult:
 
     @property
     def has_exact_model(self) -> bool:
-        """Whether some model leaves nothing but rounding."""
+        """Whether some model is exact up to rounding."""
         return any(share <= EXACT_SHARE for share in self.models.values())
 
 
 def compute_rounding_share(target: RegressionTarget) -> float:
-    """Return the share of the response's variance that is rounding of its own digits, at least `EXACT`.
+    """Return the share of the target's variance that is rounding of its values, at least `EXACT_SHARE`.
 
-    A response far from zero, such as years, has few digits left for its variance. Of several the mean.
+    A target far from zero, such as a year, has few digits left for its variance. With several targets, the
+    mean share is returned.
 
     Examples
     --------
@@ -163,48 +161,50 @@ def compute_rounding_share(target: RegressionTarget) -> float:
 
 
 def _compute_rounding(target: NDArray[np.float64]) -> float:
+    """Return the share of the variance of one target, shape (n,), that is rounding."""
     _, exponent = np.frexp(np.abs(target).max())
     values = np.ldexp(target, -int(exponent))
-    around = values - values.mean()
+    centred = values - values.mean()
     spacing = 16 * float(np.finfo(np.float64).eps)
-    return float(max(EXACT_SHARE, min(spacing**2 * target.size / (around * around).sum(), 1.0)))
+    return float(max(EXACT_SHARE, min(spacing**2 * target.size / (centred * centred).sum(), 1.0)))
 
 
 def search_models(
     spaces: Iterable[Space], data: FitData, backend: Backend, budget: ModelSearchBudget
 ) -> ModelSearchResult:
-    """Search spaces for models of few features, the smaller spaces first.
+    """Search spaces for models with few features, smaller spaces first.
 
     Parameters
     ----------
     spaces : iterable of Space
-        With values; taken one by one. Once a model is exact no larger space than `effort.small` is searched.
-    data : Data
-        Over the same rows.
+        Spaces with values, consumed one by one. Once a model is exact, spaces larger than
+        `budget.exhaustive_limit` are not searched.
+    data : FitData
+        Inputs and target for the same rows.
     backend : Backend
-        Where chunks are scored; its threads try models.
-    effort : Effort
-        How far to go.
+        Where chunks are scored. Its threads also try models.
+    budget : ModelSearchBudget
+        Limits of the search.
 
     Returns
     -------
-    Found
+    ModelSearchResult
     """
     budget = _limit_budget(budget, data)
-    found = ModelSearchResult(make_empty_dictionary(data.target.n), {}, 0, 0)
-    known: set[object] = set()
+    result = ModelSearchResult(make_empty_dictionary(data.target.n), {}, 0, 0)
+    refined_templates: set[object] = set()
     for space in spaces:
-        if found.has_exact_model and space.size > budget.exhaustive_limit:
+        if result.has_exact_model and space.size > budget.exhaustive_limit:
             break
-        fresh = select_terms(space, data.target, budget.exhaustive_limit, backend)
-        terms, active = found.terms.merge(fresh)
-        found = ModelSearchResult(terms, found.models, found.n_features + space.size, found.n_models)
+        new_terms = select_terms(space, data.target, budget.exhaustive_limit, backend)
+        terms, active = result.terms.merge(new_terms)
+        result = ModelSearchResult(terms, result.models, result.n_features + space.size, result.n_models)
         if space.size > budget.exhaustive_limit:
-            found, finalists = _scan_space(found, space, data.target, backend, budget)
+            result, finalists = _scan_space(result, space, data.target, backend, budget)
             active = np.concatenate((active, finalists))
-        found = _search_active_subsets(found, np.unique(active), data.target, backend, budget)
-        found = _finalize(found, data, known)
-    return found
+        result = _search_active_subsets(result, np.unique(active), data.target, backend, budget)
+        result = _finalize(result, data, refined_templates)
+    return result
 
 
 def search_all_subsets(
@@ -214,39 +214,39 @@ def search_all_subsets(
 
     Parameters
     ----------
-    terms : Dictionary
+    terms : TermDictionary
         The features.
-    searched : int
-        How many they were chosen from.
-    data, backend, effort
-        As of `search`.
+    n_features : int
+        Number of features that they were chosen from.
+    data, backend, budget
+        See `search_models`.
 
     Returns
     -------
-    Found
+    ModelSearchResult
     """
     terms, active = make_empty_dictionary(data.target.n).merge(terms)
-    found = ModelSearchResult(terms, {}, n_features, 0)
-    found = _search_active_subsets(
-        found, np.unique(active), data.target, backend, _limit_budget(budget, data)
+    result = ModelSearchResult(terms, {}, n_features, 0)
+    result = _search_active_subsets(
+        result, np.unique(active), data.target, backend, _limit_budget(budget, data)
     )
-    return _finalize(found, data, set())
+    return _finalize(result, data, set())
 
 
 def _limit_budget(budget: ModelSearchBudget, data: FitData) -> ModelSearchBudget:
-    """Stay below the size at which some model passes through all points."""
+    """Keep the number of terms below the size at which some model interpolates all points."""
     return replace(budget, max_terms=max(1, min(budget.max_terms, data.target.n - 2)))
 
 
 def _finalize(
     search_result: ModelSearchResult, data: FitData, refined_templates: set[object]
 ) -> ModelSearchResult:
-    """Take rounding for nothing, and fit the constants inside the best models."""
+    """Set shares that are rounding to 0, and fit the constants inside the best models."""
     rounding = compute_rounding_share(data.target)
     models = {members: 0.0 if share <= rounding else share for members, share in search_result.models.items()}
-    aim = data.target.values
+    target_values = data.target.values
     terms, models = refine_constants(
-        search_result.terms, models, data.inputs, aim, refined_templates, is_allowed=data.is_allowed
+        search_result.terms, models, data.inputs, target_values, refined_templates, is_allowed=data.is_allowed
     )
     models = {members: 0.0 if share <= rounding else share for members, share in models.items()}
     return replace(search_result, terms=terms, models=models)
@@ -263,10 +263,10 @@ def _scan_space(
 
     Returns
     -------
-    Found
+    ModelSearchResult
         With the best models and their features.
     int64 array
-        The places of these features among the terms.
+        Indices of these features among the terms.
     """
     core = _select_core(search_result, target, budget)
     gram = compute_gram(search_result.terms.values[core], target.values)
@@ -274,51 +274,56 @@ def _scan_space(
     best = [
         CoreSubsetModels(np.zeros(0, np.int64), np.zeros((0, size), np.int32), np.zeros(0)) for size in sizes
     ]
-    for block in _iterate_batches(space):
-        best = _scan_batch(block, gram, best, _FINALISTS_PER_FEATURE * budget.models_per_size, backend.jobs)
+    for batch in _iterate_batches(space):
+        best = _scan_batch(batch, gram, best, _FINALISTS_PER_FEATURE * budget.models_per_size, backend.jobs)
     models, finalists = dict(search_result.models), []
     terms = search_result.terms
-    for part in best:
-        terms, places = _add_finalists(terms, build_dictionary(space, part.features, float(space.size)))
-        distinct = list(dict.fromkeys(places.tolist()))[: budget.models_per_size]
+    for size_models in best:
+        terms, indices = _add_finalists(
+            terms, build_dictionary(space, size_models.features, float(space.size))
+        )
+        distinct = list(dict.fromkeys(indices.tolist()))[: budget.models_per_size]
         finalists.append(np.array(distinct, dtype=np.int64))
-        for place, subset, share in zip(places.tolist(), core[part.subsets], part.unexplained, strict=True):
-            members = tuple(sorted({place, *subset.tolist()}))
+        for index, subset, share in zip(
+            indices.tolist(), core[size_models.subsets], size_models.unexplained, strict=True
+        ):
+            members = tuple(sorted({index, *subset.tolist()}))
             if len(members) == len(subset) + 1:
                 models.setdefault(members, float(share))
-    subsets = sum(comb(len(core), size) for size in sizes)
+    n_subsets = sum(comb(len(core), size) for size in sizes)
     return ModelSearchResult(
-        terms, models, search_result.n_features, search_result.n_models + space.size * subsets
+        terms, models, search_result.n_features, search_result.n_models + space.size * n_subsets
     ), np.concatenate(finalists)
 
 
 def _add_finalists(
     terms: TermDictionary, finalists: TermDictionary
 ) -> tuple[TermDictionary, NDArray[np.int64]]:
-    """Add finalists to the terms, of affine copies the simplest."""
-    keys, places = finalists.keys, np.empty(len(finalists), dtype=np.int64)
-    simple = np.lexsort((keys[:, 1], keys[:, 0], finalists.complexity))
-    terms, places[simple] = terms.merge(finalists.take(simple))
-    return terms, places
+    """Add features to the terms; of affine copies the simplest is kept."""
+    keys, indices = finalists.keys, np.empty(len(finalists), dtype=np.int64)
+    order = np.lexsort((keys[:, 1], keys[:, 0], finalists.complexity))
+    terms, indices[order] = terms.merge(finalists.take(order))
+    return terms, indices
 
 
 def _iterate_batches(space: Space) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Compute a space in blocks large enough that threads have work and few finalists are fitted again."""
-    parts: list[FeatureBlock] = []
-    waiting = 0
+    """Compute a space in batches that are large enough to occupy the threads."""
+    blocks: list[FeatureBlock] = []
+    n_pending = 0
     for block in space.evaluate_range(0, space.total):
-        parts.append(block)
-        waiting += len(block.numbers)
-        if waiting * space.n_rows >= _BATCH_VALUES:
-            yield _join_blocks(parts)
-            parts, waiting = [], 0
-    if waiting:
-        yield _join_blocks(parts)
+        blocks.append(block)
+        n_pending += len(block.numbers)
+        if n_pending * space.n_rows >= _BATCH_VALUES:
+            yield _join_blocks(blocks)
+            blocks, n_pending = [], 0
+    if n_pending:
+        yield _join_blocks(blocks)
 
 
-def _join_blocks(parts: list[FeatureBlock]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    numbers = np.concatenate([block.numbers for block in parts])
-    return numbers, np.concatenate([block.values for block in parts])
+def _join_blocks(blocks: list[FeatureBlock]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Concatenate blocks; return numbers, shape (m,), and values, shape (m, n)."""
+    numbers = np.concatenate([block.numbers for block in blocks])
+    return numbers, np.concatenate([block.values for block in blocks])
 
 
 def _scan_batch(
@@ -328,20 +333,23 @@ def _scan_batch(
     models_per_size: int,
     jobs: int,
 ) -> list[CoreSubsetModels]:
-    """Try a block's features with the core, and merge the best of them with those of earlier blocks."""
+    """Try the features of a batch with the core, and merge the best models with earlier ones."""
     numbers, values = block
-    bars = [float(part.unexplained[-1]) if len(part.features) == models_per_size else np.inf for part in best]
-    fresh = search_core_subsets(
-        values, core, sizes=range(len(best)), keep=models_per_size, max_unexplained=bars, jobs=jobs
+    thresholds = [
+        float(models.unexplained[-1]) if len(models.features) == models_per_size else np.inf
+        for models in best
+    ]
+    new = search_core_subsets(
+        values, core, sizes=range(len(best)), keep=models_per_size, max_unexplained=thresholds, jobs=jobs
     )
-    fresh = [CoreSubsetModels(numbers[part.features], part.subsets, part.unexplained) for part in fresh]
-    return [merge_core_models(pair, models_per_size) for pair in zip(best, fresh, strict=True)]
+    new = [CoreSubsetModels(numbers[models.features], models.subsets, models.unexplained) for models in new]
+    return [merge_core_models(pair, models_per_size) for pair in zip(best, new, strict=True)]
 
 
 def _select_core(
     search_result: ModelSearchResult, target: RegressionTarget, budget: ModelSearchBudget
 ) -> NDArray[np.int64]:
-    """Choose the core: the simplest features, among equally simple ones those nearest to the response."""
+    """Select the simplest features; of equally simple ones, those most correlated with the target."""
     gram = compute_gram(search_result.terms.values, target.values)
     order = np.lexsort((-gram.strength.round(9), search_result.terms.complexity))
     return np.sort(order[: budget.core_size])
@@ -354,32 +362,33 @@ def _search_active_subsets(
     backend: Backend,
     budget: ModelSearchBudget,
 ) -> ModelSearchResult:
-    """Try all subsets of the active features, and of ever fewer, simpler ones: simple models count, too."""
-    models, tried = dict(search_result.models), search_result.n_models
+    """Try all subsets of the active features, and of ever fewer and simpler ones, to find simple models."""
+    models, n_models = dict(search_result.models), search_result.n_models
     simple = active[np.argsort(search_result.terms.complexity[active], kind="stable")]
     for size in range(1, min(budget.max_terms, 3) + 1):
         count = len(simple)
         while count >= size:
-            chosen = np.sort(simple[:count])
-            gram = compute_gram(search_result.terms.values[chosen], target.values)
-            models |= _find_best_subsets(gram, chosen, size, budget, backend.jobs)
-            tried += comb(count, size)
+            selected = np.sort(simple[:count])
+            gram = compute_gram(search_result.terms.values[selected], target.values)
+            models |= _find_best_subsets(gram, selected, size, budget, backend.jobs)
+            n_models += comb(count, size)
             count //= 2
-    chosen = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_pool)
-    if budget.max_terms == 4 and len(chosen) >= 4:
-        gram = compute_gram(search_result.terms.values[chosen], target.values)
-        models |= _find_best_subsets(gram, chosen, 4, budget, backend.jobs)
-        tried += comb(len(chosen), 4)
-    return ModelSearchResult(search_result.terms, models, search_result.n_features, tried)
+    selected = _select_four_term_pool(models, search_result.terms, simple, budget.four_term_pool)
+    if budget.max_terms == 4 and len(selected) >= 4:
+        gram = compute_gram(search_result.terms.values[selected], target.values)
+        models |= _find_best_subsets(gram, selected, 4, budget, backend.jobs)
+        n_models += comb(len(selected), 4)
+    return ModelSearchResult(search_result.terms, models, search_result.n_features, n_models)
 
 
 def _find_best_subsets(
     gram: GramMatrix, chosen: NDArray[np.int64], size: int, budget: ModelSearchBudget, jobs: int
 ) -> dict[tuple[int, ...], float]:
+    """Return the best subsets of one size with their unexplained shares."""
     members, unexplained = find_best_models(gram, size, budget.models_per_size, jobs)
     return {
-        tuple(places): float(share)
-        for places, share in zip(chosen[members].tolist(), unexplained, strict=True)
+        tuple(indices): float(share)
+        for indices, share in zip(chosen[members].tolist(), unexplained, strict=True)
     }
 
 
@@ -389,20 +398,20 @@ def _select_four_term_pool(
     simple_terms: NDArray[np.int64],
     limit: int,
 ) -> NDArray[np.int64]:
-    """Return the features of the best models so far, fitted ones left aside; then simple ones."""
-    wanted: dict[int, None] = {}
+    """Return the features of the best models so far, without fitted constants, then simple ones."""
+    selected: dict[int, None] = {}
     for members in sorted(models, key=lambda members: (models[members], len(members), members)):
-        wanted |= dict.fromkeys(place for place in members if not terms.n_constants[place])
-        if len(wanted) >= limit:
+        selected |= dict.fromkeys(index for index in members if not terms.n_constants[index])
+        if len(selected) >= limit:
             break
-    wanted |= dict.fromkeys(simple_terms.tolist())
-    return np.sort(np.array(list(wanted)[:limit], dtype=np.int64))
+    selected |= dict.fromkeys(simple_terms.tolist())
+    return np.sort(np.array(list(selected)[:limit], dtype=np.int64))
 
 
-_MAX_EXCHANGE_ROUNDS = 20  # of exchanges: a few are enough
-_PATH_SHARE_DIGITS = 9  # digits, as where models are chosen
-_GAIN_TOLERANCE = 1e-10  # of R²: what is found by projections is fitted again on the columns
-_MAX_TIED_FEATURES = 20
+_MAX_EXCHANGE_ROUNDS = 20  # passes over the terms; usually a few are enough
+_PATH_SHARE_DIGITS = 9  # significant digits, as in model selection
+_GAIN_TOLERANCE = 1e-10  # of R²: features this close to the best are compared by an accurate fit
+_MAX_TIED_FEATURES = 20  # features that are compared by an accurate fit
 
 
 def find_path_models(
@@ -414,41 +423,43 @@ def find_path_models(
     max_terms: int,
     starts: Sequence[tuple[int, ...]] = (),
 ) -> dict[tuple[int, ...], float]:
-    """Fit the models that forward selection and the LASSO pass through, and what exchanges make of them.
+    """Fit the models along forward-selection and LASSO paths, and improve them by exchanging features.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
         The features.
     target : float64 array, shape (n,) or (K, n)
-        The response, or K responses that are to have one model: its features come from the paths of each.
+        One target, or K targets that share one model. Its features come from the paths of all targets.
     complexity : int64 array, shape (q,)
-        Of the features: of exchanges that leave as much the simplest is made.
-    least, most : int
-        The sizes of model wanted.
+        Complexity of the features. Of exchanges with the same share, the simplest is made.
+    min_terms, max_terms : int
+        Range of model sizes.
     starts : sequence of tuple of int
-        Smaller models known to be good: each is grown by what is best to add, with exchanges at every size.
+        Smaller good models. Each is extended by the best feature repeatedly, with exchanges at every size.
 
     Returns
     -------
     dict of tuple of int to float
-        Models as ascending places, each with the share of variance that least squares leaves, of K responses
-        on the mean. Of the best of each size no exchange of one feature for another leaves less, or as much
-        and is simpler.
+        Models as ascending indices, with their unexplained shares (mean over K targets). No exchange of one
+        feature improves the best model of a size, or makes it simpler with the same share.
     """
     gram = compute_gram(values, target)
-    found: dict[tuple[int, ...], float] = {}
+    models: dict[tuple[int, ...], float] = {}
     for members in chain.from_iterable(
-        _iterate_path_models(values, one, max_terms) for one in np.atleast_2d(target)
+        _iterate_path_models(values, candidate, max_terms) for candidate in np.atleast_2d(target)
     ):
         if min_terms <= len(members) <= max_terms:
             share = _compute_member_share(gram, members)
             if np.isfinite(share):
-                found[tuple(sorted(members.tolist()))] = share
-    for size in sorted(set(map(len, found))):
-        best = min((one for one in found if len(one) == size), key=lambda one: (found[one], one))
-        better = _exchange_terms(gram, np.array(best, dtype=np.int64), complexity)
-        found[tuple(sorted(better.tolist()))] = _compute_member_share(gram, better)
+                models[tuple(sorted(members.tolist()))] = share
+    for size in sorted(set(map(len, models))):
+        best = min(
+            (candidate for candidate in models if len(candidate) == size),
+            key=lambda candidate: (models[candidate], candidate),
+        )
+        improved = _exchange_terms(gram, np.array(best, dtype=np.int64), complexity)
+        models[tuple(sorted(improved.tolist()))] = _compute_member_share(gram, improved)
     for start in starts:
         members = np.array(start, dtype=np.int64)
         while len(members) < min(max_terms, len(values)):
@@ -457,11 +468,12 @@ def find_path_models(
                 break
             members = _exchange_terms(gram, members, complexity)
             if len(members) >= min_terms:
-                found[tuple(sorted(members.tolist()))] = _compute_member_share(gram, members)
-    return found
+                models[tuple(sorted(members.tolist()))] = _compute_member_share(gram, members)
+    return models
 
 
 def _compute_member_share(gram: GramMatrix, members: NDArray[np.int64]) -> float:
+    """Return the unexplained share of a model, given as indices of shape (k,)."""
     order = members[np.argsort(-gram.strength[members], kind="stable")]
     return float(compute_unexplained_shares(gram.columns, gram.target, order[None, :])[0])
 
@@ -469,59 +481,64 @@ def _compute_member_share(gram: GramMatrix, members: NDArray[np.int64]) -> float
 def _exchange_terms(
     gram: GramMatrix, members: NDArray[np.int64], complexity: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Exchange one feature after the other for the best instead of it, until none is better."""
+    """Replace one feature after the other by the best alternative, until nothing improves."""
     members, share = members.copy(), _compute_member_share(gram, members)
     for _ in range(_MAX_EXCHANGE_ROUNDS):
-        before = members.tolist()
-        for place in np.argsort(-complexity[members], kind="stable").tolist():
-            tried = members.copy()
-            tried[place] = _find_best_addition(gram, np.delete(members, place), complexity)
-            new = _compute_member_share(gram, tried)
-            simpler = complexity[tried[place]] < complexity[members[place]]
-            if _round_share(new) < _round_share(share) or (
-                _round_share(new) == _round_share(share) and simpler
+        previous = members.tolist()
+        for position in np.argsort(-complexity[members], kind="stable").tolist():
+            changed = members.copy()
+            changed[position] = _find_best_addition(gram, np.delete(members, position), complexity)
+            new_share = _compute_member_share(gram, changed)
+            is_simpler = complexity[changed[position]] < complexity[members[position]]
+            if _round_share(new_share) < _round_share(share) or (
+                _round_share(new_share) == _round_share(share) and is_simpler
             ):
-                members, share = tried, new
-        if members.tolist() == before:
+                members, share = changed, new_share
+        if members.tolist() == previous:
             break
     return members
 
 
 def _find_best_addition(gram: GramMatrix, others: NDArray[np.int64], complexity: NDArray[np.int64]) -> int:
-    """Find the feature that beside the others leaves least; of those that leave as much the simplest."""
-    basis, _ = np.linalg.qr(gram.columns[others].T)
-    columns, left = gram.columns, gram.target.T
-    for _ in range(2):  # twice: the first pass leaves rounding of the size of what it removes
-        columns = columns - (columns @ basis) @ basis.T
-        left = left - basis @ (basis.T @ left)
+    """Find the feature that improves a model most; of those that improve it equally, the simplest."""
+    q, _ = np.linalg.qr(gram.columns[others].T)
+    columns, residuals = gram.columns, gram.target.T
+    for _ in range(2):  # twice, because the first pass leaves rounding errors relative to what it removes
+        columns = columns - (columns @ q) @ q.T
+        residuals = residuals - q @ (q.T @ residuals)
     squares = (columns * columns).sum(axis=1)
-    able = squares > MIN_PIVOT
-    along = (columns @ left) ** 2
-    explained = along if along.ndim == 1 else along.sum(axis=1)
-    gains = np.where(able, explained / np.where(able, squares, 1.0), -1.0)
-    near = np.flatnonzero(gains >= gains.max() - _GAIN_TOLERANCE)
-    near = near[np.lexsort((near, complexity[near]))][:_MAX_TIED_FEATURES]
-    shares = [_round_share(_compute_member_share(gram, np.append(others, one))) for one in near.tolist()]
-    return int(near[shares.index(min(shares))])
+    independent = squares > MIN_PIVOT
+    projections = (columns @ residuals) ** 2
+    explained = projections if projections.ndim == 1 else projections.sum(axis=1)
+    gains = np.where(independent, explained / np.where(independent, squares, 1.0), -1.0)
+    best = np.flatnonzero(gains >= gains.max() - _GAIN_TOLERANCE)
+    best = best[np.lexsort((best, complexity[best]))][:_MAX_TIED_FEATURES]
+    shares = [
+        _round_share(_compute_member_share(gram, np.append(others, feature))) for feature in best.tolist()
+    ]
+    return int(best[shares.index(min(shares))])
 
 
 def _round_share(share: float) -> float:
-    """Round what decides, so that rounding does not; what an exact model leaves is nothing."""
+    """Round a share so that rounding errors do not affect comparisons; 0 for exact models."""
     return 0.0 if share <= EXACT_SHARE else float(f"{share:.{_PATH_SHARE_DIGITS}g}")
 
 
 def _iterate_path_models(
     values: NDArray[np.float64], target: NDArray[np.float64], max_terms: int
 ) -> Iterator[NDArray[np.int64]]:
-    standard = standardize_features(values, target)
-    spread = float(np.sqrt((standard.target**2).mean()))
-    tolerance = compute_span_tolerance(standard.centres, standard.scales)
-    order = select_forward(standard.features, standard.target / spread, max_terms, tolerance, EXACT_SHARE)
+    """Yield the models, as index arrays, along the forward-selection path and the LASSO path."""
+    standardized = standardize_features(values, target)
+    target_std = float(np.sqrt((standardized.target**2).mean()))
+    tolerance = compute_span_tolerance(standardized.centres, standardized.scales)
+    order = select_forward(
+        standardized.features, standardized.target / target_std, max_terms, tolerance, EXACT_SHARE
+    )
     for size in range(1, len(order) + 1):
         yield order[:size]
     for coefficients in compute_lasso_path(values, target).coefficients:
-        inside = np.flatnonzero(coefficients)
-        if len(inside) > max_terms:
+        selected = np.flatnonzero(coefficients)
+        if len(selected) > max_terms:
             return
-        if len(inside):
-            yield inside
+        if len(selected):
+            yield selected

@@ -1,7 +1,7 @@
-"""The operators that symscreen ships: one record each.
+"""The built-in operators, one record each.
 
-`CORE_OPERATORS` are the names that stay (``id`` … ``absdiff``). `FURTHER` may be used in grammars,
-definitions and formulas just the same; they are kept apart only because few spaces need them.
+`CORE_OPERATORS` (``id`` … ``absdiff``) is the stable core set. `EXTRA_OPERATORS` are needed less often and
+can be used in grammars, definitions and formulas in the same way. `OPERATORS` contains both.
 """
 
 from __future__ import annotations
@@ -28,54 +28,54 @@ _SAME, _LIKE, _PURE = UnitRule("same"), UnitRule("like"), UnitRule("pure")
 
 
 def _make_sympy_builder(name: str) -> Callable[..., Any]:
-    """Build with a sympy function that is imported only when a sympy form is asked for."""
+    """Return a function that calls a sympy function, which is imported at the first call."""
 
     def build(*arguments: Any) -> Any:
         import sympy
         from sympy.core.parameters import global_parameters
 
-        # Max and Min do not ask by themselves whether anything is to be simplified
+        # Max and Min ignore `sympy.evaluate(False)` unless it is passed on.
         return getattr(sympy, name)(*arguments, evaluate=global_parameters.evaluate)
 
     return build
 
 
 def _build_real_cbrt(a: Any) -> Any:
+    """Build the real cube root; sympy's own is complex for negative numbers."""
     import sympy
 
-    # sympy's cbrt of a negative number is complex; the operator's is real
     return sympy.sign(a) * sympy.cbrt(sympy.Abs(a))
 
 
 def _compute_cube(a: Values) -> Values:
-    return a * a * a  # 22 times faster than a**3 and the same as a product of three
+    """Return a·a·a, 22 times faster than a**3."""
+    return a * a * a
 
 
 def _compute_erf(a: Values) -> Values:
-    from math import erf
-
-    return np.asarray(np.vectorize(erf, otypes=[np.float64])(a))
+    """Return the error function of each element."""
+    return np.asarray(np.vectorize(math.erf, otypes=[np.float64])(a))
 
 
 def _compute_power(a: Values, b: Values) -> Values:
-    # numpy has nan**0 = 1 and 1**nan = 1; what is undefined inside stays undefined
+    """Return a^b, NaN if a or b is NaN (numpy has nan**0 = 1 and 1**nan = 1)."""
     return np.where(np.isnan(a) | np.isnan(b), np.nan, np.power(a, b))
 
 
 def _build_sympy_power(base: Any, exponent: Any) -> Any:
-    """Raise in sympy; refuse what sympy would write out as a number of more than 4,096 bits (``9**9**9``)."""
+    """Build a power; reject one that sympy would expand to a number of more than 4,096 bits (``9**9**9``)."""
     import sympy
     from sympy.core.parameters import global_parameters
 
     exponent = sympy.Integer(exponent) if isinstance(exponent, int) else exponent
-    simplified = global_parameters.evaluate  # sympy writes nothing out inside `sympy.evaluate(False)`
+    simplified = global_parameters.evaluate  # inside `sympy.evaluate(False)` sympy expands nothing
     if simplified and exponent.is_Rational and _bound_bits(base) * abs(exponent) > _MAX_POWER_BITS:
         raise OverflowError(f"a power of more than {_MAX_POWER_BITS} bits")
     return sympy.Pow(base, exponent)
 
 
 def _bound_bits(form: Any) -> int:
-    """Bound the size of the numbers that a power of a sympy form would be written out with."""
+    """Return an upper bound on the bits of the numbers that a power of a sympy form expands to."""
     if form.is_Rational:
         return int(max(abs(form.p), form.q).bit_length())
     if form.is_Pow and form.exp.is_Rational:
@@ -84,11 +84,12 @@ def _bound_bits(form: Any) -> int:
 
 
 def _make_symmetric_hash(name: str) -> Callable[[Residues, Residues], Residues]:
-    mixed = fp.make_opaque_hash(name)
-    return lambda a, b: mixed(fp.add(a, b), fp.multiply(a, b))
+    """Return the fingerprint of a function with f(a, b) = f(b, a)."""
+    compute_hash = fp.make_opaque_hash(name)
+    return lambda a, b: compute_hash(fp.add(a, b), fp.multiply(a, b))
 
 
-_MAX_POWER_BITS = 1 << 12
+_MAX_POWER_BITS = 1 << 12  # of the integers in an expanded power
 _hash_sin, _hash_cos = fp.make_odd_hash("sin"), fp.make_even_hash("cos")
 _HALF = fp.encode_number(0.5)[:1]
 
@@ -101,6 +102,7 @@ def _make_unary(
     summary: str,
     **fields: Any,
 ) -> Operator:
+    """Create a unary operator, by default of pure numbers and defined everywhere."""
     fields.setdefault("domain", (Domain.REAL,))
     fields.setdefault("units", _PURE)
     return Operator(name, 1, numeric, symbolic, fingerprint, summary=summary, **fields)
@@ -114,88 +116,102 @@ def _make_binary(
     summary: str,
     **fields: Any,
 ) -> Operator:
+    """Create a binary operator, by default defined everywhere."""
     fields.setdefault("domain", (Domain.REAL, Domain.REAL))
     return Operator(name, 2, numeric, symbolic, fingerprint, summary=summary, **fields)
 
 
 def _index_by_name(operators: Iterable[Operator]) -> dict[str, Operator]:
+    """Return operators by name."""
     return {operator.name: operator for operator in operators}
 
 
 _INCREASING, _FROM_ZERO = Monotonicity.INCREASING, Monotonicity.INCREASING_FROM_ZERO
 
 CORE_OPERATORS: dict[str, Operator] = _index_by_name([
-    _make_unary("id", lambda a: a, lambda a: a, lambda a: a, "x itself", cost=0, units=_SAME, monotone=_INCREASING,
-           rounding=ro.copy_error),
-    _make_unary("neg", np.negative, lambda a: -a, fp.negate, "−x", units=_SAME, monotone=Monotonicity.DECREASING,
-           notation=Notation("-{}", 30, (40,), (None,)), rounding=ro.copy_error),
-    _make_unary("abs", np.abs, _make_sympy_builder("Abs"), fp.make_even_hash("abs"), "|x|", units=_SAME, monotone=_FROM_ZERO,
-           rounding=ro.copy_error),
+    _make_unary("id", lambda a: a, lambda a: a, lambda a: a, "x itself", cost=0, units=_SAME,
+        monotone=_INCREASING, rounding=ro.copy_error),
+    _make_unary("neg", np.negative, lambda a: -a, fp.negate, "−x", units=_SAME,
+        monotone=Monotonicity.DECREASING, notation=Notation("-{}", 30, (40,), (None,)),
+        rounding=ro.copy_error),
+    _make_unary("abs", np.abs, _make_sympy_builder("Abs"), fp.make_even_hash("abs"), "|x|", units=_SAME,
+        monotone=_FROM_ZERO, rounding=ro.copy_error),
     _make_unary("square", np.square, lambda a: _build_sympy_power(a, 2), lambda a: fp.multiply(a, a), "x²",
-           units=UnitRule("power", Fraction(2)), monotone=_FROM_ZERO, notation=Notation("{}**2", 40, (50,)),
-           rounding=ro.bound_square_error),
-    _make_unary("cube", _compute_cube, lambda a: _build_sympy_power(a, 3), lambda a: fp.multiply(fp.multiply(a, a), a), "x³",
-           units=UnitRule("power", Fraction(3)), monotone=_INCREASING, notation=Notation("{}**3", 40, (50,)),
-           rounding=ro.bound_cube_error),
-    _make_unary("sqrt", np.sqrt, _make_sympy_builder("sqrt"), lambda a: fp.raise_to_power(a, _HALF), "√x", domain=(Domain.NONNEGATIVE,),
-           units=UnitRule("power", Fraction(1, 2)), monotone=_INCREASING, rounding=ro.bound_sqrt_error),
+        units=UnitRule("power", Fraction(2)), monotone=_FROM_ZERO, notation=Notation("{}**2", 40, (50,)),
+        rounding=ro.bound_square_error),
+    _make_unary("cube", _compute_cube, lambda a: _build_sympy_power(a, 3),
+        lambda a: fp.multiply(fp.multiply(a, a), a), "x³", units=UnitRule("power", Fraction(3)),
+        monotone=_INCREASING, notation=Notation("{}**3", 40, (50,)), rounding=ro.bound_cube_error),
+    _make_unary("sqrt", np.sqrt, _make_sympy_builder("sqrt"), lambda a: fp.raise_to_power(a, _HALF), "√x",
+        domain=(Domain.NONNEGATIVE,), units=UnitRule("power", Fraction(1, 2)), monotone=_INCREASING,
+        rounding=ro.bound_sqrt_error),
     _make_unary("cbrt", np.cbrt, _build_real_cbrt, fp.make_odd_hash("cbrt"), "the real cube root of x",
-           units=UnitRule("power", Fraction(1, 3)), monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(np.cbrt, exact_at=0.0)),
+        units=UnitRule("power", Fraction(1, 3)), monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.cbrt, exact_at=0.0)),
     _make_unary("inv", np.reciprocal, lambda a: 1 / a, fp.invert, "1/x", domain=(Domain.NONZERO,),
-           units=UnitRule("power", Fraction(-1)), monotone=Monotonicity.DECREASING_EACH_SIDE,
-           notation=Notation("1/{}", 20, (40,)), rounding=ro.bound_inverse_error),
-    _make_unary("exp", np.exp, _make_sympy_builder("exp"), fp.make_opaque_hash("exp"), "eˣ", monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(np.exp, exact_at=0.0)),
-    _make_unary("log", np.log, _make_sympy_builder("log"), fp.make_opaque_hash("log"), "the natural logarithm of x",
-           domain=(Domain.POSITIVE,), monotone=_INCREASING, rounding=ro.make_monotone_rule(np.log,
-               exact_at=1.0)),
-    _make_unary("sin", np.sin, _make_sympy_builder("sin"), _hash_sin, "the sine of x in radians", rounding=ro.bound_sin_cos_error),
-    _make_unary("cos", np.cos, _make_sympy_builder("cos"), _hash_cos, "the cosine of x in radians", rounding=ro.bound_sin_cos_error),
+        units=UnitRule("power", Fraction(-1)), monotone=Monotonicity.DECREASING_EACH_SIDE,
+        notation=Notation("1/{}", 20, (40,)), rounding=ro.bound_inverse_error),
+    _make_unary("exp", np.exp, _make_sympy_builder("exp"), fp.make_opaque_hash("exp"), "eˣ",
+        monotone=_INCREASING, rounding=ro.make_monotone_rule(np.exp, exact_at=0.0)),
+    _make_unary("log", np.log, _make_sympy_builder("log"), fp.make_opaque_hash("log"),
+        "the natural logarithm of x", domain=(Domain.POSITIVE,), monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.log, exact_at=1.0)),
+    _make_unary("sin", np.sin, _make_sympy_builder("sin"), _hash_sin, "the sine of x in radians",
+        rounding=ro.bound_sin_cos_error),
+    _make_unary("cos", np.cos, _make_sympy_builder("cos"), _hash_cos, "the cosine of x in radians",
+        rounding=ro.bound_sin_cos_error),
     _make_unary("tan", np.tan, _make_sympy_builder("tan"), lambda a: fp.divide(_hash_sin(a), _hash_cos(a)),
-           "the tangent of x in radians", rounding=ro.bound_tan_error),
-    _make_unary("tanh", np.tanh, _make_sympy_builder("tanh"), fp.make_odd_hash("tanh"), "the hyperbolic tangent of x", monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(np.tanh, exact_at=0.0)),
-    _make_binary("add", np.add, lambda a, b: a + b, fp.add, "x + y", units=_LIKE, commutative=True, cancels=True,
-            notation=Notation("{} + {}", 10, (10, 20)), rounding=ro.bound_sum_error),
+        "the tangent of x in radians", rounding=ro.bound_tan_error),
+    _make_unary("tanh", np.tanh, _make_sympy_builder("tanh"), fp.make_odd_hash("tanh"),
+        "the hyperbolic tangent of x", monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.tanh, exact_at=0.0)),
+    _make_binary("add", np.add, lambda a, b: a + b, fp.add, "x + y", units=_LIKE, commutative=True,
+        cancels=True, notation=Notation("{} + {}", 10, (10, 20)), rounding=ro.bound_sum_error),
     _make_binary("sub", np.subtract, lambda a, b: a - b, fp.subtract, "x − y", units=_LIKE, cancels=True,
-            notation=Notation("{} - {}", 10, (10, 20)), rounding=ro.bound_difference_error),
+        notation=Notation("{} - {}", 10, (10, 20)), rounding=ro.bound_difference_error),
     _make_binary("mul", np.multiply, lambda a, b: a * b, fp.multiply, "x · y", units=UnitRule("product"),
-            commutative=True, notation=Notation("{}*{}", 20, (20, 40)), rounding=ro.bound_product_error),
-    _make_binary("div", np.divide, lambda a, b: a / b, fp.multiply, "x / y", domain=(Domain.REAL, Domain.NONZERO),
-            units=UnitRule("quotient"), prepare_right=fp.invert,
-            notation=Notation("{}/{}", 20, (20, 40), ((1,), ())), rounding=ro.bound_quotient_error),
-    _make_binary("pow", _compute_power, _build_sympy_power, fp.raise_to_power, "x to the power of y", units=UnitRule("exponent"),
-            notation=Notation("{}**{}", 40, (50, 40), ((), (2, 3))), rounding=ro.bound_power_error),
+        commutative=True, notation=Notation("{}*{}", 20, (20, 40)), rounding=ro.bound_product_error),
+    _make_binary("div", np.divide, lambda a, b: a / b, fp.multiply, "x / y",
+        domain=(Domain.REAL, Domain.NONZERO), units=UnitRule("quotient"), prepare_right=fp.invert,
+        notation=Notation("{}/{}", 20, (20, 40), ((1,), ())), rounding=ro.bound_quotient_error),
+    _make_binary("pow", _compute_power, _build_sympy_power, fp.raise_to_power, "x to the power of y",
+        units=UnitRule("exponent"), notation=Notation("{}**{}", 40, (50, 40), ((), (2, 3))),
+        rounding=ro.bound_power_error),
     _make_binary("absdiff", lambda a, b: np.abs(a - b), lambda a, b: _make_sympy_builder("Abs")(a - b),
-            lambda a, b: CORE_OPERATORS["abs"].fingerprint(fp.subtract(a, b)), "|x − y|", units=_LIKE,
-            commutative=True, cancels=True, notation=Notation("abs({} - {})", 50, (10, 20)),
-            rounding=ro.bound_absdiff_error),
+        lambda a, b: CORE_OPERATORS["abs"].fingerprint(fp.subtract(a, b)), "|x − y|", units=_LIKE,
+        commutative=True, cancels=True, notation=Notation("abs({} - {})", 50, (10, 20)),
+        rounding=ro.bound_absdiff_error),
 ])  # fmt: skip
 
 EXTRA_OPERATORS: dict[str, Operator] = _index_by_name([
-    _make_unary("sinh", np.sinh, _make_sympy_builder("sinh"), fp.make_odd_hash("sinh"), "the hyperbolic sine of x", monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(np.sinh, exact_at=0.0)),
-    _make_unary("cosh", np.cosh, _make_sympy_builder("cosh"), fp.make_even_hash("cosh"), "the hyperbolic cosine of x",
-           monotone=_FROM_ZERO, rounding=ro.make_even_rule(np.cosh)),
-    _make_unary("asin", np.arcsin, _make_sympy_builder("asin"), fp.make_odd_hash("asin"), "the inverse sine of x", domain=(Domain.UNIT,),
-           monotone=_INCREASING, rounding=ro.make_monotone_rule(np.arcsin, exact_at=0.0)),
-    _make_unary("acos", np.arccos, _make_sympy_builder("acos"), fp.make_opaque_hash("acos"), "the inverse cosine of x",
-           domain=(Domain.UNIT,), monotone=Monotonicity.DECREASING,
-           rounding=ro.make_monotone_rule(np.arccos, exact_at=1.0)),
-    _make_unary("atan", np.arctan, _make_sympy_builder("atan"), fp.make_odd_hash("atan"), "the inverse tangent of x", monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(np.arctan, exact_at=0.0)),
-    _make_unary("asinh", np.arcsinh, _make_sympy_builder("asinh"), fp.make_odd_hash("asinh"), "the inverse hyperbolic sine of x",
-           monotone=_INCREASING, rounding=ro.make_monotone_rule(np.arcsinh, exact_at=0.0)),
-    _make_unary("erf", _compute_erf, _make_sympy_builder("erf"), fp.make_odd_hash("erf"), "the error function of x", monotone=_INCREASING,
-           rounding=ro.make_monotone_rule(_compute_erf, exact_at=0.0)),
-    _make_unary("sign", np.sign, _make_sympy_builder("sign"), fp.make_odd_hash("sign"), "−1, 0 or 1", rounding=ro.bound_sign_error),
-    _make_unary("floor", np.floor, _make_sympy_builder("floor"), fp.make_opaque_hash("floor"), "the largest integer up to x",
-           rounding=ro.bound_floor_error),
-    _make_binary("min", np.minimum, _make_sympy_builder("Min"), _make_symmetric_hash("min"), "the smaller of x and y", units=_LIKE,
-            commutative=True, rounding=ro.make_min_max_rule(larger=False)),
-    _make_binary("max", np.maximum, _make_sympy_builder("Max"), _make_symmetric_hash("max"), "the larger of x and y", units=_LIKE,
-            commutative=True, rounding=ro.make_min_max_rule(larger=True)),
+    _make_unary("sinh", np.sinh, _make_sympy_builder("sinh"), fp.make_odd_hash("sinh"),
+        "the hyperbolic sine of x", monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.sinh, exact_at=0.0)),
+    _make_unary("cosh", np.cosh, _make_sympy_builder("cosh"), fp.make_even_hash("cosh"),
+        "the hyperbolic cosine of x", monotone=_FROM_ZERO, rounding=ro.make_even_rule(np.cosh)),
+    _make_unary("asin", np.arcsin, _make_sympy_builder("asin"), fp.make_odd_hash("asin"),
+        "the inverse sine of x", domain=(Domain.UNIT,), monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.arcsin, exact_at=0.0)),
+    _make_unary("acos", np.arccos, _make_sympy_builder("acos"), fp.make_opaque_hash("acos"),
+        "the inverse cosine of x", domain=(Domain.UNIT,), monotone=Monotonicity.DECREASING,
+        rounding=ro.make_monotone_rule(np.arccos, exact_at=1.0)),
+    _make_unary("atan", np.arctan, _make_sympy_builder("atan"), fp.make_odd_hash("atan"),
+        "the inverse tangent of x", monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.arctan, exact_at=0.0)),
+    _make_unary("asinh", np.arcsinh, _make_sympy_builder("asinh"), fp.make_odd_hash("asinh"),
+        "the inverse hyperbolic sine of x", monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(np.arcsinh, exact_at=0.0)),
+    _make_unary("erf", _compute_erf, _make_sympy_builder("erf"), fp.make_odd_hash("erf"),
+        "the error function of x", monotone=_INCREASING,
+        rounding=ro.make_monotone_rule(_compute_erf, exact_at=0.0)),
+    _make_unary("sign", np.sign, _make_sympy_builder("sign"), fp.make_odd_hash("sign"), "−1, 0 or 1",
+        rounding=ro.bound_sign_error),
+    _make_unary("floor", np.floor, _make_sympy_builder("floor"), fp.make_opaque_hash("floor"),
+        "the largest integer up to x", rounding=ro.bound_floor_error),
+    _make_binary("min", np.minimum, _make_sympy_builder("Min"), _make_symmetric_hash("min"),
+        "the smaller of x and y", units=_LIKE, commutative=True, rounding=ro.make_min_max_rule(larger=False)),
+    _make_binary("max", np.maximum, _make_sympy_builder("Max"), _make_symmetric_hash("max"),
+        "the larger of x and y", units=_LIKE, commutative=True, rounding=ro.make_min_max_rule(larger=True)),
 ])  # fmt: skip
 
 OPERATORS: dict[str, Operator] = CORE_OPERATORS | EXTRA_OPERATORS

@@ -1,6 +1,6 @@
-"""The two notations of ``--layers``: ``ubb``, and ``u[sin,square] b[add,sub]`` with a list per layer.
+"""Grammars: named sets of operators, with layers and rules that restrict the formulas.
 
-A grammar: a named set of operators with the rules by which formulas may be built.
+Layers are written as ``ubb``, or with a list of operators per layer as ``u[sin,square] b[add,sub]``.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ __all__ = ["Grammar", "Layer", "parse_layers", "resolve_operators"]
 _LAYER_PATTERN = re.compile(r"([ub])(?:\s*\[([^\[\]]*)\])?[\s,]*")
 _ARITY_NAMES = {1: "unary", 2: "binary"}
 _MAX_LAYERS = 50
+_MAX_EXCERPT_CHARS = 20  # characters of a text that a message quotes
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One application of operators of one arity to the whole pool.
+    """The application of operators of one arity to the whole pool.
 
     Parameters
     ----------
     kind : {"u", "b"}
         Unary or binary.
     operators : tuple of Operator
-        The operators applied.
+        The operators to apply.
     """
 
     kind: Literal["u", "b"]
@@ -47,40 +48,46 @@ class Layer:
 def resolve_operators(
     names: Sequence[str], arity: int, operators: Mapping[str, Operator], location: str
 ) -> tuple[Operator, ...]:
-    """Look up operators of one arity by name, each once; a family's name means all of its operators.
+    """Find operators of one arity by name. The name of a family selects all of its operators.
 
     Parameters
     ----------
     names : sequence of str
-        As the user wrote them.
+        Names as written by the user.
     arity : {1, 2}
-        The number of arguments they must take.
-    operators : mapping
-        Those that exist.
-    where : str
-        For the message: ``--unary``, or a grammar's file and key.
+        Required number of arguments.
+    operators : mapping of str to Operator
+        The available operators.
+    location : str
+        Source of the names, for messages: ``--unary``, or a file and a key.
+
+    Returns
+    -------
+    tuple of Operator
 
     Raises
     ------
     GrammarError
-        If a name is unknown, given twice, or of the other arity.
+        If a name is unknown or repeated, or the operator has another arity.
     """
-    found: dict[str, Operator] = {}
+    resolved: dict[str, Operator] = {}
     for name in map(str.strip, names):
-        meant = find_operators_by_name(name, operators)
-        if not meant:
-            same = [known.name for known in operators.values() if known.arity == arity]
+        matches = find_operators_by_name(name, operators)
+        if not matches:
+            same_arity = [candidate.name for candidate in operators.values() if candidate.arity == arity]
             raise GrammarError(
-                f"{location}: there is no {_ARITY_NAMES[arity]} operator {name!r}{suggest(name, same)}"
+                f"{location}: there is no {_ARITY_NAMES[arity]} operator {name!r}{suggest(name, same_arity)}"
             )
-        if meant[0].arity != arity:
-            other = _ARITY_NAMES[meant[0].arity]
-            raise GrammarError(f"{location}: {name!r} is a {other} operator; list it under {other}")
-        for operator in meant:
-            if operator.name in found:
+        if matches[0].arity != arity:
+            other_arity = _ARITY_NAMES[matches[0].arity]
+            raise GrammarError(
+                f"{location}: {name!r} is a {other_arity} operator; list it under {other_arity}"
+            )
+        for operator in matches:
+            if operator.name in resolved:
                 raise GrammarError(f"{location}: {operator.name!r} is listed twice")
-            found[operator.name] = operator
-    return tuple(found.values())
+            resolved[operator.name] = operator
+    return tuple(resolved.values())
 
 
 def parse_layers(
@@ -89,25 +96,26 @@ def parse_layers(
     binary: tuple[Operator, ...],
     operators: Mapping[str, Operator],
 ) -> tuple[Layer, ...]:
-    """Read layers in either notation.
+    """Parse layers.
 
     Parameters
     ----------
     text : str
-        ``ub``, or ``u[sin,square] b[add,sub]``; the two may be mixed.
+        Layers such as ``ub`` or ``u[sin,square] b[add,sub]``; the two notations can be mixed.
     unary, binary : tuple of Operator
-        What a ``u`` and a ``b`` without a list stand for.
-    operators : mapping
-        The operators that a list may name.
+        Operators of a layer ``u`` or ``b`` without a list.
+    operators : mapping of str to Operator
+        Operators that a list may name.
 
     Returns
     -------
     tuple of Layer
+        1 to 50 layers.
 
     Raises
     ------
     OptionError
-        If the text does not parse, is empty, or a layer would have no operator.
+        If the text cannot be parsed, is empty or has too many layers, or a layer has no operators.
     GrammarError
         If a list names an unknown operator.
 
@@ -119,28 +127,29 @@ def parse_layers(
     ['u[sin]', 'b[sub,mul]']
     """
     layers: list[Layer] = []
-    place, text = 0, text.strip()
-    while place < len(text):
-        match = _LAYER_PATTERN.match(text, place)
+    position, text = 0, text.strip()
+    while position < len(text):
+        match = _LAYER_PATTERN.match(text, position)
         if match is None:
             raise OptionError(
-                f"layers, character {place + 1}: expected u or b, as in 'ub' or 'u[sin,square] b[add,sub]', "
-                f"found {text[place : place + 20]!r}"
+                f"layers, character {position + 1}: expected u or b, as in 'ub' or 'u[sin,square] "
+                f"b[add,sub]', found {text[position : position + _MAX_EXCERPT_CHARS]!r}"
             )
         kind: Literal["u", "b"] = "u" if match[1] == "u" else "b"
-        arity, chosen = (1, unary) if kind == "u" else (2, binary)
+        arity, layer_operators = (1, unary) if kind == "u" else (2, binary)
         if match[2] is not None:
-            where = f"layer {len(layers) + 1} ({kind})"
-            chosen = resolve_operators(match[2].split(","), arity, operators, where)
-        if not chosen:
-            word = _ARITY_NAMES[arity]
+            location = f"layer {len(layers) + 1} ({kind})"
+            layer_operators = resolve_operators(match[2].split(","), arity, operators, location)
+        if not layer_operators:
+            arity_name = _ARITY_NAMES[arity]
             raise OptionError(
-                f"layer {len(layers) + 1} is {kind!r} but there are no {word} operators; give --{word}"
+                f"layer {len(layers) + 1} is {kind!r} but there are no {arity_name} operators; give "
+                f"--{arity_name}"
             )
-        layers.append(Layer(kind, chosen))
-        place = match.end()
+        layers.append(Layer(kind, layer_operators))
+        position = match.end()
     if len(layers) > _MAX_LAYERS:
-        raise OptionError(f"layers asks for {len(layers)} layers; at most {_MAX_LAYERS} are grown")
+        raise OptionError(f"layers has {len(layers)} layers; at most {_MAX_LAYERS} are supported")
     if not layers:
         raise OptionError("layers is empty; give for instance --layers ub")
     return tuple(layers)
@@ -148,30 +157,30 @@ def parse_layers(
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """Operators and rules.
+    """A set of operators, with layers and rules.
 
     Parameters
     ----------
     name : str
-        The grammar's name, or the path of its file.
+        Name of the grammar, or path of its file.
     operators : mapping of str to Operator
-        All that layers and formulas may name, with this grammar's costs: what ships and what it defines.
+        All operators that layers and formulas may use, built-in and defined, with the grammar's costs.
     unary, binary : tuple of Operator
-        What ``u`` and ``b`` stand for.
+        Operators of a layer ``u`` or ``b`` without a list.
     description : str
         One line.
     layers : str
-        The default of ``--layers``.
+        Default of the option ``--layers``.
     constants : tuple of int
-        Numbers that stand in every pool beside the features.
+        Numbers that are in every pool in addition to the features.
     max_complexity : int or None
-        The highest complexity of a feature.
+        Maximum complexity of a feature.
     forbid : mapping of str to frozenset of str
-        Outer operator to those that may not stand directly inside it.
+        For an outer operator, the operators that must not be its direct arguments.
     forbid_within : mapping of str to frozenset of str
-        Outer operator to those that may not stand anywhere inside it.
+        For an outer operator, the operators that must not occur anywhere inside it.
     columns : mapping of str to frozenset of str
-        Operator to the only columns that it may touch.
+        For an operator, the only columns that it may be applied to.
     """
 
     name: str
@@ -187,7 +196,10 @@ class Grammar:
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        unary, binary = (" ".join(one.name for one in each) or "none" for each in (self.unary, self.binary))
+        unary, binary = (
+            " ".join(operator.name for operator in operators) or "none"
+            for operators in (self.unary, self.binary)
+        )
         return f"<Grammar {self.name}: unary {unary}; binary {binary}; layers {self.layers}>"
 
     def override(
@@ -197,14 +209,25 @@ class Grammar:
         binary: Sequence[str] | None = None,
         max_complexity: int | None = None,
     ) -> Grammar:
-        """Return this grammar with other operator lists or another cap; its rules stay.
+        """Return this grammar with other operator lists or another complexity limit. The rules are kept.
+
+        Parameters
+        ----------
+        unary, binary : sequence of str, optional
+            Names of the operators; None keeps the current ones.
+        max_complexity : int, optional
+            Maximum complexity, ≥ 1; None keeps the current one.
+
+        Returns
+        -------
+        Grammar
 
         Raises
         ------
         GrammarError
-            If an operator is unknown, of the other arity, or listed twice.
+            If an operator is unknown, has another arity or is repeated.
         OptionError
-            If the cap is below 1.
+            If the limit is below 1.
         """
         if max_complexity is not None and max_complexity < 1:
             raise OptionError(f"max_complexity is {max_complexity}; a single column already has complexity 1")
@@ -218,5 +241,5 @@ class Grammar:
         )
 
     def resolve_layers(self, text: str | None = None) -> tuple[Layer, ...]:
-        """Read ``--layers`` with this grammar's operators; None stands for its own default."""
+        """Parse layers with the operators of this grammar; None selects the grammar's default layers."""
         return parse_layers(self.layers if text is None else text, self.unary, self.binary, self.operators)

@@ -1,6 +1,6 @@
-"""TOML that somebody else wrote, read in bounded time and memory.
+"""Load grammars from TOML files. Errors give the file, the key, the reason and similar names.
 
-Grammar files: TOML in, `Grammar` out; a bad file is told by file, key, what is wrong and what is near.
+Files are read in bounded time and memory, because they may come from other people.
 """
 
 from __future__ import annotations
@@ -29,16 +29,22 @@ if TYPE_CHECKING:
 
 __all__ = ["list_grammar_names", "load_grammar", "parse_bounded_toml"]
 
-_MAX_DOTS = 200
+_MAX_DOTS = 200  # dots per line of a TOML file
+_KEYS = ("description", "unary", "binary", "constants", "layers", "max_complexity", "costs", "forbid",
+         "forbid_within", "columns", "define")  # fmt: skip
+_MAX_BYTES = 100_000  # of a grammar file
+_MAX_DEFINITIONS = 200  # operators defined in a grammar file
+_MAX_INTEGER = 1000  # of a cost or a complexity
+_MAX_CONSTANT = 10**15  # exclusive; of a constant
 
 
 def parse_bounded_toml(data: bytes) -> dict[str, Any]:
-    """Read TOML.
+    """Parse TOML.
 
     Parameters
     ----------
     data : bytes
-        UTF-8, with or without a byte order mark; how long it may be, the caller says.
+        UTF-8 text, with or without a byte order mark. The caller limits its size.
 
     Returns
     -------
@@ -47,7 +53,7 @@ def parse_bounded_toml(data: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is no TOML, nested too deeply, or has a line with more than 200 dots.
+        If the text is not TOML, is nested too deeply, or has a line with more than 200 dots.
 
     Examples
     --------
@@ -58,7 +64,7 @@ def parse_bounded_toml(data: bytes) -> dict[str, Any]:
     ...
     ValueError: a line has more than 200 dots
     """
-    # tomllib takes memory that grows as the square of the length of a dotted key
+    # The memory that tomllib uses grows quadratically with the length of a dotted key.
     if any(line.count(b".") > _MAX_DOTS for line in data.splitlines()):
         raise ValueError(f"a line has more than {_MAX_DOTS} dots")
     try:
@@ -67,15 +73,8 @@ def parse_bounded_toml(data: bytes) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
-_KEYS = ("description", "unary", "binary", "constants", "layers", "max_complexity", "costs", "forbid",
-         "forbid_within", "columns", "define")  # fmt: skip
-_MAX_BYTES = 100_000
-_MAX_DEFINITIONS = 200
-_MAX_INTEGER = 1000
-
-
 def list_grammar_names() -> tuple[str, ...]:
-    """Name the grammars that ship.
+    """Return the names of the shipped grammars.
 
     Examples
     --------
@@ -91,8 +90,8 @@ def load_grammar(source: str | Path = "basic") -> Grammar:
     Parameters
     ----------
     source : str or Path
-        The name of a shipped grammar or of one that another package brings, or the path of a file that ends
-        in ``.toml``.
+        Name of a grammar that is shipped or provided by a plugin, or path of a file with the suffix
+        ``.toml``.
 
     Returns
     -------
@@ -101,8 +100,8 @@ def load_grammar(source: str | Path = "basic") -> Grammar:
     Raises
     ------
     GrammarError
-        If there is no such grammar, or the file is not a good one: with the file, the key, what is wrong
-        and the nearest valid names.
+        If there is no such grammar, or the file is not valid. The message gives the file, the key, the reason
+        and similar names.
 
     Examples
     --------
@@ -119,31 +118,34 @@ def load_grammar(source: str | Path = "basic") -> Grammar:
 
 
 def _load_plugin_grammar(name: str) -> Grammar:
+    """Load a grammar provided by a plugin."""
     plugin = get_plugin(name, "grammar", list_grammar_names())
     if plugin is None:
-        known = suggest(name, list_available_names("grammar", list_grammar_names()))
-        raise GrammarError(f"there is no grammar {name!r}{known} (a file's name ends in .toml)")
+        suggestion = suggest(name, list_available_names("grammar", list_grammar_names()))
+        raise GrammarError(f"there is no grammar {name!r}{suggestion} (the name of a file ends with .toml)")
     source = plugin.load()
-    where = f"the grammar {name!r} of {plugin.origin}"
+    location = f"the grammar {name!r} of {plugin.origin}"
     if isinstance(source, Path):
-        return _build_grammar(name, _TomlSection(where, _read_content(source)))
+        return _build_grammar(name, _TomlSection(location, _read_content(source)))
     if isinstance(source, str):
-        return _build_grammar(name, _TomlSection(where, _parse_content(source.encode(), where)))
+        return _build_grammar(name, _TomlSection(location, _parse_content(source.encode(), location)))
     raise plugin.build_error(f"is of type {type(source).__name__}, not the Path of a TOML file or its text")
 
 
 def _read_content(path: Path) -> dict[str, Any]:
+    """Read and parse a grammar file."""
     try:
         data = read_regular_file(path, _MAX_BYTES)
     except (OSError, ValueError) as error:
-        # a ValueError is a pipe, or a path with a null character inside
+        # ValueError: a pipe, or a path that contains a null character.
         raise GrammarError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
     return _parse_content(data, path)
 
 
 def _parse_content(data: bytes, path: Path | str) -> dict[str, Any]:
+    """Parse the content of a grammar file."""
     if len(data) > _MAX_BYTES:
-        raise GrammarError(f"{path}: larger than {_MAX_BYTES} bytes; this is no grammar")
+        raise GrammarError(f"{path}: larger than {_MAX_BYTES} bytes; this is not a grammar")
     try:
         return parse_bounded_toml(data)
     except UnicodeDecodeError:
@@ -153,71 +155,82 @@ def _parse_content(data: bytes, path: Path | str) -> dict[str, Any]:
 
 
 class _TomlSection:
-    """Typed access to a table of a TOML file; every complaint names the file and the key."""
+    """Typed access to a table of a TOML file. Every error gives the file and the key."""
 
     def __init__(self, file: str, content: dict[str, Any], prefix: str = "") -> None:
         self.file, self.content, self.prefix = file, content, prefix
 
     def locate(self, key: str) -> str:
+        """Return the file and the full key, for messages."""
         path = f"{self.prefix}{key}"
         return f"{self.file}, {path if path.isprintable() else repr(path)}"
 
     def build_error(self, key: str, reason: str) -> GrammarError:
+        """Build an error about a key."""
         return GrammarError(f"{self.locate(key)}: {reason}")
 
     def build_unexpected_error(self, key: str, expected: str) -> GrammarError:
+        """Build an error about the type or range of a value."""
         return self.build_error(key, f"expected {expected}, found {reprlib.repr(self.content[key])}")
 
     def check_keys(self, keys: tuple[str, ...]) -> None:
+        """Check that the table has only the given keys."""
         for key in self.content:
             if key not in keys:
-                raise self.build_error(key, f"this key has no meaning{suggest(key, keys)}")
+                raise self.build_error(key, f"this key is unknown{suggest(key, keys)}")
 
     def check_operator_names(self, key: str, names: Iterable[str], operators: Sequence[str]) -> None:
+        """Check that all names are operators."""
         for name in names:
             if name not in operators:
                 raise self.build_error(key, f"there is no operator {name!r}{suggest(name, operators)}")
 
     def get_text(self, key: str, default: str) -> str:
+        """Return a text, or the default if the key is missing."""
         value = self.content.get(key, default)
         if not isinstance(value, str):
             raise self.build_unexpected_error(key, "a text")
         return value
 
     def get_integer(self, key: str, minimum: int) -> int | None:
+        """Return an integer of at least `minimum`, or None if the key is missing."""
         value = self.content.get(key)
         if value is not None and not (_is_integer(value) and minimum <= value <= _MAX_INTEGER):
-            raise self.build_unexpected_error(key, f"a whole number from {minimum} to {_MAX_INTEGER}")
+            raise self.build_unexpected_error(key, f"an integer from {minimum} to {_MAX_INTEGER}")
         return value
 
     def get_texts(self, key: str) -> list[str]:
+        """Return a list of texts, empty if the key is missing."""
         value = self.content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.build_unexpected_error(key, 'a list of names such as ["sin", "exp"]')
         return value
 
     def get_integers(self, key: str) -> tuple[int, ...]:
+        """Return distinct, nonzero integers, empty if the key is missing."""
         value = self.content.get(key, [])
         if not isinstance(value, list) or not all(map(_is_integer, value)):
-            raise self.build_unexpected_error(key, "a list of whole numbers such as [1, 2]")
-        if bad := [v for v in value if v == 0 or abs(v) >= 10**15]:
+            raise self.build_unexpected_error(key, "a list of integers such as [1, 2]")
+        if invalid := [number for number in value if number == 0 or abs(number) >= _MAX_CONSTANT]:
             raise self.build_error(
-                key, f"{bad[0]} is no useful constant; give whole numbers other than 0, below 10^15"
+                key, f"{invalid[0]} is not allowed; give integers other than 0, below 10^15"
             )
         if len(set(value)) < len(value):
             raise self.build_error(key, "a number is listed twice")
         return tuple(value)
 
     def get_starts(self, key: str) -> list[float]:
+        """Return the starting values of a parameter."""
         value = self.content[key]
         starts = value if isinstance(value, list) else [value]
         if not starts or not all(_is_integer(item) or isinstance(item, float) for item in starts):
             raise self.build_unexpected_error(
-                key, "a number to start from, or a list of such as [0.1, 1, 10]"
+                key, "a starting value, or a list of starting values such as [0.1, 1, 10]"
             )
         return starts
 
     def get_section(self, key: str) -> _TomlSection:
+        """Return a subtable, empty if the key is missing."""
         value = self.content.get(key, {})
         if not isinstance(value, dict):
             raise self.build_unexpected_error(key, f"a table, [{self.prefix}{key}]")
@@ -225,10 +238,12 @@ class _TomlSection:
 
 
 def _is_integer(value: object) -> bool:
+    """Check for an integer that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _build_grammar(name: str, reader: _TomlSection) -> Grammar:
+    """Build a grammar from the content of its file."""
     reader.check_keys(_KEYS)
     operators = _collect_operators(reader)
     unary = resolve_operators(reader.get_texts("unary"), 1, operators, reader.locate("unary"))
@@ -256,16 +271,16 @@ def _build_grammar(name: str, reader: _TomlSection) -> Grammar:
 
 
 def _collect_operators(reader: _TomlSection) -> dict[str, Operator]:
-    """Collect what ships and what the file defines; a definition may call those above it."""
+    """Return the built-in and the defined operators; a definition may call those above it."""
     costs, definitions = reader.get_section("costs"), reader.get_section("define")
     if len(definitions.content) > _MAX_DEFINITIONS:
         raise reader.build_error(
-            "define", f"{len(definitions.content)} operators; at most {_MAX_DEFINITIONS} are read"
+            "define", f"{len(definitions.content)} operators; at most {_MAX_DEFINITIONS} are allowed"
         )
     for name in costs.content:
         costs.check_operator_names(name, [name], [*OPERATORS, *definitions.content])
         if name == "id":
-            raise costs.build_error(name, "id leaves a formula as it is and costs nothing")
+            raise costs.build_error(name, "id does not change a formula and always costs 0")
     operators = {name: _set_cost(operator, costs) for name, operator in OPERATORS.items()}
     for name in definitions.content:
         for operator in _define_operators(name, definitions, operators):
@@ -274,26 +289,30 @@ def _collect_operators(reader: _TomlSection) -> dict[str, Operator]:
 
 
 def _set_cost(operator: Operator, costs: _TomlSection) -> Operator:
+    """Return the operator with the cost given in the file, if any."""
     cost = costs.get_integer(operator.family.name if operator.family else operator.name, 0)
     return operator if cost is None else replace(operator, cost=cost)
 
 
 def _expand_families(names: Iterable[str], operators: Mapping[str, Operator]) -> list[str]:
-    """Put all operators of a family in the place of its name; what is neither stays, to be refused."""
+    """Replace the names of families by those of their operators; unknown names are kept."""
     return [
-        one
+        operator_name
         for name in names
-        for one in ([operator.name for operator in find_operators_by_name(name, operators)] or [name])
+        for operator_name in (
+            [operator.name for operator in find_operators_by_name(name, operators)] or [name]
+        )
     ]
 
 
 def _define_operators(
     name: str, definitions: _TomlSection, operators: Mapping[str, Operator]
 ) -> tuple[Operator, ...]:
+    """Build the operator or the family of one definition."""
     if quote_column(name) != name:
         raise definitions.build_error(name, "an operator's name must be a plain identifier such as sinpi")
     if name in operators:
-        raise definitions.build_error(name, "this name is taken; choose another")
+        raise definitions.build_error(name, "this name is in use; choose another")
     definition = definitions.get_section(name)
     definition.check_keys(("formula", "cost", "parameters"))
     formula, cost = definition.get_text("formula", ""), definition.get_integer("cost", 0)
@@ -303,7 +322,7 @@ def _define_operators(
     starts = {parameter: parameters.get_starts(parameter) for parameter in parameters.content}
     try:
         if starts:
-            # a copy: what later definitions add is none of this one's
+            # A copy, because later definitions add operators.
             return define_family(name, formula, starts, dict(operators), cost=cost)
         return (define_operator(name, formula, operators, cost=cost),)
     except FormulaError as error:
@@ -313,16 +332,17 @@ def _define_operators(
 
 
 def _read_rules(reader: _TomlSection, operators: Mapping[str, Operator]) -> dict[str, frozenset[str]]:
-    """Read rules by operator; what is said of a family holds for each of its operators."""
+    """Read rules by operator; a rule for a family applies to each of its operators."""
     rules: dict[str, frozenset[str]] = {}
     for name in reader.content:
         reader.check_operator_names(name, [name], _list_rule_names(operators))
-        for one in _expand_families([name], operators):
-            rules[one] = rules.get(one, frozenset()) | frozenset(reader.get_texts(name))
+        for operator_name in _expand_families([name], operators):
+            rules[operator_name] = rules.get(operator_name, frozenset()) | frozenset(reader.get_texts(name))
     return rules
 
 
 def _read_nesting_rules(reader: _TomlSection, operators: Mapping[str, Operator]) -> dict[str, frozenset[str]]:
+    """Read rules whose values are operators too."""
     rules = _read_rules(reader, operators)
     for name in reader.content:
         reader.check_operator_names(name, reader.get_texts(name), _list_rule_names(operators))
@@ -330,6 +350,6 @@ def _read_nesting_rules(reader: _TomlSection, operators: Mapping[str, Operator])
 
 
 def _list_rule_names(operators: Mapping[str, Operator]) -> list[str]:
-    """Name all that a rule may speak of: operators and families."""
-    families = dict.fromkeys(one.family.name for one in operators.values() if one.family)
+    """Return the names that rules may use: operators and families."""
+    families = dict.fromkeys(operator.family.name for operator in operators.values() if operator.family)
     return list(dict.fromkeys((*operators, *families)))

@@ -1,4 +1,4 @@
-"""The operator record: all that symscreen knows about one operator, in one frozen place."""
+"""The operator record: everything that symscreen knows about an operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Domain(StrEnum):
-    """Where an argument may lie."""
+    """Domain of an argument."""
 
     REAL = "real"
     NONZERO = "nonzero"
@@ -41,7 +41,7 @@ class Domain(StrEnum):
 
 
 class Monotonicity(StrEnum):
-    """On which side a unary operator keeps or turns the order of its argument."""
+    """Monotonicity of a unary operator."""
 
     INCREASING = "increasing"
     DECREASING = "decreasing"
@@ -52,20 +52,21 @@ class Monotonicity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UnitRule:
-    """What an operator asks of units and what it makes of them.
+    """How an operator checks and combines units.
+
+    `symscreen.grammar.dimensions.propagate_dimensions` applies the rule.
 
     Parameters
     ----------
     kind : str
-        ``same`` (the argument's), ``like`` (both alike, the result too), ``product``, ``quotient``,
-        ``power`` (the argument's to a fixed power), ``pure`` (pure numbers in, a pure number out),
-        ``exponent`` (pure numbers, or any base with a number written above it) or ``composed`` (what the
-        formula that defines the operator makes of them). `symscreen.grammar.dimensions.propagate_dimensions`
-        applies it.
+        ``same``: the argument's unit. ``like``: both arguments and the result have the same unit.
+        ``product``, ``quotient``: of the arguments' units. ``power``: the argument's unit to a fixed power.
+        ``pure``: dimensionless arguments and result. ``exponent``: dimensionless arguments, or any base with
+        a number literal as exponent. ``composed``: computed from the formula that defines the operator.
     power : Fraction
-        The power of ``power``.
+        The power for the kind ``power``.
     definition : callable or None
-        Of ``composed``: units of the arguments to that of the value.
+        For the kind ``composed``, maps the dimensions of the arguments to those of the value.
     """
 
     kind: str
@@ -75,19 +76,19 @@ class UnitRule:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How an operator is written; `symscreen.expressions.tree` prints by it.
+    """How an operator is written in a formula, see `symscreen.expressions.tree.to_text`.
 
     Parameters
     ----------
     template : str
-        With ``{}`` for each argument; empty for a call, ``name(a, b)``.
-    binds : int
-        How tightly the result holds together: 10 sum, 20 product, 30 minus sign, 40 power, 50 atom.
-    arguments : tuple of int
-        How tightly each argument must hold together to stand without parentheses.
-    literals : tuple
-        For each argument, the numbers that must stand in parentheses there because bare they mean another
-        operator (``x**2`` is `square`, ``x**(2)`` is `pow` of x and 2); None for every number.
+        Contains ``{}`` for each argument; empty for a call ``name(a, b)``.
+    precedence : int
+        Precedence of the result: 10 sum, 20 product, 30 minus sign, 40 power, 50 atom.
+    argument_precedences : tuple of int
+        Minimum precedence of each argument without parentheses.
+    reserved_literals : tuple
+        For each argument, the numbers that need parentheses because they would be parsed as another operator
+        otherwise (``x**2`` is `square`, ``x**(2)`` is `pow` of x and 2); None for all numbers.
     """
 
     template: str = ""
@@ -96,32 +97,32 @@ class Notation:
     reserved_literals: tuple[tuple[int, ...] | None, ...] = ((), ())
 
     def is_reserved_literal(self, position: int, number: float) -> bool:
-        """Say whether a bare number in this place would be read as part of a short form."""
+        """Check whether a number without parentheses would be parsed as part of another operator."""
         literals = self.reserved_literals[position]
         return literals is None or number in literals
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorFamily:
-    """What an operator with parameters came from: all that is needed to give them other values.
+    """The origin of an operator with parameters.
 
-    A space holds one operator for each combination of starting values; they differ in `values` alone.
-    `symscreen.grammar.custom_operators.compose_form` makes functions of the formula.
+    A space contains one operator for each combination of starting values; they differ only in `values`.
+    `symscreen.grammar.custom_operators.compose_form` builds functions of the formula for other values.
 
     Parameters
     ----------
     name : str
-        As the grammar defines it; its operators are called ``name_1``, ``name_2``, …
+        Name in the grammar; the operators are called ``name_1``, ``name_2``, …
     parameters : tuple of str
-        The parameters' names, in the order of `values`.
+        Names of the parameters, in the order of `values`.
     values : tuple of float
-        This operator's values; an `int` where they are whole.
-    starts : tuple of tuple of float
+        The values of this operator; `int` for integers.
+    start_values : tuple of tuple of float
         The values of all operators of the family, in their order.
-    tree : Syntax
-        The formula, with the parameters' names in it.
+    tree : SyntaxNode
+        The formula with the names of the parameters.
     operators : mapping of str to Operator
-        Those that the formula may call.
+        Operators that the formula may call.
     """
 
     name: str
@@ -134,54 +135,55 @@ class OperatorFamily:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A unary or binary function with everything that symscreen knows about it.
+    """A unary or binary function, with everything that symscreen knows about it.
 
     Parameters
     ----------
     name : str
-        As users type it.
+        Name in formulas and grammars.
     arity : {1, 2}
-        The number of arguments.
+        Number of arguments.
     numeric : callable
-        float64 arrays to a float64 array, element by element. Outside the domain it gives NaN or
-        infinity; it never protects, clips or replaces.
+        Maps float64 arrays to a float64 array, element by element. The result is NaN or infinite outside the
+        domain; values are never clipped or replaced.
     symbolic : callable
-        sympy expressions to a sympy expression.
+        Maps sympy expressions to a sympy expression.
     fingerprint : callable
-        Fingerprints of the arguments to that of the value (`symscreen.grammar.fingerprint`).
+        Maps the fingerprints of the arguments to that of the value (`symscreen.grammar.fingerprint`).
     domain : tuple of Domain
-        Where each argument may lie.
+        Domain of each argument.
     units : UnitRule
-        What it makes of units.
+        How the operator checks and combines units.
     summary : str
-        One line for the listing.
+        One line for listings; for a defined operator its formula.
     cost : int
-        What it adds to a formula's complexity.
+        Contribution to the complexity of a formula.
+    n_primitives : int
+        Number of built-in operators in its definition; 1 for a built-in operator.
     commutative : bool
         Whether f(a, b) = f(b, a).
-    monotone : Monotone
-        For a unary operator, where it keeps or turns the order of its argument.
-    steps : int
-        How many shipped operators it is made of.
+    monotone : Monotonicity
+        Monotonicity of a unary operator.
     cancels : bool
-        Whether it can leave only the rounding error of its arguments, as a difference of equals does.
+        Whether the value can consist only of the rounding errors of the arguments, as in a difference of
+        equal values.
     prepare_right : callable or None
-        Applied once to the fingerprints of all right arguments before `fingerprint`, where that saves work
+        Applied once to the fingerprints of all right arguments before `fingerprint`, where this saves work
         (division multiplies by an inverse).
     notation : Notation
-        How it is written.
+        How the operator is written.
     rounding : callable or None
-        The computed value and the arguments, each with a bound of its error, to a bound of the value's error
-        (`symscreen.grammar.error_propagation`). Without it, differences are taken.
-    family : Family or None
-        What it came from, where its formula has parameters.
-    calls : tuple of Operator
-        Those that the formula calls, where a formula defines it; its `summary` is that formula.
+        Maps the computed value and the arguments with their error bounds to an error bound of the value
+        (`symscreen.grammar.error_propagation`). None for an estimate by differences.
+    family : OperatorFamily or None
+        Origin of an operator with parameters.
+    called_operators : tuple of Operator
+        Operators that the defining formula calls; empty for built-in operators.
 
     Notes
     -----
-    Operators that formulas define are equal where their definitions are. A pickle holds a shipped operator by
-    name and a defined one by its definition: functions do not travel.
+    Operators defined by formulas are equal if their definitions are. A pickle stores a built-in operator by
+    name and a defined one by its definition, because functions cannot be pickled.
     """
 
     name: str
@@ -215,27 +217,36 @@ class Operator:
         return hash((self.name, self.arity, self.summary, self.cost))
 
     def _get_identity(self) -> tuple[object, ...]:
-        """Return what two equal operators share; what a definition gives is not compared again."""
+        """Return the fields that determine equality; for a defined operator its definition."""
         if self.called_operators:
             return (self.name, self.arity, self.summary, self.cost, self.family, self.called_operators)
-        return tuple(getattr(self, each.name) for each in fields(self))
+        return tuple(getattr(self, operator_field.name) for operator_field in fields(self))
 
     def __reduce__(self) -> tuple[Callable[..., Operator], tuple[object, ...]]:
-        from symscreen.grammar.custom_operators import (
-            reduce_operator,  # it knows those that ship, which are made of this
-        )
+        from symscreen.grammar.custom_operators import reduce_operator  # avoids a circular import
 
         return reduce_operator(self)
 
     def compute_fingerprint(self, *arguments: Residues) -> Residues:
-        """Return the fingerprint of the value from those of the arguments, shape (…, 2)."""
+        """Return the fingerprint of the value from those of the arguments; shape (…, 2)."""
         if self.prepare_right is not None:
             arguments = (*arguments[:-1], self.prepare_right(arguments[-1]))
         return self.fingerprint(*arguments)
 
 
 def find_operators_by_name(name: str, operators: Mapping[str, Operator]) -> tuple[Operator, ...]:
-    """Find what a name in a list stands for: an operator, or all of a family; nothing if there is neither.
+    """Find the operator or all operators of the family with a given name; empty if there is neither.
+
+    Parameters
+    ----------
+    name : str
+        Name of an operator or a family.
+    operators : mapping of str to Operator
+        The available operators.
+
+    Returns
+    -------
+    tuple of Operator
 
     Examples
     --------
@@ -248,16 +259,20 @@ def find_operators_by_name(name: str, operators: Mapping[str, Operator]) -> tupl
     """
     if name in operators:
         return (operators[name],)
-    return tuple(one for one in operators.values() if one.family is not None and one.family.name == name)
+    return tuple(
+        operator
+        for operator in operators.values()
+        if operator.family is not None and operator.family.name == name
+    )
 
 
 def is_in_domain(values: Values, domain: Domain) -> NDArray[np.bool_]:
-    """Say of each row of a block whether all its values lie in a domain.
+    """Check for each row of a block whether all its values are in a domain.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        One feature a row.
+        One feature per row.
     domain : Domain
         The domain.
 

@@ -1,9 +1,9 @@
-"""The one formula notation: text to a syntax tree, nothing evaluated.
+"""Parse the formula notation into a syntax tree, without evaluating anything.
 
-Python's operators ``+ - * / **`` with Python's precedence, calls of operators by name, numbers, and columns:
-a plain identifier, or anything at all between backticks (a backtick inside is doubled). Some notations are
-short forms: ``x**2`` is ``square(x)``, ``x**3`` is ``cube(x)``, ``1/x`` is ``inv(x)``, ``-x`` is ``neg(x)``
-and ``abs(a - b)`` is ``absdiff(a, b)``. Parentheses keep a part from being drawn into a short form:
+The notation has Python's operators ``+ - * / **`` with Python's precedence, calls of operators by name,
+numbers, and columns. A column is a plain identifier, or any text in backticks (an inner backtick is doubled).
+Some notations are short forms of operators: ``x**2`` is ``square(x)``, ``x**3`` is ``cube(x)``, ``1/x`` is
+``inv(x)``, ``-x`` is ``neg(x)`` and ``abs(a - b)`` is ``absdiff(a, b)``. Parentheses prevent a short form:
 ``x**(2)`` is ``pow(x, 2)``.
 """
 
@@ -33,6 +33,8 @@ _TOKEN_PATTERN = re.compile(
 )
 _INFIX: dict[str, tuple[int, str]] = {"+": (10, "add"), "-": (10, "sub"), "*": (20, "mul"), "/": (20, "div")}
 _NAMED_POWERS = {2: "square", 3: "cube"}
+_EXCERPT_CHARS = 20  # characters before and after an error that a message quotes
+_MAX_INTEGER_DIGITS = 15  # longer integers are floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +44,17 @@ class SyntaxNode:
     Parameters
     ----------
     kind : {"number", "name", "column", "call"}
-        ``name`` is a bare identifier, ``column`` one in backticks.
+        ``name`` is a plain identifier, ``column`` a name in backticks.
     value : int, float or str
-        The number, the name, or the name of the operator called.
-    arguments : tuple of Syntax
-        A call's arguments.
+        The number, the name, or the name of the called operator.
+    arguments : tuple of SyntaxNode
+        Arguments of a call.
     position : int
-        Where in the text it begins, from 0.
+        Index of its first character in the text, from 0.
     parenthesised : bool
-        Whether it stood in parentheses of its own.
+        Whether it is enclosed in parentheses.
     depth : int
-        The longest path down from here.
+        Length of the longest path to a leaf.
     """
 
     kind: Literal["number", "name", "column", "call"]
@@ -64,14 +66,14 @@ class SyntaxNode:
 
 
 def quote_column(name: str, reserved_names: frozenset[str] = frozenset()) -> str:
-    """Write a column's name as a formula has it: bare if it is a plain identifier, else in backticks.
+    """Write the name of a column as in a formula, in backticks unless it is a plain identifier.
 
     Parameters
     ----------
     name : str
         Any text.
-    taken : frozenset of str
-        Identifiers that mean something else bare, such as operators' names.
+    reserved_names : frozenset of str
+        Identifiers with another meaning, such as names of operators.
 
     Returns
     -------
@@ -82,29 +84,29 @@ def quote_column(name: str, reserved_names: frozenset[str] = frozenset()) -> str
     >>> quote_column("x1"), quote_column("a b"), quote_column("lambda"), quote_column("`")
     ('x1', '`a b`', '`lambda`', '````')
     """
-    # Python's identifiers may hold marks (e and a combining accent) that `_TOKEN` does not know
-    plain = name.isidentifier() and re.fullmatch(r"[^\W\d]\w*", name)
-    if plain and not iskeyword(name) and name not in reserved_names and name != "pi":
+    # Python's identifiers may contain combining characters, which `_TOKEN_PATTERN` does not match.
+    is_plain = name.isidentifier() and re.fullmatch(r"[^\W\d]\w*", name)
+    if is_plain and not iskeyword(name) and name not in reserved_names and name != "pi":
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def parse_formula(text: str) -> SyntaxNode:
-    """Parse a formula into a syntax tree; nothing is looked up and nothing is evaluated.
+    """Parse a formula into a syntax tree, without looking up names.
 
     Parameters
     ----------
     text : str
-        At most 10,000 characters, nested at most 150 deep.
+        A formula of at most 10,000 characters and a nesting depth of at most 150.
 
     Returns
     -------
-    Syntax
+    SyntaxNode
 
     Raises
     ------
     FormulaError
-        With the place and what was expected there.
+        If the text cannot be parsed. The message gives the position and what was expected.
 
     Examples
     --------
@@ -114,7 +116,7 @@ def parse_formula(text: str) -> SyntaxNode:
     """
     if len(text) > MAX_FORMULA_CHARS:
         raise FormulaError(
-            f"a formula of {len(text)} characters is too long; at most {MAX_FORMULA_CHARS} are read"
+            f"a formula of {len(text)} characters is too long; at most {MAX_FORMULA_CHARS} are allowed"
         )
     parser = _Parser(text, _tokenize(text))
     tree = parser.parse_expression(0, 0)
@@ -124,44 +126,49 @@ def parse_formula(text: str) -> SyntaxNode:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
+    """A token of a formula: a number, column, name or mark, or the end."""
+
     kind: str
     text: str
     position: int
 
 
 def _tokenize(text: str) -> list[_Token]:
-    tokens, place = [], 0
+    """Split a formula into tokens."""
+    tokens, position = [], 0
     end = len(text.rstrip())
-    while place < end:
-        match = _TOKEN_PATTERN.match(text, place)
+    while position < end:
+        match = _TOKEN_PATTERN.match(text, position)
         if match is None or match.lastgroup is None:
-            bad = place + len(text[place:]) - len(text[place:].lstrip())
-            raise _build_error(text, bad, _explain_invalid_character(text[bad]))
+            invalid = position + len(text[position:]) - len(text[position:].lstrip())
+            raise _build_error(text, invalid, _explain_invalid_character(text[invalid]))
         tokens.append(_Token(match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
-        place = match.end()
+        position = match.end()
     return [*tokens, _Token("end", "", end)]
 
 
 def _explain_invalid_character(character: str) -> str:
+    """Explain why a character is not part of the notation."""
     match character:
         case "^":
             return "'^' is not used; write a power as x**2"
         case "`":
             return "this backtick is never closed"
         case "=":
-            return "'=' has no place in a formula; give its right-hand side only"
+            return "'=' is not part of a formula; give the right-hand side only"
         case _:
             return f"the character {character!r} has no meaning here; put unusual column names in backticks"
 
 
 def _build_error(text: str, position: int, reason: str) -> FormulaError:
-    start = max(0, position - 20)
-    shown = ("…" if start else "") + text[start : position + 20] + ("…" if position + 20 < len(text) else "")
-    return FormulaError(f"formula {shown!r}, character {position + 1}: {reason}")
+    """Build an error with an excerpt of the formula."""
+    start, stop = max(0, position - _EXCERPT_CHARS), position + _EXCERPT_CHARS
+    excerpt = ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
+    return FormulaError(f"formula {excerpt!r}, character {position + 1}: {reason}")
 
 
 class _Parser:
-    """Precedence climbing; the only state is the place in the list of tokens."""
+    """A precedence-climbing parser, whose only state is the position in the list of tokens."""
 
     def __init__(self, text: str, tokens: list[_Token]) -> None:
         self._text, self._tokens, self._position = text, tokens, 0
@@ -181,10 +188,11 @@ class _Parser:
 
     def _build_unexpected_error(self, reason: str) -> FormulaError:
         token = self._peek()
-        what = "the end" if token.kind == "end" else reprlib.repr(token.text)
-        return _build_error(self._text, token.position, f"{reason}, found {what}")
+        found = "the end" if token.kind == "end" else reprlib.repr(token.text)
+        return _build_error(self._text, token.position, f"{reason}, found {found}")
 
     def check_end(self) -> None:
+        """Check that all tokens were parsed."""
         if self._peek().kind != "end":
             raise self._build_unexpected_error("expected an operator or the end")
 
@@ -198,6 +206,7 @@ class _Parser:
             raise _build_error(self._text, position, f"nested more than {MAX_FORMULA_DEPTH} deep")
 
     def parse_expression(self, min_precedence: int, depth: int) -> SyntaxNode:
+        """Parse operators whose precedence exceeds the minimum."""
         left = self._parse_signed(depth)
         while True:
             token = self._peek()
@@ -215,7 +224,7 @@ class _Parser:
         token = self._peek()
         self._check_depth(depth, token.position)
         if self._take("-"):
-            # −x**2 is −(x**2): the sign binds less than the power
+            # −x**2 is −(x**2): the power has a higher precedence than the sign.
             inner = self._parse_signed(depth + 1)
             number = _get_bare_number(inner)
             if number is not None:
@@ -265,15 +274,17 @@ class _Parser:
 
 
 def _get_bare_number(node: SyntaxNode) -> float | None:
+    """Return the value of a number without parentheses, else None."""
     if node.kind == "number" and not node.parenthesised and not isinstance(node.value, str):
         return node.value
     return None
 
 
 def _parse_number(text: str, token: _Token) -> float:
-    if token.text.isdecimal() and len(token.text) <= 15:
+    """Convert a token to an int if it is an integer below 10¹⁵, else to a float."""
+    if token.text.isdecimal() and len(token.text) <= _MAX_INTEGER_DIGITS:
         return int(token.text)
     value = float(token.text)
     if value == float("inf"):
         raise _build_error(text, token.position, f"the number {token.text[:20]} is too large")
-    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    return int(value) if value.is_integer() and abs(value) < 10**_MAX_INTEGER_DIGITS else value

@@ -1,23 +1,23 @@
-"""Responses that are rankings: distances, consensus, learners (Fotakis et al.; Clémençon et al.).
+"""Ranking targets: distances, consensus and learners (Fotakis et al.; Clémençon et al.).
 
-A response of n rows that rank k labels is an (n, k) array of ranks: 1 is the most preferred, NaN a label that
-is missing, equal values are ties. `symscreen.label_ranking` reads and checks them; here is what is done with
-them:
+A ranking target of n rows and k labels is an (n, k) array of ranks: 1 is the most preferred label, NaN a
+missing label, and equal values are ties.
 
-- distances and coefficients of two rankings, row by row: `kendall_distance`, `kendall_tau`, `kendall_tau_b`,
-  `footrule`, `d2`, `order_list_tau`;
-- pairwise probabilities and what they tell: `estimate_pairwise_probabilities`, `transitive`, `margin`,
-`dispersion`,
-  `compute_distance_lower_bound`, `compute_expected_distance`, `compute_excess_risk`;
-- consensus: `find_median_ranking`, `find_kemeny_median`, `copeland`, `borda`, and the `projection` onto
-  the transitive set T′;
-- ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `format_tree` and `plot_tree`,
-  `ConsensusRankingForest`;
-- label ranking by regression: `RankingEnsemble`, the default, which blends what follows and more;
-  `PairwiseRanker` and `BradleyTerryRanker`, which read incomplete and partial rankings; `LabelwiseRegressor`,
-  `BreimanTree`, `LevelSplitsTree` and `HonestForest` for complete ones.
+- Rankings from texts, orders, columns or arrays: `Rankings`, `parse_rankings`, `build_rankings_from_orders`,
+  `build_rankings_from_columns`, `format_ranking`, `to_mid_ranks`, `to_orders`.
+- Distances and coefficients of two rankings, row by row: `kendall_distance`, `kendall_tau`, `kendall_tau_b`,
+  `footrule`, `d2`, `order_list_tau`.
+- Pairwise probabilities and statistics based on them: `estimate_pairwise_probabilities`, `is_transitive`,
+  `margin`, `dispersion`, `compute_distance_lower_bound`, `compute_expected_distance`, `compute_excess_risk`.
+- Consensus: `find_median_ranking`, `find_kemeny_median`, `rank_by_copeland`, `rank_by_borda`, and
+  `project_transitive`, the projection onto the transitive set T′.
+- Ranking median regression: `KemenyNeighbors`, `ConsensusRankingTree` with `format_tree` and `plot_tree`,
+  `ConsensusRankingForest`.
+- Label ranking by regression: `RankingEnsemble`, the default, which combines the following learners and
+  others; `PairwiseRanker` and `BradleyTerryRanker`, which support incomplete and partial rankings;
+  `LabelwiseRegressor`, `BreimanTree`, `LevelSplitsTree` and `HonestForest` for complete rankings.
 
-Rankings whose truth is known are drawn by `symscreen.label_ranking.generators`.
+`symscreen.label_ranking.generators` draws rankings with a known truth.
 """
 
 from symscreen.label_ranking.consensus.distances import (
@@ -56,6 +56,14 @@ from symscreen.label_ranking.learners.labelwise import LabelwiseRegressor
 from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
 from symscreen.label_ranking.learners.pairwise_ranker import PairwiseRanker
 from symscreen.label_ranking.learners.tree_plot import format_tree, plot_tree
+from symscreen.targets.ranking_notation import (
+    Rankings,
+    build_rankings_from_columns,
+    build_rankings_from_orders,
+    format_ranking,
+    parse_rankings,
+)
+from symscreen.targets.ranking_ranks import to_mid_ranks, to_orders
 
 __all__ = [
     "BradleyTerryRanker",
@@ -70,7 +78,10 @@ __all__ = [
     "PairwiseProbabilities",
     "PairwiseRanker",
     "RankingEnsemble",
+    "Rankings",
     "TransitiveProjection",
+    "build_rankings_from_columns",
+    "build_rankings_from_orders",
     "compute_distance_lower_bound",
     "compute_excess_risk",
     "compute_expected_distance",
@@ -80,6 +91,7 @@ __all__ = [
     "find_kemeny_median",
     "find_median_ranking",
     "footrule",
+    "format_ranking",
     "format_tree",
     "is_transitive",
     "kendall_distance",
@@ -88,8 +100,11 @@ __all__ = [
     "margin",
     "mean_kendall_tau",
     "order_list_tau",
+    "parse_rankings",
     "plot_tree",
     "project_transitive",
     "rank_by_borda",
     "rank_by_copeland",
+    "to_mid_ranks",
+    "to_orders",
 ]

@@ -1,17 +1,14 @@
-"""Seeds for the parts of a learner.
+"""Common parts of the ranking estimators: base class, training data, categorical inputs and seeds.
 
-Categorical inputs: which they are, and their codes.
-
-What every estimator of rankings has: its score, its tags, how it reads rows to predict.
-
-What every estimator of rankings learns from: rows, rankings and weights, checked and put in order.
-
-What the estimators of ranking median regression make of their training rows.
+`prepare_training_data` checks rows, rankings and weights and sorts the rows by their content, so that no
+fitted model depends on the order of the input table. `encode_training_data` converts them to the arrays of
+the consensus ranking trees. `Ranker` supplies the score, the tags and the input checks of `predict`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -45,6 +42,8 @@ __all__ = [
     "encode_training_data",
     "find_categories",
     "get_label_names",
+    "is_integer",
+    "is_real",
     "normalize_weights",
     "parse_categorical_features",
     "prepare_training_data",
@@ -53,20 +52,30 @@ __all__ = [
 ]
 
 
+def is_integer(value: Any) -> bool:
+    """Test whether a value is an integer, but not a bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    """Test whether a value is a real number, but not a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def draw_seeds(random_state: int | np.random.RandomState | None, n_seeds: int) -> list[int]:
-    """Draw seeds for the parts of a learner, each the same whatever the others are.
+    """Draw seeds for the parts of a learner; a seed does not depend on the number of later seeds.
 
     Parameters
     ----------
     random_state : int, RandomState or None
-        As scikit-learn's; None is drawn afresh.
-    count : int
-        How many.
+        Random state of scikit-learn. None draws different seeds at each call.
+    n_seeds : int
+        Number of seeds.
 
     Returns
     -------
     list of int
-        From 0 to 2³¹ − 2.
+        Integers from 0 to 2³¹ − 2.
 
     Examples
     --------
@@ -79,26 +88,26 @@ def draw_seeds(random_state: int | np.random.RandomState | None, n_seeds: int) -
 def parse_categorical_features(
     categorical_features: Any, n_features: int, feature_names: Sequence[str] | None = None
 ) -> NDArray[np.int64]:
-    """Read which of d features are categorical.
+    """Convert a selection of categorical features to indices.
 
     Parameters
     ----------
-    asked : None, bool array of shape (d,), or sequence of int or str
-        None of them, a mask, places from 0 (negative ones from the end), or names.
-    d : int
-        How many features there are.
-    names : sequence of str, optional
-        Of the features.
+    categorical_features : None, bool array of shape (n_features,), or sequence of int or str
+        None for no categorical feature, a mask, indices (negative ones count from the end), or names.
+    n_features : int
+        Number of features.
+    feature_names : sequence of str, optional
+        Names of the features.
 
     Returns
     -------
     int64 array
-        Places, ascending, each once.
+        Distinct indices in ascending order.
 
     Raises
     ------
     OptionError
-        If a place or name is unknown, or a mask has another length.
+        If an index or name is unknown, or the mask has the wrong length.
 
     Examples
     --------
@@ -107,76 +116,80 @@ def parse_categorical_features(
     """
     if categorical_features is None:
         return np.empty(0, dtype=np.int64)
-    given = np.asarray(categorical_features)
-    if given.dtype == bool:
-        if given.shape != (n_features,):
+    features = np.asarray(categorical_features)
+    if features.dtype == bool:
+        if features.shape != (n_features,):
             raise OptionError(
-                f"categorical_features is a mask of shape {given.shape} for {n_features} features"
+                f"categorical_features is a mask of shape {features.shape}, but X has {n_features} features"
             )
-        return np.flatnonzero(given).astype(np.int64)
-    places = np.array(
-        [_find_feature_index(one, n_features, feature_names) for one in given.reshape(-1).tolist()],
+        return np.flatnonzero(features).astype(np.int64)
+    indices = np.array(
+        [
+            _find_feature_index(feature, n_features, feature_names)
+            for feature in features.reshape(-1).tolist()
+        ],
         dtype=np.int64,
     )
-    return np.unique(places)
+    return np.unique(indices)
 
 
 def _find_feature_index(feature: Any, n_features: int, feature_names: Sequence[str] | None) -> int:
+    """Convert one feature name or index to an index from 0."""
     if isinstance(feature, str):
         if feature_names is None or feature not in feature_names:
             raise OptionError(
-                f"categorical_features names {feature!r}, which is no "
+                f"categorical_features names {feature!r}, which is not a "
                 f"column{suggest(feature, feature_names or [])}"
             )
         return list(feature_names).index(feature)
     if not isinstance(feature, int) or not -n_features <= feature < n_features:
         raise OptionError(
-            f"categorical_features holds {feature!r}: places of {n_features} features are 0 to "
+            f"categorical_features contains {feature!r}: the indices of {n_features} features are 0 to "
             f"{n_features - 1}"
         )
     return feature % n_features
 
 
 def find_categories(values: Values, feature_indices: NDArray[np.int64]) -> list[Values | None]:
-    """List the categories of each feature.
+    """List the categories of each categorical feature.
 
     Parameters
     ----------
     values : float64 array, shape (n, d)
-        The inputs; every distinct number of a categorical feature is a category.
-    places : int64 array
-        The categorical features.
+        Inputs. Each distinct value of a categorical feature is a category.
+    feature_indices : int64 array
+        Indices of the categorical features.
 
     Returns
     -------
     list of (float64 array or None)
-        Ascending; None for a numeric feature.
+        Categories in ascending order; None for a numeric feature.
 
     Examples
     --------
     >>> find_categories(np.array([[5.0, 0.1], [2.0, 0.2], [5.0, 0.3]]), np.array([0]))
     [array([2., 5.]), None]
     """
-    known: list[Values | None] = [None] * values.shape[1]
-    for place in feature_indices:
-        known[place] = np.unique(values[:, place])
-    return known
+    categories: list[Values | None] = [None] * values.shape[1]
+    for index in feature_indices:
+        categories[index] = np.unique(values[:, index])
+    return categories
 
 
 def encode_categories(values: Values, categories: Sequence[Values | None]) -> Values:
-    """Write inputs feature by feature, categories as their codes.
+    """Transpose the inputs and replace categories by their codes.
 
     Parameters
     ----------
     values : float64 array, shape (n, d)
-        The inputs.
+        Inputs.
     categories : sequence of (float64 array or None)
-        As `find_categories` returns them.
+        Result of `find_categories`.
 
     Returns
     -------
     float64 array, shape (d, n)
-        Codes from 0; what is no known category has the number of categories of the feature with the most.
+        Codes count from 0. An unknown category has as code the largest number of categories of any feature.
 
     Examples
     --------
@@ -184,28 +197,31 @@ def encode_categories(values: Values, categories: Sequence[Values | None]) -> Va
     [[1.0, 2.0], [0.1, 0.2]]
     """
     columns = np.array(values.T, dtype=np.float64, order="C")
-    most = max((len(known) for known in categories if known is not None), default=0)
-    for column, known in zip(columns, categories, strict=True):
-        if known is not None:
-            codes = np.searchsorted(known, column).clip(max=len(known) - 1)
-            column[:] = np.where(known[codes] == column, codes, most)
+    unknown_code = max(
+        (len(feature_categories) for feature_categories in categories if feature_categories is not None),
+        default=0,
+    )
+    for column, feature_categories in zip(columns, categories, strict=True):
+        if feature_categories is not None:
+            codes = np.searchsorted(feature_categories, column).clip(max=len(feature_categories) - 1)
+            column[:] = np.where(feature_categories[codes] == column, codes, unknown_code)
     return columns
 
 
-_MAX_NAMED_LABELS = 6  # labels, at most, in a message
+_MAX_NAMED_LABELS = 6  # labels listed in an error message
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The base of estimators whose response is a table of ranks, one column a label.
+    """Base class of estimators whose target is a table of ranks with one column per label.
 
     Attributes
     ----------
     n_labels_ : int
-        k.
+        Number of labels k.
     labels_ : tuple of str
-        Names of the k labels: of y's columns where `fit` was given a data frame, else "0", "1", ….
-    largest : float
-        The largest magnitude of a feature. Squares are taken of it, and some models inside compute in single
+        Names of the k labels: the columns of y if `fit` received a data frame, else "0", "1", ….
+    max_abs_input : float
+        Largest accepted magnitude of a feature. Features are squared, and some inner models use single
         precision.
     """
 
@@ -214,17 +230,17 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
     max_abs_input: ClassVar[float] = 1e38
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803  # scikit-learn's names
-        """Average Kendall's τ between predictions and rankings.
+        """Compute the mean Kendall τ between predictions and rankings.
 
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs.
+            Inputs.
         y : array or data frame of shape (n, k)
-            The rankings; of an incomplete one the labels that it shows are compared. Columns of a data frame
-            are found by their names where `fit` was given names; those of an array stand in its order.
+            Rankings. Only the labels that a row ranks are compared. Columns of a data frame are matched by
+            name if `fit` received names; columns of an array have the order of the fitted labels.
         sample_weight : array of shape (n,), optional
-            Weights of the rows.
+            Row weights.
 
         Returns
         -------
@@ -233,32 +249,32 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
 
         Raises
         ------
-        TableError
-            If the rankings cannot be used, or y's columns are other labels than those fitted to.
+        DataError
+            If the rankings are invalid, or their labels differ from the fitted ones.
         """
         predicted = self.predict(X)
         return mean_kendall_tau(self._reorder_labels(y), predicted, sample_weight)
 
     def _reorder_labels(self, y: Any) -> Any:
-        """Put the columns of a data frame into the order of the labels fitted to."""
-        given = get_label_names(y)
-        if given is None or given == self.labels_:
+        """Sort the columns of a data frame into the order of the fitted labels."""
+        names = get_label_names(y)
+        if names is None or names == self.labels_:
             return y
-        if sorted(given) == sorted(self.labels_):
-            return to_rankings(y)[:, [given.index(label) for label in self.labels_]]
+        if sorted(names) == sorted(self.labels_):
+            return to_rankings(y)[:, [names.index(label) for label in self.labels_]]
         if self.labels_ == tuple(map(str, range(self.n_labels_))):
             return y  # fitted without names
-        stray = [name for name in given if name not in self.labels_]
-        lacking = [label for label in self.labels_ if label not in given]
+        unknown = [name for name in names if name not in self.labels_]
+        missing = [label for label in self.labels_ if label not in names]
         raise DataError(
-            f"the rankings to compare with have other labels than those {type(self).__name__} was fitted to"
-            + (f"; unknown: {', '.join(map(repr, stray[:_MAX_NAMED_LABELS]))}" if stray else "")
-            + (f"; lacking: {', '.join(map(repr, lacking[:_MAX_NAMED_LABELS]))}" if lacking else "")
-            + ": name the columns as in fit, or give an array whose columns are in fit's order"
+            f"the labels of the rankings differ from those {type(self).__name__} was fitted to"
+            + (f"; unknown: {', '.join(map(repr, unknown[:_MAX_NAMED_LABELS]))}" if unknown else "")
+            + (f"; missing: {', '.join(map(repr, missing[:_MAX_NAMED_LABELS]))}" if missing else "")
+            + ": use the column names of fit, or pass an array with columns in the order of fit"
         )
 
     def _check_rows(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """Check what `predict` was given."""
+        """Validate the inputs of `predict`, shape (m, d)."""
         check_is_fitted(self)
         rows = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         check_magnitudes(rows, self.max_abs_input)
@@ -272,20 +288,20 @@ class Ranker(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type
         return tags
 
 
-_WEIGHT_RESOLUTION = 2.0**40  # of a weight's 53: a common factor changes the others
+_WEIGHT_RESOLUTION = 2.0**40  # weights keep 40 of 53 bits: a common factor changes the lowest bits
 
 
 class TrainingData(NamedTuple):
-    """What a learner learns from.
+    """Training rows of a learner.
 
     Parameters
     ----------
     rows : float64 array, shape (n, d)
         Features.
     ranks : float64 array, shape (n, k)
-        Rankings, as `to_mid_ranks` writes them.
+        Rankings in the format of `to_mid_ranks`.
     weights : float64 array, shape (n,)
-        > 0; ones where the user gave none.
+        Positive weights; ones if the user passed none.
     """
 
     rows: Values
@@ -301,34 +317,34 @@ def prepare_training_data(
     *,
     complete: bool = False,
 ) -> TrainingData:
-    """Check what an estimator is fitted to, and order its rows by their content.
+    """Check the training data of an estimator and sort its rows by their content.
 
     Parameters
     ----------
     estimator : Ranker
-        Learns its `n_features_in_`, `feature_names_in_`, `n_labels_` and `labels_`.
+        The function sets its `n_features_in_`, `feature_names_in_`, `n_labels_` and `labels_`.
     X : array or data frame of shape (n, d)
         Features; finite numbers.
     y : array or data frame of shape (n, k)
-        Rankings, NaN or pandas' NA where a label is missing.
+        Rankings; NaN or pandas' NA for a missing label.
     sample_weight : array of shape (n,), optional
-        Not negative; rows of weight 0 are left out.
+        Non-negative weights. Rows with weight 0 are dropped.
     complete : bool
-        Refuse missing and tied labels.
+        Raise an error for missing or tied labels.
 
     Returns
     -------
-    Learned
-        Equal rows are neighbours, so that neither sums nor draws depend on the order of the table.
+    TrainingData
+        Sorted rows: neither sums nor random draws depend on the order of the table.
 
     Raises
     ------
-    TableError
-        If the rankings cannot be used, or are not one for each row, or features are too large.
+    DataError
+        If the rankings are invalid, their number differs from the number of rows, or a feature is too large.
     OptionError
-        If the weights cannot be used.
+        If the weights are invalid.
     ValueError
-        If scikit-learn refuses X.
+        If scikit-learn rejects X.
     """
     name = type(estimator).__name__
     if y is None:
@@ -346,8 +362,8 @@ def prepare_training_data(
     if complete:
         _check_no_ties(ranks, name)
     estimator.n_labels_ = ranks.shape[1]
-    given = get_label_names(y)
-    estimator.labels_ = tuple(map(str, range(ranks.shape[1]))) if given is None else given
+    label_names = get_label_names(y)
+    estimator.labels_ = tuple(map(str, range(ranks.shape[1]))) if label_names is None else label_names
     weights = check_weights(sample_weight, len(rows))
     order = np.lexsort((weights, *ranks.T[::-1], *rows.T[::-1]))
     order = order[weights[order] > 0]
@@ -355,37 +371,37 @@ def prepare_training_data(
 
 
 def to_rankings(y: Any, *, complete: bool = False) -> Ranks:
-    """Read rankings as users hand them over, in their own order.
+    """Convert rankings to mid-ranks without changing the order of the rows.
 
     Parameters
     ----------
     y : array or data frame of shape (n, k)
-        Rankings, NaN or pandas' NA where a label is missing.
+        Rankings; NaN or pandas' NA for a missing label.
     complete : bool
-        Refuse missing labels.
+        Raise an error for missing labels.
 
     Returns
     -------
     float64 array, shape (n, k)
-        As `to_mid_ranks` writes them.
+        Rankings in the format of `to_mid_ranks`.
 
     Raises
     ------
-    TableError
-        If they cannot be used.
+    DataError
+        If the rankings are invalid.
 
     Examples
     --------
     >>> to_rankings([[5, 2], [1, None]]).tolist()
     [[2.0, 1.0], [1.0, nan]]
     """
-    # lists and pandas' gaps are read by as_rankings; what only turns into an array does so here
-    known = y if isinstance(y, (list, tuple)) or hasattr(y, "to_numpy") else np.asarray(y)
-    return to_mid_ranks(known, require_complete=complete)
+    # to_mid_ranks converts lists and pandas' missing values; other array-likes are converted here
+    rankings = y if isinstance(y, (list, tuple)) or hasattr(y, "to_numpy") else np.asarray(y)
+    return to_mid_ranks(rankings, require_complete=complete)
 
 
 def get_label_names(y: Any) -> tuple[str, ...] | None:
-    """Take the names of the labels off a data frame.
+    """Return the column names of a data frame of rankings.
 
     Parameters
     ----------
@@ -395,12 +411,12 @@ def get_label_names(y: Any) -> tuple[str, ...] | None:
     Returns
     -------
     tuple of str or None
-        None of an array, and of a frame whose columns are but numbered from 0.
+        None for an array, and for a data frame whose columns are the numbers from 0.
 
     Raises
     ------
-    TableError
-        If two columns have one name.
+    DataError
+        If two columns have the same name.
 
     Examples
     --------
@@ -414,23 +430,23 @@ def get_label_names(y: Any) -> tuple[str, ...] | None:
     names = tuple(map(str, columns))
     repeated = find_duplicate(names)
     if repeated is not None:
-        raise DataError(f"two columns of the rankings are named {repeated!r}: rename one")
+        raise DataError(f"two columns of the rankings have the name {repeated!r}: rename one")
     return None if names == tuple(map(str, range(len(names)))) else names
 
 
 def normalize_weights(weights: Values) -> Values:
-    """Divide weights by their mean, for models inside that would learn less from smaller ones.
+    """Divide weights by their mean, for inner models that depend on the scale of the weights.
 
     Parameters
     ----------
     weights : float64 array, shape (n,)
-        As `TrainingData` holds them.
+        Positive weights, as in `TrainingData`.
 
     Returns
     -------
     float64 array, shape (n,)
-        Of mean 1, as no weights at all are. A common factor changes no bit of them: ratios are rounded to 40
-        bits, for what a factor rounds away could turn the choice between two splits that are as good.
+        Weights with mean 1. A common factor does not change any bit of the result: ratios are rounded to 40
+        bits. Otherwise rounding errors could decide between two equally good splits.
 
     Examples
     --------
@@ -438,57 +454,58 @@ def normalize_weights(weights: Values) -> Values:
     >>> bool((normalize_weights(3.0 * weights) == normalize_weights(weights)).all())
     True
     """
-    part, power = np.frexp(weights / weights.max())
-    ratios = np.ldexp(np.round(part * _WEIGHT_RESOLUTION) / _WEIGHT_RESOLUTION, power)
+    mantissas, exponents = np.frexp(weights / weights.max())
+    ratios = np.ldexp(np.round(mantissas * _WEIGHT_RESOLUTION) / _WEIGHT_RESOLUTION, exponents)
     return np.asarray(ratios / ratios.mean())
 
 
 def check_magnitudes(rows: Values, max_abs: float) -> None:
-    """Refuse features so large that what is computed of them overflows.
+    """Raise an error for features so large that computations overflow.
 
     Parameters
     ----------
     rows : float64 array, shape (n, d)
         Features.
-    largest : float
-        The largest magnitude that is taken.
+    max_abs : float
+        Largest accepted magnitude.
 
     Raises
     ------
-    TableError
-        With the place of the first that is larger.
+    DataError
+        With row and column of the first larger value.
     """
-    beyond = np.abs(rows) > max_abs
-    if beyond.any():
-        row, column = np.argwhere(beyond)[0].tolist()
+    is_too_large = np.abs(rows) > max_abs
+    if is_too_large.any():
+        row, column = np.argwhere(is_too_large)[0].tolist()
         raise DataError(
-            f"X holds {rows[row, column]:g} in row {row}, column {column} (from 0): what is computed of "
-            f"numbers beyond {max_abs:g} overflows; give the feature in a larger unit, or its logarithm"
+            f"X contains {rows[row, column]:g} in row {row}, column {column} (from 0): numbers above "
+            f"{max_abs:g} cause an overflow; use a larger unit for the feature, or its logarithm"
         )
 
 
 def _check_no_ties(ranks: Ranks, estimator_name: str) -> None:
+    """Raise `DataError` if a complete ranking has ties."""
     tied = (np.sort(ranks, axis=1) != np.arange(1.0, ranks.shape[1] + 1.0)).any(axis=1)
     if tied.any():
         raise DataError(
-            f"row {int(tied.argmax())} of the rankings ties labels ({int(tied.sum())} such rows), and "
-            f"{estimator_name} needs the position of every label: drop these rows, or take PairwiseRanker or "
-            "RankingEnsemble, which read partial rankings by pairs of labels"
+            f"row {int(tied.argmax())} of the rankings has ties ({int(tied.sum())} rows in total), but "
+            f"{estimator_name} needs the position of every label: drop these rows, or use PairwiseRanker or "
+            "RankingEnsemble, which support partial rankings"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedTrainingData:
-    """Training rows in an order that does not depend on how they were given.
+    """Training rows of a consensus ranking tree, sorted by their content.
 
     Parameters
     ----------
-    sample : Sample
-        Inputs, signs of pairs, weights.
+    sample : RankingSample
+        Inputs, pair signs and weights.
     ranks : float64 array, shape (n, k)
-        The rankings.
+        Rankings.
     categories : list of (float64 array or None)
-        Of each feature.
+        Categories of each feature; None for a numeric one.
     """
 
     sample: RankingSample
@@ -503,41 +520,44 @@ def encode_training_data(
     sample_weight: Any,
     categorical_features: Any,
 ) -> EncodedTrainingData:
-    """Check what an estimator is fitted to, and order its rows by their content.
+    """Check the training data of an estimator and encode them as a sorted sample.
 
     Parameters
     ----------
     estimator : Ranker
-        As `prepare_training_data` takes it, and all that follows.
+        The estimator to fit; see `prepare_training_data`.
     X, y, sample_weight
-        Inputs, rankings, weights.
+        Inputs, rankings and weights; see `prepare_training_data`.
     categorical_features
-        As `parse_categorical_features` takes it.
+        Selection of categorical features; see `parse_categorical_features`.
 
     Returns
     -------
-    Training
+    EncodedTrainingData
         Rows in the order of `prepare_training_data`.
 
     Raises
     ------
     InputError, ValueError
-        If the inputs, rankings, weights or places cannot be used.
+        If the inputs, rankings, weights or feature indices are invalid.
     """
     values, ranks, weights = prepare_training_data(estimator, X, y, sample_weight)
     names = getattr(estimator, "feature_names_in_", None)
-    places = parse_categorical_features(
+    indices = parse_categorical_features(
         categorical_features, values.shape[1], None if names is None else list(names)
     )
-    categories = find_categories(values, places)
-    sizes = np.array([0 if known is None else len(known) for known in categories], dtype=np.int64)
-    shown = (
+    categories = find_categories(values, indices)
+    sizes = np.array(
+        [0 if feature_categories is None else len(feature_categories) for feature_categories in categories],
+        dtype=np.int64,
+    )
+    observed = (
         mask_ranked_pairs(ranks)
         if np.isnan(ranks).any()
         else np.empty((0, _count_pairs(ranks)), dtype=np.bool_)
     )
     sample = RankingSample(
-        encode_categories(values, categories), sizes, compute_pair_signs(ranks), shown, weights
+        encode_categories(values, categories), sizes, compute_pair_signs(ranks), observed, weights
     )
     return EncodedTrainingData(sample, ranks, categories)
 
@@ -545,26 +565,27 @@ def encode_training_data(
 def take_rows(
     sample: RankingSample, rows: NDArray[np.int64], counts: NDArray[np.int64] | None = None
 ) -> RankingSample:
-    """Take some rows of a sample.
+    """Select rows of a sample.
 
     Parameters
     ----------
-    sample : Sample
-        n rows.
+    sample : RankingSample
+        Sample of n rows.
     rows : int64 array, shape (m,)
-        Which.
-    times : int64 array, shape (m,), optional
-        How often each was drawn; else once.
+        Row indices.
+    counts : int64 array, shape (m,), optional
+        Number of times each row was drawn; the weights are multiplied by it. By default 1.
 
     Returns
     -------
-    Sample
-        m rows; a row drawn more often weighs more.
+    RankingSample
+        Sample of m rows.
     """
     weights = sample.weights[rows] if counts is None else sample.weights[rows] * counts
-    shown = sample.observed[rows] if len(sample.observed) else sample.observed
-    return RankingSample(sample.columns[:, rows], sample.categories, sample.signs[rows], shown, weights)
+    observed = sample.observed[rows] if len(sample.observed) else sample.observed
+    return RankingSample(sample.columns[:, rows], sample.categories, sample.signs[rows], observed, weights)
 
 
 def _count_pairs(ranks: Values) -> int:
+    """Count the pairs of k labels, k(k − 1)/2."""
     return int(ranks.shape[1] * (ranks.shape[1] - 1) // 2)

@@ -1,1 +1,1 @@
-"""Linear models."""
+"""Linear models: Gram matrices, regularisation paths, stepwise, best-subset and exhaustive selection."""

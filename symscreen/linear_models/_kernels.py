@@ -1,22 +1,19 @@
-"""Kernels that try all subsets of a few features on inner products, one feature after the other.
+"""Kernels that try all subsets of a few features on inner products, adding one feature at a time.
 
-A prefix of features leaves Schur complements C, p = diag C, c (`SchurState`). The next feature j explains
-c_j²/p_j and leaves to each feature k after it::
+After a prefix of features, the Schur complements C, p = diag C and c describe the remaining features
+(`SchurState`). The next feature j explains c_j²/p_j and updates each feature k after it::
 
     C_kl ← C_kl − C_jk C_jl / p_j,     p_k ← p_k − C_jk² / p_j,     c_k ← c_k − c_j C_jk / p_j
 
-so the last feature k of a subset costs six products. The row of all such k is first only compared with the
-worst model kept, by c_k² ≥ (bar − explained) · p_k, which needs no division, does not branch, and fills the
-processor's vectors; a row is looked at one by one only where there is a hit.
+The last feature k of a subset therefore costs six products. The row of all such k is first compared with the
+worst of the top models by c_k² ≥ (threshold − explained) · p_k, which needs no division and no branch, and is
+vectorised. Features are scored one by one only if there is a hit.
 
-No product is fused with a sum and no sum is reordered, so that a subset's score is the same to the bit in
-whatever share of the work, and at whatever place in a vector, it is computed.
+No product is fused with a sum and no sum is reordered, so the score of a subset is identical to the bit for
+any division of the work and any position in a vector.
 
-Kernels that try all subsets of a few features on inner products, for several targets at once.
-
-As `subset_scan`, whose notation this is, but of every target t there is a c_t, and the last feature k of a
-subset explains Σ_t c_tk² / p_k. Products and pivots are the same for all targets, so that K of them cost much
-less than K searches.
+With K targets, each target t has its own c_t, and the last feature k of a subset explains Σ_t c_tk² / p_k.
+Products and pivots are shared by all targets, so K targets cost much less than K searches.
 """
 
 from __future__ import annotations
@@ -46,29 +43,29 @@ __all__ = [
 ]
 
 PADDING = 8
-"""Rows end on a whole vector, at most so far beyond the features; pivots are 0 there, so nothing hits."""
+"""Columns of zeros after the features: rows end on a whole vector, and pivots of 0 never give a hit."""
 
 SCORE_SLACK = 4e-15
-"""Of R²: more than the comparison and the score can differ by rounding."""
+"""In units of R²: more than the rounding difference between the comparison and the score."""
 
 
 class SchurState(NamedTuple):
-    """What a prefix of features leaves of the features and the target.
+    """The features and the target after elimination of a prefix of features.
 
     Parameters
     ----------
-    products : float64 array, shape (q, wide)
+    products : float64 array, shape (q, width)
         C_jk of q features, for j < k.
-    pivots : float64 array, shape (wide,)
+    pivots : float64 array, shape (width,)
         p.
-    with_target : float64 array, shape (wide,), or for `shared_scan` (K, wide)
-        c, of each of K targets.
+    target_products : float64 array, shape (width,), or (K, width) for `scan_subsets_multioutput`
+        c, for each of K targets.
     explained : float
         R² of the prefix.
     determinant : float
-        Of the prefix's correlation matrix: the product of its pivots.
+        The determinant of the prefix's correlation matrix: the product of its pivots.
     code : int
-        The prefix's features as digits to the base q, and a zero for the next.
+        The prefix's features as digits to the base q, followed by a zero for the next feature.
     """
 
     products: NDArray[np.float64]
@@ -80,7 +77,7 @@ class SchurState(NamedTuple):
 
 
 class CollinearityLimits(NamedTuple):
-    """The least pivot and the least determinant of a subset that is scored."""
+    """Subsets with a smaller pivot or a smaller determinant are skipped as collinear."""
 
     min_pivot: float
     min_determinant: float
@@ -92,9 +89,9 @@ class TopModels(NamedTuple):
     Parameters
     ----------
     scores : float64 array, shape (w,)
-        R² of each; −∞ where there is none yet.
+        R² of each model; −∞ for unused entries.
     codes : int64 array, shape (w,)
-        Its features, ascending, as digits to the base q.
+        The features of each model, ascending, as digits to the base q.
     """
 
     scores: NDArray[np.float64]
@@ -102,21 +99,21 @@ class TopModels(NamedTuple):
 
 
 class EliminationStep(NamedTuple):
-    """What the prefix and the feature j before the last make of each last feature k.
+    """The effect of the prefix and the second to last feature j on each last feature k.
 
     Parameters
     ----------
     ratio : float
-        C_ij / p_i of the feature i before j. The rows of products lack its removal: C_jk is, on the way,
-        row[k] − ratio · given[k] with given = C_i.
+        C_ij / p_i of the feature i before j. The rows of products do not include the elimination of i: C_jk
+        is row[k] − ratio · pivot_row[k] with pivot_row = C_i.
     inverse, beta : float
         1 / p_j and c_j / p_j.
     explained : float
-        R² with j.
-    least : float
-        The least pivot of k.
+        R² including j.
+    min_pivot : float
+        The minimum pivot of k.
     code : int
-        That of the model, less k.
+        The code of the model, without k.
     """
 
     ratio: float
@@ -142,41 +139,44 @@ def scan_subsets(
     Parameters
     ----------
     size : int
-        Features in a model.
+        Number of features in a model.
     first, last : int
-        The share of the work, of [0, q).
-    apart : int
-        0: all features of a model are among the q, which need `PADDING` columns of zeros beyond them, and
-        `best` is a bounded heap of models. Else the last feature of a model is one of the columns from
-        `apart` on, each of which keeps its own best model in `best`, with the code of the others.
-    left : Left
-        The correlations: what no prefix leaves.
-    limits : Limits
-        What is skipped as collinear.
-    best : Best
-        Changed in place. Of equals the one with the lowest code is kept.
+        The range of the first feature, within [0, q).
+    stream_start : int
+        0: all features of a model are among the q features, which need `PADDING` columns of zeros after them,
+        and `top_models` is a bounded heap. Otherwise the last feature of a model is one of the columns from
+        `stream_start` on. Each of them has its own best model in `top_models`, with the code of the other
+        features.
+    state : SchurState
+        The correlations, before any elimination.
+    limits : CollinearityLimits
+        The limits for collinear subsets.
+    top_models : TopModels
+        Changed in place. Ties go to the lowest code.
     """
-    q, wide = state.products.shape
-    none = np.zeros(wide)
-    p, c = np.zeros(wide), np.zeros(wide)
+    q, width = state.products.shape
+    zeros = np.zeros(width)
+    p, c = np.zeros(width), np.zeros(width)
     if size == 1:
         step = EliminationStep(0.0, 0.0, 0.0, 0.0, limits.min_pivot, 0)
         if stream_start:
             pivots, with_target = state.pivots[stream_start:], state.target_products[stream_start:]
-            _improve_streamed(none[stream_start:], none[stream_start:], pivots, with_target, step, top_models)
+            _improve_streamed(
+                zeros[stream_start:], zeros[stream_start:], pivots, with_target, step, top_models
+            )
         else:
-            _score_models(first, last, none, none, state.pivots, state.target_products, step, top_models)
+            _score_models(first, last, zeros, zeros, state.pivots, state.target_products, step, top_models)
     elif size == 2:
-        _scan_pairs(first, last, none, none, stream_start, state, limits, top_models)
+        _scan_pairs(first, last, zeros, zeros, stream_start, state, limits, top_models)
     elif size == 3:
         for i in range(first, last):
             _scan_pairs_after(i, p, c, stream_start, state, limits, top_models)
     else:
-        products, p_left, c_left = np.zeros((q, wide)), np.zeros(wide), np.zeros(wide)
+        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros(width)
         for h in range(first, last):
             if state.pivots[h] >= limits.min_pivot:
                 eliminate_feature(h, state, products)
-                after = _extend_prefix(h, state, products, p_left, c_left)
+                after = _extend_prefix(h, state, products, h_pivots, h_target_products)
                 for i in range(h + 1, q):
                     _scan_pairs_after(i, p, c, stream_start, after, limits, top_models)
 
@@ -191,11 +191,12 @@ def _scan_pairs_after(
     limits: CollinearityLimits,
     top_models: TopModels,
 ) -> None:
+    """Scan all models that begin with the prefix and feature i; `p` and `c` are overwritten."""
     if state.pivots[i] >= max(limits.min_pivot, limits.min_determinant / state.determinant):
         after = _extend_prefix(i, state, state.products, p, c)
-        given, q = state.products[i], len(state.products)
-        ratios = given[:q] * (1.0 / state.pivots[i])
-        _scan_pairs(i + 1, q, ratios, given, stream_start, after, limits, top_models)
+        pivot_row, q = state.products[i], len(state.products)
+        ratios = pivot_row[:q] * (1.0 / state.pivots[i])
+        _scan_pairs(i + 1, q, ratios, pivot_row, stream_start, after, limits, top_models)
 
 
 @compile_kernel
@@ -210,23 +211,27 @@ def _scan_pairs(
     top_models: TopModels,
 ) -> None:
     """Try the prefix with each j in [first, last) and each last feature."""
-    products, p, c, so_far, determinant, code = state
+    products, p, c, prefix_r2, determinant, code = state
     q = len(products)
-    lowest = limits.min_determinant / determinant
-    given_apart, p_apart, c_apart = pivot_row[stream_start:], p[stream_start:], c[stream_start:]
+    min_ratio = limits.min_determinant / determinant
+    stream_row, stream_pivots, stream_products = pivot_row[stream_start:], p[stream_start:], c[stream_start:]
     for j in range(first, last):
-        if p[j] < max(limits.min_pivot, lowest):
+        if p[j] < max(limits.min_pivot, min_ratio):
             continue
         inverse = 1.0 / p[j]
         beta = c[j] * inverse
-        explained, least = so_far + c[j] * beta, max(limits.min_pivot, lowest * inverse)
+        explained, min_pivot = prefix_r2 + c[j] * beta, max(limits.min_pivot, min_ratio * inverse)
         row, start = products[j], j + 1
         if stream_start:
-            step = EliminationStep(ratios[j], inverse, beta, explained, least, code + j)
-            if _count_improvable(row[stream_start:], given_apart, p_apart, c_apart, step, top_models.scores):
-                _improve_streamed(row[stream_start:], given_apart, p_apart, c_apart, step, top_models)
+            step = EliminationStep(ratios[j], inverse, beta, explained, min_pivot, code + j)
+            if _count_improvable(
+                row[stream_start:], stream_row, stream_pivots, stream_products, step, top_models.scores
+            ):
+                _improve_streamed(
+                    row[stream_start:], stream_row, stream_pivots, stream_products, step, top_models
+                )
         else:
-            step = EliminationStep(ratios[j], inverse, beta, explained, least, (code + j) * q)
+            step = EliminationStep(ratios[j], inverse, beta, explained, min_pivot, (code + j) * q)
             stop = start + (q - start + PADDING - 1) // PADDING * PADDING
             limit = top_models.scores[0] - explained - SCORE_SLACK
             if _count_hits(row[start:stop], pivot_row[start:stop], p[start:stop], c[start:stop], step, limit):
@@ -242,14 +247,14 @@ def _count_hits(
     step: EliminationStep,
     min_gain: float,
 ) -> int:
-    """Count the last features that may explain `limit` more."""
-    ratio, inverse, beta, _, least, _ = step
+    """Count the last features that may explain at least `min_gain` more."""
+    ratio, inverse, beta, _, min_pivot, _ = step
     hits = 0
     for k in range(row.size):
         u = row[k] - ratio * pivot_row[k]
         p = pivots[k] - (u * u) * inverse
         c = target_products[k] - u * beta
-        hits += (c * c >= min_gain * p) & (p >= least)
+        hits += (c * c >= min_gain * p) & (p >= min_pivot)
     return hits
 
 
@@ -264,13 +269,13 @@ def _score_models(
     step: EliminationStep,
     top_models: TopModels,
 ) -> None:
-    """Score each last feature in [start, stop), and keep the best."""
-    ratio, inverse, beta, explained, least, code = step
+    """Score each last feature in [start, stop), and push the models into the heap."""
+    ratio, inverse, beta, explained, min_pivot, code = step
     for k in range(start, stop):
         u = row[k] - ratio * pivot_row[k]
         p = pivots[k] - (u * u) * inverse
         c = target_products[k] - u * beta
-        if p >= least:
+        if p >= min_pivot:
             push_model(explained + c * c / p, code + k, top_models)
 
 
@@ -283,15 +288,15 @@ def _count_improvable(
     step: EliminationStep,
     scores: Values,
 ) -> int:
-    """Count the features apart that may have found a better model."""
-    ratio, inverse, beta, explained, least, _ = step
-    so_far = explained + SCORE_SLACK
+    """Count the streamed features whose best model may improve."""
+    ratio, inverse, beta, explained, min_pivot, _ = step
+    max_explained = explained + SCORE_SLACK
     hits = 0
     for k in range(scores.size):
         u = row[k] - ratio * pivot_row[k]
         p = pivots[k] - (u * u) * inverse
         c = target_products[k] - u * beta
-        hits += (c * c >= (scores[k] - so_far) * p) & (p >= least)
+        hits += (c * c >= (scores[k] - max_explained) * p) & (p >= min_pivot)
     return hits
 
 
@@ -304,22 +309,22 @@ def _improve_streamed(
     step: EliminationStep,
     top_models: TopModels,
 ) -> None:
-    """Score each feature apart; it keeps its best."""
-    ratio, inverse, beta, explained, least, code = step
+    """Score each streamed feature, and update its best model."""
+    ratio, inverse, beta, explained, min_pivot, code = step
     scores, codes = top_models
     for k in range(scores.size):
         u = row[k] - ratio * pivot_row[k]
         p = pivots[k] - (u * u) * inverse
         c = target_products[k] - u * beta
-        score = explained + np.divide(c * c, p)  # np.divide does not stop to raise at 0
-        better = (p >= least) & (score > scores[k])
+        score = explained + np.divide(c * c, p)  # unlike the operator /, np.divide raises no error at 0
+        better = (p >= min_pivot) & (score > scores[k])
         scores[k] = score if better else scores[k]
         codes[k] = code if better else codes[k]
 
 
 @compile_kernel
 def _extend_prefix(i: int, state: SchurState, products: Values, p: Values, c: Values) -> SchurState:
-    """Take feature i into the prefix; p and c are filled beyond i, the products are the caller's."""
+    """Add feature i to the prefix; `p` and `c` are overwritten after i, `products` become the new state's."""
     inverse = 1.0 / state.pivots[i]
     beta = state.target_products[i] * inverse
     row = state.products[i]
@@ -333,44 +338,45 @@ def _extend_prefix(i: int, state: SchurState, products: Values, p: Values, c: Va
 
 @compile_kernel
 def eliminate_feature(i: int, state: SchurState, products: Values) -> None:
-    """Remove feature i from the products of those after it; they are written into the caller's."""
+    """Eliminate feature i from the products of the features after it; write the result to `products`."""
     inverse = 1.0 / state.pivots[i]
-    given = state.products[i]
+    pivot_row = state.products[i]
     for j in range(i + 1, len(products)):
-        ratio = given[j] * inverse
-        row, to = state.products[j], products[j]
+        ratio = pivot_row[j] * inverse
+        row, updated = state.products[j], products[j]
         for k in range(row.size):
-            to[k] = row[k] - ratio * given[k]
+            updated[k] = row[k] - ratio * pivot_row[k]
 
 
 @compile_kernel
 def push_model(score: float, code: int, top_models: TopModels) -> None:
-    """Put a model into a heap with the worst at its root, unless it is no better than that."""
+    """Push a model into a heap with the worst at its root, unless it is worse than the root."""
     scores, codes = top_models
     if score < scores[0] or (score == scores[0] and code > codes[0]):
         return
-    place, child = 0, 1
+    position, child = 0, 1
     while child < scores.size:
-        other = child + 1
-        if other < scores.size and (
-            scores[other] < scores[child] or (scores[other] == scores[child] and codes[other] > codes[child])
+        sibling = child + 1
+        if sibling < scores.size and (
+            scores[sibling] < scores[child]
+            or (scores[sibling] == scores[child] and codes[sibling] > codes[child])
         ):
-            child = other
+            child = sibling
         if scores[child] > score or (scores[child] == score and codes[child] < code):
             break
-        scores[place], codes[place] = scores[child], codes[child]
-        place, child = child, 2 * child + 1
-    scores[place], codes[place] = score, code
+        scores[position], codes[position] = scores[child], codes[child]
+        position, child = child, 2 * child + 1
+    scores[position], codes[position] = score, code
 
 
 class _MultiOutputBuffers(NamedTuple):
-    """What stays the same from row to row: rooms to work in, and where last features come from."""
+    """Scratch arrays that are reused for each row, and the position of the streamed features."""
 
-    u: Values  # (wide,): C_jk of the row at hand
-    p: Values  # (wide,): p_k
-    gains: Values  # (wide,): Σ_t c_tk²
+    u: Values  # (width,): C_jk of the current row
+    p: Values  # (width,): p_k
+    gains: Values  # (width,): Σ_t c_tk²
     betas: Values  # (K,): c_tj / p_j
-    stream_start: int  # 0, or the column from which on last features are
+    stream_start: int  # 0, or the first column of the last features
 
 
 @compile_kernel
@@ -387,33 +393,35 @@ def scan_subsets_multioutput(
 
     Parameters
     ----------
-    size, first, last, apart, limits, best
-        As of `symscreen.linear_models._kernels.scan_subsets`.
-    left : Left
-        The correlations, `with_target` of shape (K, wide).
+    size, first, last, stream_start, limits, top_models
+        As in `scan_subsets`.
+    state : SchurState
+        The correlations, with `target_products` of shape (K, width).
     """
-    q, wide = state.products.shape
+    q, width = state.products.shape
     k = len(state.target_products)
-    none = np.zeros(wide)
-    rows = _MultiOutputBuffers(np.empty(wide), np.empty(wide), np.empty(wide), np.zeros(k), stream_start)
-    p, c = np.zeros(wide), np.zeros((k, wide))
+    zeros = np.zeros(width)
+    buffers = _MultiOutputBuffers(
+        np.empty(width), np.empty(width), np.empty(width), np.zeros(k), stream_start
+    )
+    p, c = np.zeros(width), np.zeros((k, width))
     if size == 1:
         start, stop = (stream_start, stream_start + top_models.scores.size) if stream_start else (first, last)
-        _accumulate_gains(start, stop, none, none, 0.0, 0.0, state.pivots, state.target_products, rows)
-        _update_top_multioutput(start, stop, 0.0, limits.min_pivot, 0, rows, top_models)
+        _accumulate_gains(start, stop, zeros, zeros, 0.0, 0.0, state.pivots, state.target_products, buffers)
+        _update_top_multioutput(start, stop, 0.0, limits.min_pivot, 0, buffers, top_models)
     elif size == 2:
-        _scan_pairs_multioutput(first, last, none, none, state, limits, rows, top_models)
+        _scan_pairs_multioutput(first, last, zeros, zeros, state, limits, buffers, top_models)
     elif size == 3:
         for i in range(first, last):
-            _scan_pairs_after_multioutput(i, p, c, state, limits, rows, top_models)
+            _scan_pairs_after_multioutput(i, p, c, state, limits, buffers, top_models)
     else:
-        products, p_left, c_left = np.zeros((q, wide)), np.zeros(wide), np.zeros((k, wide))
+        products, h_pivots, h_target_products = np.zeros((q, width)), np.zeros(width), np.zeros((k, width))
         for h in range(first, last):
             if state.pivots[h] >= limits.min_pivot:
                 eliminate_feature(h, state, products)
-                after = _extend_prefix_multioutput(h, state, products, p_left, c_left)
+                after = _extend_prefix_multioutput(h, state, products, h_pivots, h_target_products)
                 for i in range(h + 1, q):
-                    _scan_pairs_after_multioutput(i, p, c, after, limits, rows, top_models)
+                    _scan_pairs_after_multioutput(i, p, c, after, limits, buffers, top_models)
 
 
 @compile_kernel
@@ -426,11 +434,12 @@ def _scan_pairs_after_multioutput(
     buffers: _MultiOutputBuffers,
     top_models: TopModels,
 ) -> None:
+    """Scan all models that begin with the prefix and feature i; `p` and `c` are overwritten."""
     if state.pivots[i] >= max(limits.min_pivot, limits.min_determinant / state.determinant):
         after = _extend_prefix_multioutput(i, state, state.products, p, c)
-        given, q = state.products[i], len(state.products)
-        ratios = given[:q] * (1.0 / state.pivots[i])
-        _scan_pairs_multioutput(i + 1, q, ratios, given, after, limits, buffers, top_models)
+        pivot_row, q = state.products[i], len(state.products)
+        ratios = pivot_row[:q] * (1.0 / state.pivots[i])
+        _scan_pairs_multioutput(i + 1, q, ratios, pivot_row, after, limits, buffers, top_models)
 
 
 @compile_kernel
@@ -445,13 +454,13 @@ def _scan_pairs_multioutput(
     top_models: TopModels,
 ) -> None:
     """Try the prefix with each j in [first, last) and each last feature."""
-    products, p, c, so_far, determinant, code = state
+    products, p, c, prefix_r2, determinant, code = state
     q = len(products)
-    lowest = limits.min_determinant / determinant
+    min_ratio = limits.min_determinant / determinant
     for j in range(first, last):
-        if p[j] < max(limits.min_pivot, lowest):
+        if p[j] < max(limits.min_pivot, min_ratio):
             continue
-        inverse, explained = 1.0 / p[j], so_far
+        inverse, explained = 1.0 / p[j], prefix_r2
         for t in range(len(c)):
             buffers.betas[t] = c[t, j] * inverse
             explained += c[t, j] * buffers.betas[t]
@@ -461,9 +470,15 @@ def _scan_pairs_multioutput(
             else (j + 1, q)
         )
         _accumulate_gains(start, stop, products[j], pivot_row, ratios[j], inverse, p, c, buffers)
-        own = code + j if buffers.stream_start else (code + j) * q
+        model_code = code + j if buffers.stream_start else (code + j) * q
         _update_top_multioutput(
-            start, stop, explained, max(limits.min_pivot, lowest * inverse), own, buffers, top_models
+            start,
+            stop,
+            explained,
+            max(limits.min_pivot, min_ratio * inverse),
+            model_code,
+            buffers,
+            top_models,
         )
 
 
@@ -479,7 +494,7 @@ def _accumulate_gains(
     target_products: Values,
     buffers: _MultiOutputBuffers,
 ) -> None:
-    """Remove feature j from each last feature in [start, stop), and add up what it explains, times p."""
+    """Eliminate feature j from each last feature in [start, stop), and sum what it explains, times p."""
     row, pivot_row, pivots = row[start:stop], pivot_row[start:stop], pivots[start:stop]
     us, ps, gains = buffers.u[start:stop], buffers.p[start:stop], buffers.gains[start:stop]
     for k in range(us.size):
@@ -488,9 +503,9 @@ def _accumulate_gains(
         ps[k] = pivots[k] - (u * u) * inverse
         gains[k] = 0.0
     for t in range(len(target_products)):
-        own, beta = target_products[t, start:stop], buffers.betas[t]
+        products, beta = target_products[t, start:stop], buffers.betas[t]
         for k in range(us.size):
-            c = own[k] - us[k] * beta
+            c = products[k] - us[k] * beta
             gains[k] += c * c
 
 
@@ -504,12 +519,14 @@ def _update_top_multioutput(
     buffers: _MultiOutputBuffers,
     top_models: TopModels,
 ) -> None:
-    """Keep what is better than what was kept: of each last feature apart its best, else the best of all."""
+    """Update the top models: the best of each streamed feature, otherwise the best of all."""
     ps, gains = buffers.p[start:stop], buffers.gains[start:stop]
     if buffers.stream_start:
         scores, codes = top_models
         for k in range(scores.size):
-            score = explained + np.divide(gains[k], ps[k])  # np.divide does not stop to raise at 0
+            score = explained + np.divide(
+                gains[k], ps[k]
+            )  # unlike the operator /, np.divide raises no error at 0
             better = (ps[k] >= min_pivot) & (score > scores[k])
             scores[k] = score if better else scores[k]
             codes[k] = code if better else codes[k]
@@ -521,7 +538,7 @@ def _update_top_multioutput(
 
 @compile_kernel
 def _count_hits_multioutput(ps: Values, gains: Values, min_gain: float, min_pivot: float) -> int:
-    """Count the last features that may explain `limit` more."""
+    """Count the last features that may explain at least `min_gain` more."""
     hits = 0
     for k in range(ps.size):
         hits += (gains[k] >= min_gain * ps[k]) & (ps[k] >= min_pivot)
@@ -532,15 +549,15 @@ def _count_hits_multioutput(ps: Values, gains: Values, min_gain: float, min_pivo
 def _extend_prefix_multioutput(
     i: int, state: SchurState, products: Values, p: Values, c: Values
 ) -> SchurState:
-    """Take feature i into the prefix; p and c are filled beyond i, the products are the caller's."""
+    """Add feature i to the prefix; `p` and `c` are overwritten after i, `products` become the new state's."""
     inverse = 1.0 / state.pivots[i]
     row, explained = state.products[i], state.explained
     for k in range(i + 1, row.size):
         p[k] = state.pivots[k] - (row[k] * row[k]) * inverse
     for t in range(len(c)):
-        own, beta = state.target_products[t], state.target_products[t, i] * inverse
+        products_t, beta = state.target_products[t], state.target_products[t, i] * inverse
         for k in range(i + 1, row.size):
-            c[t, k] = own[k] - row[k] * beta
+            c[t, k] = products_t[k] - row[k] * beta
         explained += state.target_products[t, i] * beta
     code = (state.code + i) * len(state.products)
     return SchurState(products, p, c, explained, state.determinant * state.pivots[i], code)

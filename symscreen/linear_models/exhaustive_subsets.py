@@ -1,10 +1,9 @@
-"""Models of one feature out of very many with a few of a small core, all tried.
+"""Exhaustive L0 search: the best models of one to four features among all subsets.
 
-Where the exact formula holds one deep term and one or two simple ones, the deep one is among too many for
-exhaustive subsets, but one of them with every subset of a core of simple features is affordable: after the
-products with the core, a feature with a pair of 40 costs 780 closed forms.
-
-The best models of one to four features among all that there are (exhaustive L0).
+A variant combines each feature of a large stream with all subsets of a small core. An exact formula often has
+one complex term and one or two simple ones. There are too many complex terms for exhaustive subsets, but one
+of them with every subset of a core of simple features is affordable: after the products with the core, a
+feature with all pairs of 40 costs 780 closed forms.
 """
 
 from __future__ import annotations
@@ -48,21 +47,21 @@ if TYPE_CHECKING:
 
 __all__ = ["CoreSubsetModels", "find_best_models", "merge_core_models", "search_core_subsets"]
 
-_R2_TOLERANCE = (
-    1e-5  # of R²: inner products are good to about 1e-15, and to 1e-15 / PIVOT after a small pivot
-)
+_R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
+_N_TASKS = 64  # tasks of one search: enough for threads to finish together
+_MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
 
 
 @dataclass(frozen=True, eq=False)
 class CoreSubsetModels:
-    """Models of one feature of a stream and a subset of the core, best first; one model a feature.
+    """Models of one streamed feature and a subset of the core, best first; one model per feature.
 
     Parameters
     ----------
     features : int64 array, shape (k,)
-        Numbers in the stream.
+        Indices of the features in the stream.
     subsets : int32 array, shape (k, size)
-        Numbers in the core, ascending.
+        Indices of the other features in the core, ascending.
     unexplained : float64 array, shape (k,)
         RSS/‖y − ȳ‖² = 1 − R².
     """
@@ -82,81 +81,79 @@ def search_core_subsets(
     max_unexplained: Sequence[float] = (),
     jobs: int = 1,
 ) -> list[CoreSubsetModels]:
-    """Find the best model of each streamed feature with a subset of the core, and keep the best features.
+    """Find the best model of each streamed feature with a subset of the core, and return the best features.
 
     Parameters
     ----------
     block : float64 array, shape (m, n)
-        One row a feature of the stream; finite, any scale.
-    core : Gram
+        One feature of the stream per row; finite, any scale.
+    core : GramMatrix
         s features and the target, or K targets, over the same n rows.
     sizes : sequence of int
-        Sizes of the core's subsets, 0 to 3; all s(s−1)…/size! subsets of each size are tried.
+        Sizes of the core's subsets, 0 to 3. All s(s−1)…/size! subsets of each size are tried.
     keep : int
-        How many features, for each size.
-    first : int
-        The number of the block's first feature in the stream.
-    beat : sequence of float
-        For each size, leave out what leaves more than this share unexplained: the worst that the caller
-        holds of earlier blocks. It saves time and changes no merged answer.
+        Number of features to return for each size.
+    first_feature : int
+        The index of the block's first feature in the stream.
+    max_unexplained : sequence of float
+        For each size, omit models with a larger unexplained share, usually the worst that the caller has from
+        earlier blocks. This saves time and does not change the merged result.
     jobs : int
-        Threads; the answer is the same to the bit for any number, and for any cut of the stream into blocks
-        once the blocks' models are `merged`.
+        Number of threads. The result is identical to the bit for any number, and after `merge_core_models`
+        for any division of the stream into blocks.
 
     Returns
     -------
-    list of CoreModels
+    list of CoreSubsetModels
         One for each of the sizes.
 
     Raises
     ------
     OptionError
-        If a size or the number to keep is out of range.
+        If a size or `keep` is out of range.
 
     Notes
     -----
-    What is collinear is as in `find_best_models`. The scan sees inner products only, good to about
-    1e-15/determinant in R²: of a feature's subsets that differ by less, any may be named. The 2·keep + 56
-    best features are fitted again on the columns with their subsets. Where the core alone explains the
-    target, every feature does with it, and which are returned is deterministic and no more.
+    Collinearity is defined as in `find_best_models`. The scan uses inner products only, which are accurate to
+    about 1e-15/determinant in R². Among subsets of a feature that differ by less, any may be returned. The
+    2·keep + 56 best features are fitted again on the columns with their subsets. If the core alone explains
+    the target, every feature does with it; the choice among them is then deterministic but arbitrary.
 
     Examples
     --------
     >>> from symscreen.linear_models.gram import compute_gram
     >>> x = np.random.default_rng(0).normal(size=(30, 50))
     >>> core = compute_gram(x[:10], x[2] - 3 * x[7] + x[25])
-    >>> found = search_core_subsets(x[10:], core, sizes=[2], keep=1)[0]
-    >>> found.features.tolist(), found.subsets.tolist(), bool(found.unexplained[0] < 1e-28)
+    >>> models = search_core_subsets(x[10:], core, sizes=[2], keep=1)[0]
+    >>> models.features.tolist(), models.subsets.tolist(), bool(models.unexplained[0] < 1e-28)
     ([15], [[2, 7]], True)
     """
     if not set(sizes) <= {0, 1, 2, 3}:
-        raise OptionError(
-            f"subsets of {list(sizes)} features of the core were asked for; give sizes from 0 to 3"
-        )
+        raise OptionError(f"the sizes of core subsets must be from 0 to 3: they are {list(sizes)}")
     if keep < 1:
-        raise OptionError(f"{keep} features are to be kept; give at least 1")
+        raise OptionError(f"the number of features to keep must be at least 1: it is {keep}")
     best = _scan_block(block, core, sizes, jobs)
-    bars = max_unexplained or [np.inf] * len(sizes)
+    thresholds = max_unexplained or [np.inf] * len(sizes)
     return [
-        _refit_best(block, core, size, keep, bar, found, first_feature)
-        for size, bar, found in zip(sizes, bars, best, strict=True)
+        _refit_best(block, core, size, keep, threshold, scan_result, first_feature)
+        for size, threshold, scan_result in zip(sizes, thresholds, best, strict=True)
     ]
 
 
 def merge_core_models(parts: Sequence[CoreSubsetModels], keep: int) -> CoreSubsetModels:
-    """Merge the models of several blocks, of subsets of one size.
+    """Merge the models of several blocks, for subsets of one size.
 
     Parameters
     ----------
-    parts : sequence of CoreModels
-        Of distinct features.
+    parts : sequence of CoreSubsetModels
+        Models of distinct features.
     keep : int
-        How many to keep.
+        Number of models to return.
 
     Returns
     -------
-    CoreModels
-        By what they leave unexplained; those whose residual norms agree to 12 decimals by number.
+    CoreSubsetModels
+        By ascending unexplained share; models whose residual norms agree to 12 decimals by feature index.
     """
     features = np.concatenate([part.features for part in parts])
     unexplained = np.concatenate([part.unexplained for part in parts])
@@ -169,43 +166,52 @@ def merge_core_models(parts: Sequence[CoreSubsetModels], keep: int) -> CoreSubse
 def _scan_block(
     block: NDArray[np.float64], core: GramMatrix, sizes: Sequence[int], jobs: int
 ) -> list[TopModels]:
-    """Find each feature's best subsets by inner products, as places among the strongest of the core."""
+    """Find each feature's best subsets by inner products, as positions in the core's strength order."""
     strongest = core.strength_order
     s, (m, n) = len(strongest), block.shape
-    apart = s + -s % PADDING + PADDING  # where the lanes begin, on a whole vector
+    stream_start = s + -s % PADDING + PADDING  # the first column of streamed features, aligned to a vector
     rows = np.vstack([core.columns[strongest], core.target])
     kernel = scan_subsets if core.target.ndim == 1 else scan_subsets_multioutput
-    found = [TopModels(np.full(m, -np.inf), np.zeros(m, dtype=np.int64)) for _ in sizes]
+    results = [TopModels(np.full(m, -np.inf), np.zeros(m, dtype=np.int64)) for _ in sizes]
     starts = iter(range(0, m, TILE_FEATURES))
 
     def scan_tiles(_: int) -> None:
-        tile, with_core = np.empty((n, TILE_FEATURES)), np.empty((len(rows), TILE_FEATURES))
-        known = np.zeros((s, apart + TILE_FEATURES))
-        known[:, :s] = core.products[np.ix_(strongest, strongest)]
+        """Scan tiles of the block until none is left."""
+        tile, tile_products = np.empty((n, TILE_FEATURES)), np.empty((len(rows), TILE_FEATURES))
+        products = np.zeros((s, stream_start + TILE_FEATURES))
+        products[:, :s] = core.products[np.ix_(strongest, strongest)]
         pivots, with_target = (
-            np.zeros(known.shape[1]),
-            np.zeros((*core.target_products.shape[:-1], known.shape[1])),
+            np.zeros(products.shape[1]),
+            np.zeros((*core.target_products.shape[:-1], products.shape[1])),
         )
-        pivots[:s], with_target[..., :s] = np.diagonal(known), core.target_products[..., strongest]
-        left, limits = (
-            SchurState(known, pivots, with_target, 0.0, 1.0, 0),
+        pivots[:s], with_target[..., :s] = np.diagonal(products), core.target_products[..., strongest]
+        state, limits = (
+            SchurState(products, pivots, with_target, 0.0, 1.0, 0),
             CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT),
         )
-        for start in starts:  # one iterator feeds all threads
-            here = slice(start, min(start + TILE_FEATURES, m))
-            pivots[apart:] = fill_normalized_tile(block[here], tile)
-            compute_products(rows, tile, with_core)
-            known[:, apart:] = with_core[:s]
-            with_target[..., apart:] = with_core[s] if with_target.ndim == 1 else with_core[s:]
-            for size, best in zip(sizes, found, strict=True):
-                kernel(size + 1, 0, s, apart, left, limits, TopModels(best.scores[here], best.codes[here]))
+        for start in starts:  # one iterator for all threads
+            block_slice = slice(start, min(start + TILE_FEATURES, m))
+            pivots[stream_start:] = fill_normalized_tile(block[block_slice], tile)
+            compute_products(rows, tile, tile_products)
+            products[:, stream_start:] = tile_products[:s]
+            with_target[..., stream_start:] = tile_products[s] if with_target.ndim == 1 else tile_products[s:]
+            for size, best in zip(sizes, results, strict=True):
+                kernel(
+                    size + 1,
+                    0,
+                    s,
+                    stream_start,
+                    state,
+                    limits,
+                    TopModels(best.scores[block_slice], best.codes[block_slice]),
+                )
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
         try:
             list(executor.map(scan_tiles, range(jobs)))
         finally:
-            deque(starts, maxlen=0)  # after an interrupt the threads find no more work
-    return found
+            deque(starts, maxlen=0)  # after an interrupt the threads find no more tiles
+    return results
 
 
 def _refit_best(
@@ -217,13 +223,13 @@ def _refit_best(
     scan_result: TopModels,
     first_feature: int,
 ) -> CoreSubsetModels:
-    """Fit the best by inner products again on the columns, and keep the best of these."""
+    """Fit the best models by inner products again on the columns, and return the best of these."""
     strongest = core.strength_order
     s = len(strongest)
-    most = 2 * keep + 56
-    least = -1.0 if len(block) <= most else np.partition(scan_result.scores, -most)[-most]
-    best = np.flatnonzero(scan_result.scores >= max(least, 1.0 - max_unexplained - _R2_TOLERANCE, -1.0))
-    best = best[np.lexsort((best, -scan_result.scores[best]))][:most]
+    n_refit = 2 * keep + 56
+    min_score = -1.0 if len(block) <= n_refit else np.partition(scan_result.scores, -n_refit)[-n_refit]
+    best = np.flatnonzero(scan_result.scores >= max(min_score, 1.0 - max_unexplained - _R2_TOLERANCE, -1.0))
+    best = best[np.lexsort((best, -scan_result.scores[best]))][:n_refit]
     digits = [scan_result.codes[best] // s**power % s for power in reversed(range(size))]
     subsets = (
         np.stack([strongest[digit] for digit in digits], axis=1) if size else np.empty((len(best), 0), int)
@@ -231,56 +237,51 @@ def _refit_best(
     columns = np.vstack([core.columns, normalize_rows(block[best])])
     members = np.column_stack([subsets, s + np.arange(len(best))])
     unexplained = compute_unexplained_shares(columns, core.target, members)
-    found_here = CoreSubsetModels(
-        first_feature + best, np.sort(subsets, axis=1).astype(np.int32), unexplained
-    )
-    return merge_core_models([found_here], keep)
-
-
-_N_TASKS = 64  # shares of the work: enough that threads end together
-_MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³
+    models = CoreSubsetModels(first_feature + best, np.sort(subsets, axis=1).astype(np.int32), unexplained)
+    return merge_core_models([models], keep)
 
 
 def find_best_models(
     gram: GramMatrix, size: int, keep: int, jobs: int = 1
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Find the models of one size that leave the least of the target unexplained, among all subsets.
+    """Find the models of one size with the smallest unexplained share among all subsets.
 
     Parameters
     ----------
-    gram : Gram
-        q ≤ 50,000 features and a target, or K targets that one model is wanted for. Copies of a feature make
-        models of their own: merge them before.
+    gram : GramMatrix
+        q ≤ 50,000 features and a target, or K targets that share one model. Copies of a feature form separate
+        models; merge them first.
     size : int
-        Features in a model, 1 to 4; all q(q−1)…(q−size+1)/size! subsets are tried.
+        Number of features in a model, 1 to 4. All q(q−1)…(q−size+1)/size! subsets are tried.
     keep : int
-        How many models, at least 1.
+        Number of models to return, at least 1.
     jobs : int
-        Threads; the answer is the same to the bit for any number.
+        Number of threads. The result is identical to the bit for any number.
 
     Returns
     -------
     members : int32 array, shape (k, size)
-        The features of each model, ascending; k < keep where there are no more subsets.
+        The features of each model, ascending; k < keep if there are no more subsets.
     unexplained : float64 array, shape (k,)
-        RSS/‖y − ȳ‖² = 1 − R² of each, computed on the columns, ascending: an exact formula leaves about
-        1e-31. Of K targets, each with coefficients of its own, it is the mean. Models whose residual norms
-        agree to 12 decimals of ‖y − ȳ‖ are ordered by their members.
+        RSS/‖y − ȳ‖² = 1 − R² of each model, computed on the columns, ascending. For an exact formula it is
+        about 1e-31. With K targets, each with its own coefficients, it is the mean. Models whose residual
+        norms agree to 12 decimals of ‖y − ȳ‖ are sorted by their members.
 
     Raises
     ------
     OptionError
-        If the size, the number to keep or the number of features is out of range.
+        If the size, `keep` or the number of features is out of range.
 
     Notes
     -----
-    Collinear subsets are left out: where, the strongest |c| first, a feature keeps a share below `PIVOT` when
-    those before it are removed, or where the determinant of the correlation matrix is below `DETERMINANT`.
+    Collinear subsets are skipped. In a collinear subset, sorted by descending |c|, the share of a feature's
+    variance that those before it leave unexplained is below `MIN_PIVOT`, or the determinant of the
+    correlation matrix is below `MIN_DETERMINANT`.
 
-    The scan sees inner products only, good to about 1e-15/determinant in R², so 4·keep + 256 finalists are
-    fitted again on the columns: a model is missed if rounding places it that many too low. Where more models
-    than that fit exactly, such as all supersets of an exact pair, those returned do, but which of them is
-    deterministic and no more.
+    The scan uses inner products only, which are accurate to about 1e-15/determinant in R². Therefore 4·keep +
+    256 models are fitted again on the columns. A model is missed only if rounding moves it down by that many
+    ranks. If more models than that fit exactly, such as all supersets of an exact pair, the choice among them
+    is deterministic but arbitrary.
 
     Examples
     --------
@@ -292,11 +293,11 @@ def find_best_models(
     """
     q = len(gram.columns)
     if size not in {1, 2, 3, 4}:
-        raise OptionError(f"models of {size} features were asked for; give a size from 1 to 4")
+        raise OptionError(f"the size of a model must be from 1 to 4: it is {size}")
     if keep < 1:
-        raise OptionError(f"{keep} models are to be kept; give at least 1")
+        raise OptionError(f"the number of models to keep must be at least 1: it is {keep}")
     if q > _MAX_FEATURES:
-        raise OptionError(f"{q} features are too many to try all subsets; give at most {_MAX_FEATURES}")
+        raise OptionError(f"all subsets can be tried for at most {_MAX_FEATURES} features: there are {q}")
     models = gram.strength_order[_scan_subsets(gram, size, 4 * keep + 256, jobs)]
     unexplained = compute_unexplained_shares(gram.columns, gram.target, models)
     models = np.sort(models, axis=1)
@@ -306,40 +307,41 @@ def find_best_models(
 
 
 def _scan_subsets(gram: GramMatrix, size: int, n_models: int, jobs: int) -> NDArray[np.int64]:
-    """Return the best by inner products, shape (≤ most, size): ascending places among the strongest."""
+    """Return the best models by inner products, shape (≤ n_models, size): positions in the strength order."""
     strongest = gram.strength_order
     q = len(strongest)
-    wide = q + PADDING
-    products = np.zeros((q, wide))
+    width = q + PADDING
+    products = np.zeros((q, width))
     products[:, :q] = gram.products[np.ix_(strongest, strongest)]
-    pivots, with_target = np.zeros(wide), np.zeros((*gram.target_products.shape[:-1], wide))
+    pivots, with_target = np.zeros(width), np.zeros((*gram.target_products.shape[:-1], width))
     pivots[:q], with_target[..., :q] = np.diagonal(products), gram.target_products[..., strongest]
     kernel = scan_subsets if with_target.ndim == 1 else scan_subsets_multioutput
-    left, limits = (
+    state, limits = (
         SchurState(products, pivots, with_target, 0.0, 1.0, 0),
         CollinearityLimits(MIN_PIVOT, MIN_DETERMINANT),
     )
-    shares = _split_work(q, size)
+    tasks = _split_work(q, size)
 
-    def scan_shares(_: int) -> TopModels:
+    def scan_tasks(_: int) -> TopModels:
+        """Scan tasks until none is left; return the best models of this thread."""
         best = TopModels(np.full(n_models, -np.inf), np.full(n_models, np.iinfo(np.int64).max))
-        for first, last in shares:  # one iterator feeds all threads; each has a heap of its own
-            kernel(size, first, last, 0, left, limits, best)
+        for first, last in tasks:  # one iterator for all threads
+            kernel(size, first, last, 0, state, limits, best)
         return best
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="symscreen") as executor:
         try:
-            kept = list(executor.map(scan_shares, range(jobs)))
+            results = list(executor.map(scan_tasks, range(jobs)))
         finally:
-            deque(shares, maxlen=0)  # after an interrupt the threads find no more work
-    scores, codes = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+            deque(tasks, maxlen=0)  # after an interrupt the threads find no more tasks
+    scores, codes = (np.concatenate(parts) for parts in zip(*results, strict=True))
     best = np.lexsort((codes, -scores))[:n_models]
-    found = codes[best][np.isfinite(scores[best])]
-    return np.stack([found // q**power % q for power in reversed(range(size))], axis=1)
+    best_codes = codes[best][np.isfinite(scores[best])]
+    return np.stack([best_codes // q**power % q for power in reversed(range(size))], axis=1)
 
 
 def _split_work(q: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut the range of a model's first feature into shares with about as many models each."""
+    """Divide the range of a model's first feature into tasks with about equal numbers of models."""
     models = np.array([comb(q - first, size) for first in range(q + 1)], dtype=np.float64)
     cuts = np.searchsorted(-models, -models[0] * np.linspace(1.0, 0.0, _N_TASKS + 1))
     return iter([(int(a), int(b)) for a, b in pairwise(cuts) if a < b])

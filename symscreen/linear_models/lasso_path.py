@@ -1,14 +1,13 @@
-"""Features on one scale: centred, with mean square 1, as glmnet and ncvreg standardise.
+"""The LASSO path (Tibshirani 1996): least squares with a penalty on the sum of the absolute coefficients.
 
-The LASSO (Tibshirani 1996): least squares under a penalty on the sum of the coefficients' sizes.
-
-For features z of mean 0 and mean square 1 and a centred response, the coefficients at a penalty λ minimise::
+Features are standardised as glmnet and ncvreg do: centred, with mean square 1. For such features z and a
+centred target the coefficients at a penalty λ minimise::
 
     1/(2n) · ‖y − Σ_j b_j z_j‖² + λ · Σ_j |b_j|
 
-As functions of λ they are linear between knots, at which a feature enters or leaves, so that the path can be
-followed exactly (Efron, Hastie, Johnstone and Tibshirani 2004). Among near copies the way may be lost: how
-far coefficients are from optimal is bounded by the duality gap, which is computed for every λ.
+They are piecewise linear in λ. Features enter or leave at the knots, so the path can be followed exactly
+(Efron, Hastie, Johnstone and Tibshirani 2004). Near copies of features can make this fail. The duality gap,
+which bounds the distance from the optimum, is therefore computed for every λ.
 """
 
 from __future__ import annotations
@@ -36,22 +35,29 @@ __all__ = [
 ]
 
 _MIN_SCALE, _MAX_SCALE = 5e-324, np.finfo(np.float64).max
+_GAP_TOLERANCE = 1e-10  # of the duality gap, in units of ‖y‖²/n
+_MAX_KNOTS_FACTOR = 4  # knots per min(features, rows); real paths have about 1
+_MAX_SWEEPS = 10_000  # of coordinate descent at one λ
+_GLMNET_TOLERANCE = 1e-14  # glmnet's criterion: the squared change of the fit by one step
+_GLMNET_MAX_SWEEPS = 1_000_000  # over the whole path
+_COEFFICIENT_TOLERANCE = 1e-12  # relative to the target: smaller coefficients are rounding errors at a knot
+_COPY_TOLERANCE = 1e-9  # standardised features that differ by less in every row are copies
 
 
 @dataclass(frozen=True, eq=False)
 class StandardizedData:
-    """Features and response, centred and scaled.
+    """Features and target, centred and scaled.
 
     Parameters
     ----------
     features : float64 array, shape (q, n), C-contiguous
-        Each of mean 0 and mean square 1; all zeros where a feature is constant.
+        Each with mean 0 and mean square 1; all zeros if a feature is constant.
     target : float64 array, shape (n,)
-        Of mean 0, on its own scale.
+        The target with mean 0, in its own unit.
     centres, scales : float64 arrays, shape (q,)
         z = (feature − centre) / scale; the scale of a constant feature is 1.
-    mean : float
-        The response's mean.
+    target_mean : float
+        The target's mean.
     """
 
     features: NDArray[np.float64]
@@ -63,113 +69,105 @@ class StandardizedData:
     def unscale_coefficients(
         self, coefficients: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bring coefficients back to the features' own scale.
+        """Convert coefficients of standardised features to those of the original features.
 
         Parameters
         ----------
         coefficients : float64 array, shape (…, q)
-            For the standardised features.
+            Coefficients of the standardised features.
 
         Returns
         -------
         coefficients : float64 array, shape (…, q)
-            Infinite where a feature is so small that its coefficient leaves float64.
+            Infinite if a feature is so small that its coefficient overflows.
         intercepts : float64 array, shape (…)
         """
         with np.errstate(over="ignore"):
-            own = coefficients / self.scales
-        # centre / scale first: it is of moderate size where the coefficient on its own is not
-        return own, self.target_mean - (coefficients * (self.centres / self.scales)).sum(axis=-1)
+            unscaled = coefficients / self.scales
+        # centre / scale first: this quotient is moderate even if the coefficient overflows.
+        return unscaled, self.target_mean - (coefficients * (self.centres / self.scales)).sum(axis=-1)
 
 
 def standardize_features(values: NDArray[np.float64], target: NDArray[np.float64]) -> StandardizedData:
-    """Centre and scale features; centre the response.
+    """Standardise features; centre the target.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        One row a feature, finite, of any size.
+        One feature per row; finite, of any magnitude.
     target : float64 array, shape (n,)
-        The response.
+        The target.
 
     Returns
     -------
-    Standardised
+    StandardizedData
 
     Examples
     --------
-    >>> standardised(np.array([[1.0, 3.0]]), np.array([5.0, 7.0])).features.tolist()
+    >>> standardize_features(np.array([[1.0, 3.0]]), np.array([5.0, 7.0])).features.tolist()
     [[-1.0, 1.0]]
     """
     centred, centres, exponents = _center_rows(values)
-    size = np.abs(centred).max(axis=1, initial=0.0)
-    constant = size == 0.0
-    size[constant] = 1.0
-    # near 1 before squaring: a feature of 1e8 ± 1e-8 has squares of 1e-32 times its own size
-    near = centred / size[:, None]
-    spread = np.sqrt((near * near).mean(axis=1))
+    magnitude = np.abs(centred).max(axis=1, initial=0.0)
+    constant = magnitude == 0.0
+    magnitude[constant] = 1.0
+    # Scale before squaring: a feature of 1e8 ± 1e-8 has squares of 1e-32 times its own magnitude.
+    scaled = centred / magnitude[:, None]
+    spread = np.sqrt((scaled * scaled).mean(axis=1))
     spread[constant] = 1.0
-    # a number even where rounding would take it to 0 or beyond float64
+    # The scale stays finite and positive even if it would underflow or overflow.
     with np.errstate(over="ignore"):
-        scales = np.clip(np.ldexp(size * spread, exponents), _MIN_SCALE, _MAX_SCALE)
+        scales = np.clip(np.ldexp(magnitude * spread, exponents), _MIN_SCALE, _MAX_SCALE)
     scales[constant] = 1.0
-    aim, mean, exponent = _center_rows(target[None])
+    centred_target, mean, exponent = _center_rows(target[None])
     return StandardizedData(
-        near / spread[:, None], np.ldexp(aim[0], exponent[0]), centres, scales, float(mean[0])
+        scaled / spread[:, None], np.ldexp(centred_target[0], exponent[0]), centres, scales, float(mean[0])
     )
 
 
 def _center_rows(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
-    """Return (values − centre)·2^−exponent, the centres, and the exponents, so that no sum overflows."""
+    """Return (values − centre)·2^−exponent, shape (q, n), centres and exponents; no sum overflows."""
     exponents = np.frexp(np.abs(values).max(axis=1, initial=0.0))[1]
-    small = np.ldexp(values, -exponents[:, None])
-    # the mean is sought from the first row on, so that a constant is centred to exactly zero
-    start = small[:, 0].copy()
-    small -= start[:, None]
-    shift = small.mean(axis=1)
-    small -= shift[:, None]
-    return small, np.ldexp(start + shift, exponents), exponents
-
-
-_GAP_TOLERANCE = 1e-10  # of the duality gap
-_MAX_KNOTS_FACTOR = 4  # of a path, for every feature or row, whichever are fewer; real ones have about 1
-_MAX_SWEEPS = 10_000  # of coordinate descent at one λ
-_GLMNET_TOLERANCE = 1e-14  # glmnet's own measure: the largest step in the fit, squared
-_GLMNET_MAX_SWEEPS = 1_000_000  # over the whole path
-_COEFFICIENT_TOLERANCE = 1e-12  # of the response: a coefficient below is what rounding leaves at a knot
-_COPY_TOLERANCE = 1e-9  # standardised features that differ by less everywhere are one
+    scaled = np.ldexp(values, -exponents[:, None])
+    # Values are shifted by the first row, so that a constant feature is centred to exactly zero.
+    start = scaled[:, 0].copy()
+    scaled -= start[:, None]
+    shift = scaled.mean(axis=1)
+    scaled -= shift[:, None]
+    return scaled, np.ldexp(start + shift, exponents), exponents
 
 
 def compute_glmnet_lambdas(features: Values, target: Values, n_lambdas: int = 100) -> Values:
-    """Lay out penalties as glmnet does, evenly in log λ.
+    """Compute the penalties of a path as glmnet does, equidistant in log λ.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Each of mean 0 and mean square 1, or all zeros.
+        Each with mean 0 and mean square 1, or all zeros.
     target : float64 array, shape (n,)
-        Of mean 0 and moderate size.
-    steps : int
-        How many.
+        The target, with mean 0, far from overflow.
+    n_lambdas : int
+        Number of penalties.
 
     Returns
     -------
-    float64 array, shape (steps,)
-        From λ_max, at which no feature enters, down to λ_max/10,000 where n > q, else to λ_max/100.
+    float64 array, shape (n_lambdas,)
+        From λ_max, at which no feature enters, down to λ_max/10,000 if n > q, otherwise λ_max/100.
 
     Examples
     --------
     >>> z, y = np.array([[1.0, -1.0, 1.0, -1.0]]), np.array([3.0, -1.0, 1.0, -3.0])
-    >>> compute_glmnet_lambdas(z, y, steps=3).round(6).tolist()
+    >>> compute_glmnet_lambdas(z, y, n_lambdas=3).round(6).tolist()
     [2.0, 0.02, 0.0002]
     """
     q, n = features.shape
-    # λ_max = max_j |z_j·y| / n; where no feature is correlated with the response, a number above rounding
-    largest = max(float(np.abs(features @ target).max()) / n, _COEFFICIENT_TOLERANCE)
+    # λ_max = max_j |z_j·y| / n; a positive number above rounding if all features are uncorrelated with the
+    # target.
+    max_lambda = max(float(np.abs(features @ target).max()) / n, _COEFFICIENT_TOLERANCE)
     ratio = 1e-4 if n > q else 1e-2
-    return np.asarray(largest * np.logspace(0.0, np.log10(ratio), n_lambdas), dtype=np.float64)
+    return np.asarray(max_lambda * np.logspace(0.0, np.log10(ratio), n_lambdas), dtype=np.float64)
 
 
 def fit_lasso_path(
@@ -180,21 +178,21 @@ def fit_lasso_path(
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Each of mean 0 and mean square 1, or all zeros.
+        Each with mean 0 and mean square 1, or all zeros.
     target : float64 array, shape (n,)
-        Of mean 0 and moderate size.
+        The target, with mean 0, far from overflow.
     lambdas : float64 array, shape (s,)
-        Positive, from the largest down.
+        Positive, in descending order.
     engine : {"sklearn", "glmnet"}
-        scikit-learn's exact path, with its coordinate descent to a duality gap of 1e-10 where that is lost;
-        or glmnet's coordinate descent at a threshold of 1e-14.
+        "sklearn" uses scikit-learn's exact path, and its coordinate descent to a duality gap of 1e-10 where
+        that fails. "glmnet" uses glmnet's coordinate descent with a threshold of 1e-14.
 
     Returns
     -------
     coefficients : float64 array, shape (s, q)
-        Exact zeros where a feature is left out, as are copies of earlier features in scikit-learn's path.
-    missed : int
-        How many λ did not converge; their coefficients are the best that were reached.
+        Exactly zero for features not in the model. Copies of earlier features have zeros with "sklearn".
+    n_missed : int
+        The number of λ without convergence; their coefficients are the best that were reached.
 
     Raises
     ------
@@ -204,34 +202,34 @@ def fit_lasso_path(
     Examples
     --------
     >>> z, y = np.array([[1.0, -1.0, 1.0, -1.0]]), np.array([3.0, -1.0, 1.0, -3.0])
-    >>> coefficients, missed = fit_lasso_path(z, y, np.array([2.0, 0.5]))
-    >>> coefficients.round(6).tolist(), missed
+    >>> coefficients, n_missed = fit_lasso_path(z, y, np.array([2.0, 0.5]))
+    >>> coefficients.round(6).tolist(), n_missed
     ([[0.0], [1.5]], 0)
     """
     engines = {"sklearn": _fit_with_sklearn, "glmnet": _fit_with_glmnet}
     if engine not in engines:
-        raise OptionError(f"the LASSO's engine is {engine!r}{suggest(engine, engines)}")
+        raise OptionError(f"the LASSO engine is {engine!r}{suggest(engine, engines)}")
     if not np.abs(features @ target).max() / target.size > lambdas[-1]:
         return np.zeros((lambdas.size, len(features))), 0
-    coefficients, missed = engines[engine](features, target, lambdas)
-    small = _COEFFICIENT_TOLERANCE * np.sqrt((target * target).mean())
-    return np.where(np.abs(coefficients) > small, coefficients, 0.0), missed
+    coefficients, n_missed = engines[engine](features, target, lambdas)
+    min_magnitude = _COEFFICIENT_TOLERANCE * np.sqrt((target * target).mean())
+    return np.where(np.abs(coefficients) > min_magnitude, coefficients, 0.0), n_missed
 
 
 def compute_duality_gaps(features: Values, target: Values, lambdas: Values, coefficients: Values) -> Values:
-    """Bound how far coefficients are from optimal.
+    """Bound the suboptimality of coefficients by the duality gap.
 
     Parameters
     ----------
-    features, target, lambdas
-        As for `fit_lasso_path`; the response not all zeros.
+    features, target, lambdas : float64 arrays, shapes (q, n), (n,) and (s,)
+        As in `fit_lasso_path`; the target is not all zeros.
     coefficients : float64 array, shape (s, q)
-        One row a λ.
+        One row per λ.
 
     Returns
     -------
     float64 array, shape (s,)
-        At most this much the objective exceeds its minimum, in units of ‖y‖²/n.
+        An upper bound of the objective minus its minimum, in units of ‖y‖²/n.
 
     Examples
     --------
@@ -240,35 +238,40 @@ def compute_duality_gaps(features: Values, target: Values, lambdas: Values, coef
     [0.0, 0.28125]
     """
     residual = target - coefficients @ features
-    reach = np.abs(residual @ features.T).max(axis=1) / target.size
-    # u = s·(y − Zb) with max_j |z_j·u|/n ≤ λ is feasible in the dual, of value (‖y‖² − ‖y − u‖²)/2n
-    share = lambdas / np.maximum(reach, lambdas)
-    rest = target - share[:, None] * residual
+    max_correlation = np.abs(residual @ features.T).max(axis=1) / target.size
+    # u = s·(y − Zb) with max_j |z_j·u|/n ≤ λ is feasible in the dual, with value (‖y‖² − ‖y − u‖²)/2n.
+    shrinkage = lambdas / np.maximum(max_correlation, lambdas)
+    dual_residual = target - shrinkage[:, None] * residual
     primal = (residual**2).sum(axis=1) + 2.0 * target.size * lambdas * np.abs(coefficients).sum(axis=1)
     squares = (target**2).sum()
-    return np.asarray((primal - squares + (rest**2).sum(axis=1)) / (2.0 * squares), dtype=np.float64)
+    return np.asarray((primal - squares + (dual_residual**2).sum(axis=1)) / (2.0 * squares), dtype=np.float64)
 
 
 def _fit_with_sklearn(features: Values, target: Values, lambdas: Values) -> tuple[Values, int]:
+    """Follow the exact path, and use coordinate descent for λ with a large duality gap."""
     from sklearn.exceptions import ConvergenceWarning
 
     first = _find_distinct_features(features)
     distinct = features[first]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the duality gap tells
-        found = _follow_knots(distinct, target, lambdas)
-        missed = compute_duality_gaps(distinct, target, lambdas, found) > _GAP_TOLERANCE
+        warnings.simplefilter("ignore", ConvergenceWarning)  # convergence is checked by the duality gap
+        distinct_coefficients = _follow_knots(distinct, target, lambdas)
+        missed = compute_duality_gaps(distinct, target, lambdas, distinct_coefficients) > _GAP_TOLERANCE
         if missed.any():
-            found[missed] = _descend_coordinates(distinct, target, lambdas[missed], found[missed.argmax()])
-            # its own gap, summed in another order, ends a hair below the tolerance
-            missed = compute_duality_gaps(distinct, target, lambdas, found) > 1.01 * _GAP_TOLERANCE
+            distinct_coefficients[missed] = _descend_coordinates(
+                distinct, target, lambdas[missed], distinct_coefficients[missed.argmax()]
+            )
+            # scikit-learn sums its gap in a different order, so it may stop slightly above this tolerance.
+            missed = (
+                compute_duality_gaps(distinct, target, lambdas, distinct_coefficients) > 1.01 * _GAP_TOLERANCE
+            )
     coefficients = np.zeros((lambdas.size, len(features)))
-    coefficients[:, first] = found
+    coefficients[:, first] = distinct_coefficients
     return coefficients, int(missed.sum())
 
 
 def _find_distinct_features(features: Values) -> NDArray[np.int64]:
-    """Find the features that are no copy of an earlier one, mirrored or not, and not constant."""
+    """Find the features that are neither constant nor a copy of an earlier one, mirrored or not."""
     digits = np.rint(features / _COPY_TOLERANCE).astype(np.int64)
     lead = np.take_along_axis(digits, (digits != 0).argmax(axis=1)[:, None], axis=1)
     firsts: dict[bytes, int] = {}
@@ -278,12 +281,12 @@ def _find_distinct_features(features: Values) -> NDArray[np.int64]:
 
 
 def _follow_knots(features: Values, target: Values, lambdas: Values) -> Values:
-    """Follow the path from knot to knot as far as that goes; return coefficients, (s, q)."""
+    """Follow the path from knot to knot as far as possible; return coefficients, shape (s, q)."""
     from sklearn.linear_model import lars_path
 
-    # lars_path tells λ apart to 1e-7, an absolute figure: the last one is made 1, and put inside the path
+    # lars_path distinguishes λ to 1e-7 absolutely: scale the last one to 1, and stop slightly below it.
     last = lambdas[-1]
-    knots, _, bends = lars_path(
+    knots, _, knot_coefficients = lars_path(
         features.T,
         target / last,
         method="lasso",
@@ -292,15 +295,17 @@ def _follow_knots(features: Values, target: Values, lambdas: Values) -> Values:
         max_iter=_MAX_KNOTS_FACTOR * min(features.shape),
     )
     coefficients = np.zeros((lambdas.size, len(features)))
-    for feature in np.flatnonzero(bends.any(axis=1)):
-        coefficients[:, feature] = np.interp(lambdas / last, knots[::-1], bends[feature, ::-1]) * last
+    for feature in np.flatnonzero(knot_coefficients.any(axis=1)):
+        coefficients[:, feature] = (
+            np.interp(lambdas / last, knots[::-1], knot_coefficients[feature, ::-1]) * last
+        )
     return coefficients
 
 
 def _descend_coordinates(
     features: Values, target: Values, lambdas: Values, initial_coefficients: Values
 ) -> Values:
-    """Descend by coordinates; return coefficients, (s, q)."""
+    """Solve by coordinate descent; return coefficients, shape (s, q)."""
     from sklearn.linear_model import lasso_path
 
     _, coefficients, _ = lasso_path(
@@ -315,11 +320,12 @@ def _descend_coordinates(
 
 
 def _fit_with_glmnet(features: Values, target: Values, lambdas: Values) -> tuple[Values, int]:
+    """Solve by glmnet; the last coefficients reached are repeated for the missed λ."""
     try:
         from glmnet import ElasticNet
     except ImportError:
         raise OptionError(
-            "the LASSO's engine 'glmnet' is not installed: pip install 'symscreen[glmnet]', or use sklearn"
+            "the LASSO engine 'glmnet' is not installed: pip install 'symscreen[glmnet]', or use sklearn"
         ) from None
     model = ElasticNet(
         n_splits=0,
@@ -329,9 +335,9 @@ def _fit_with_glmnet(features: Values, target: Values, lambdas: Values) -> tuple
         max_iter=_GLMNET_MAX_SWEEPS,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the number of λ reached tells
+        warnings.simplefilter("ignore", RuntimeWarning)  # convergence is checked by the number of λ reached
         model.fit(features.T, target)
     reached = model.coef_path_.T
-    missed = lambdas.size - len(reached)
+    n_missed = lambdas.size - len(reached)
     last = reached[-1:] if len(reached) else np.zeros((1, len(features)))
-    return np.concatenate([reached, last.repeat(missed, axis=0)]), missed
+    return np.concatenate([reached, last.repeat(n_missed, axis=0)]), n_missed

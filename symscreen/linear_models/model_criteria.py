@@ -1,7 +1,4 @@
-"""Criteria that choose among least-squares models of different sizes.
-
-Folds for cross-validation: seeded, balanced over the response, the same for every method.
-"""
+"""Criteria that choose among least-squares models of different sizes, and folds for cross-validation."""
 
 from __future__ import annotations
 
@@ -19,22 +16,22 @@ __all__ = ["Criterion", "assign_folds", "compute_criterion", "compute_cv_error",
 
 Criterion = Literal["cp", "bic", "aic"]
 
-_RELATIVE_ROUNDING = 1e-12  # rest of the response below which it is rounding
+_RELATIVE_ROUNDING = 1e-12  # residual norms below this share of the target's norm are rounding errors
 _EPS = float(np.finfo(np.float64).eps)
 
 
 def compute_rounding_floor(max_magnitude: float, standard_deviation: float) -> float:
-    """Say below which share of its sum of squares a response's rest is nothing but rounding.
+    """Compute the share of the target's sum of squares below which a residual is only rounding error.
 
     Parameters
     ----------
-    largest, spread : float
-        The response's largest magnitude and its standard deviation.
+    max_magnitude, standard_deviation : float
+        The target's largest magnitude and its standard deviation.
 
     Returns
     -------
     float
-        1e-24, or the square of eight roundings where an offset makes these larger.
+        1e-24, or the square of eight rounding errors if a large offset makes these larger.
 
     Examples
     --------
@@ -47,9 +44,9 @@ def compute_rounding_floor(max_magnitude: float, standard_deviation: float) -> f
 def compute_criterion(
     criterion: Criterion, rss: Values, n: int, noise_variance: float, rss_floor: float
 ) -> Values:
-    """Weigh RSS against size, for models of 0, 1, …, k features and an intercept.
+    """Compute an information criterion for models of 0, 1, …, k features and an intercept.
 
-    With p = k + 1 and RSS as a share of the response's sum of squares::
+    With p = k + 1 and RSS as a share of the target's sum of squares::
 
         BIC = n ln RSS + p ln n        (Schwarz 1978, up to a constant)
         AIC = n ln RSS + 2p            (Akaike 1974, up to a constant)
@@ -58,50 +55,51 @@ def compute_criterion(
     Parameters
     ----------
     criterion : {"cp", "bic", "aic"}
+        The criterion.
     rss : float64 array, shape (k + 1,)
-        By size, from 0.
+        The residual sum of squares by model size, from 0.
     n : int
-        Rows.
-    noise : float
-        σ² on the scale of `rss`: RSS of the largest model over its degrees of freedom. Only Cp needs it.
-    floor : float
-        RSS below it is rounding and counts as it: an exact fit is not improved by more terms.
+        Number of rows.
+    noise_variance : float
+        σ² on the scale of `rss`: RSS of the largest model over its degrees of freedom. Used by Cp only.
+    rss_floor : float
+        Smaller RSS are replaced by it: an exact fit is not improved by more terms.
 
     Returns
     -------
     float64 array, shape (k + 1,)
-        The smaller, the better.
+        The criterion; smaller is better.
 
     Examples
     --------
     >>> compute_criterion("cp", np.array([1.0, 0.2]), 10, 0.025, 1e-24).tolist()
     [32.0, 2.0]
     """
-    at_least = np.maximum(rss, rss_floor)
-    terms = np.arange(1.0, rss.size + 1.0)
+    floored_rss = np.maximum(rss, rss_floor)
+    n_parameters = np.arange(1.0, rss.size + 1.0)
     if criterion == "cp":
-        return at_least / noise_variance - n + 2.0 * terms
-    each = np.log(n) if criterion == "bic" else 2.0
-    return np.asarray(n * np.log(at_least) + terms * each)
+        return floored_rss / noise_variance - n + 2.0 * n_parameters
+    penalty = np.log(n) if criterion == "bic" else 2.0
+    return np.asarray(n * np.log(floored_rss) + n_parameters * penalty)
 
 
 def assign_folds(n: int, n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal n rows, which stand in ascending order of the response, into folds.
+    """Assign n rows, sorted by the target, to random folds that are balanced over the target.
 
     Parameters
     ----------
     n : int
-        Rows.
-    folds : int
-        How many folds; more than n are n.
+        Number of rows.
+    n_folds : int
+        Number of folds; at most n are used.
     seed : int
-        Which of the ways to deal.
+        The seed of the random assignment.
 
     Returns
     -------
     int64 array, shape (n,)
-        The fold of each row, from 0. Of every run of `folds` neighbours each goes into another fold, so that
-        every fold spans the whole response.
+        The fold of each row, from 0. Each block of `n_folds` consecutive rows has one row of each fold, so
+        every fold covers the whole range of the target.
 
     Examples
     --------
@@ -110,8 +108,8 @@ def assign_folds(n: int, n_folds: int, seed: int) -> NDArray[np.int64]:
     """
     n_folds = min(n_folds, n)
     rng = np.random.default_rng(seed)
-    dealt = [rng.permutation(n_folds) for _ in range(-(-n // n_folds))]
-    return np.concatenate(dealt)[:n].astype(np.int64)
+    blocks = [rng.permutation(n_folds) for _ in range(-(-n // n_folds))]
+    return np.concatenate(blocks)[:n].astype(np.int64)
 
 
 def compute_cv_error(
@@ -121,18 +119,18 @@ def compute_cv_error(
 
     Parameters
     ----------
-    squares : float64 array, shape (s, n)
-        The squared error of each row, predicted from the other folds; one row a model.
-    fold : int64 array, shape (n,)
-        The fold of each row: every number from 0 to K − 1, K ≥ 2.
+    squared_errors : float64 array, shape (s, n)
+        The squared error of each row, predicted from the other folds, one model per row of the array.
+    row_folds : int64 array, shape (n,)
+        The fold of each row: every index from 0 to K − 1, K ≥ 2.
 
     Returns
     -------
     error : float64 array, shape (s,)
         The mean over rows.
     standard_error : float64 array, shape (s,)
-        That of the folds' means, weighted by their sizes; where folds hold fewer than three rows on average,
-        that of the rows, as if they were independent.
+        The standard error of the mean of the folds' means, weighted by fold size. If folds have fewer than
+        three rows on average, that of the rows, as if they were independent.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""Paths of least squares under the non-convex penalties SCAD and MCP, by coordinate descent.
+"""Regularisation paths of least squares with the non-convex penalties SCAD and MCP, by coordinate descent.
 
-For features z of mean 0 and mean square 1 and a centred response, a point of the path is a local minimum of::
+For features z with mean 0 and mean square 1 and a centred target, a point of the path is a local minimum of::
 
     Q(b) = 1/(2n) · ‖y − Σ_j b_j z_j‖² + Σ_j p(|b_j|)
 
-whose penalty p rises like the LASSO's at 0 and is flat beyond γλ, so that large coefficients are not shrunk.
-Its derivative at t ≥ 0 is::
+The penalty p has the slope of the LASSO's at 0 and is constant beyond γλ, so large coefficients are not
+shrunk. Its derivative at t ≥ 0 is::
 
     SCAD, γ > 2   p'(t) = λ                   t ≤ λ          Fan and Li 2001, eq. 2.7
                         = (γλ − t)/(γ − 1)    λ < t ≤ γλ
@@ -13,9 +13,9 @@ Its derivative at t ≥ 0 is::
     MCP, γ > 1    p'(t) = λ − t/γ             t ≤ γλ         Zhang 2010, eq. 2.1
                         = 0                   t > γλ
 
-Q has several local minima where features are highly correlated. Which of them is meant is fixed by the way
-there: λ falls, each fit starts from the last, and coordinates are taken in the order of the features
-(Breheny and Huang 2011).
+Q has several local minima if features are highly correlated. The path determines which of them is found: λ
+decreases, each fit starts from the last, and coordinates are updated in the order of the features (Breheny
+and Huang 2011).
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ __all__ = ["NonconvexPath", "compute_lambda_sequence", "fit_nonconvex_path"]
 
 NonconvexPenalty = Literal["scad", "mcp"]
 
-_TOLERANCE = 1e-11  # of the response's root mean square: no coefficient moves by more in the last sweep
-_ENTRY_SLACK = (
-    10.0  # tolerances by which |z_j·r|/n must exceed λ: a copy of a feature that is in reaches λ itself
+_TOLERANCE = (
+    1e-11  # largest change of a coefficient in the last sweep, relative to the target's root mean square
 )
-_SWEEPS_PER_NEWTON_STEP = 500  # sweeps between two Newton steps: most fits need fewer and never take one
-_MAX_NEWTON_STEPS = 200  # at one λ, before it is given up as not converged
-_MIN_PIVOT = 1e-12  # a smaller pivot leaves no digits to a Newton step
+_ENTRY_SLACK = (
+    10.0  # tolerances by which |z_j·r|/n must exceed λ: a copy of an active feature reaches λ itself
+)
+_SWEEPS_PER_NEWTON_STEP = 500  # most fits need fewer sweeps and never take a Newton step
+_MAX_NEWTON_STEPS = 200  # per λ; then the fit has not converged
+_MIN_PIVOT = 1e-12  # with a smaller pivot a Newton step has no correct digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +55,9 @@ class NonconvexPath:
     Parameters
     ----------
     coefficients : float64 array, shape (s, q)
-        For the standardised features, one row a λ; exact zeros where a feature is left out.
+        Coefficients of the standardised features, one row per λ; exactly zero for features not in the model.
     converged : bool array, shape (s,)
-        Whether the fit at each λ is a local minimum to the tolerance; else it is the last iterate.
+        Whether each fit is a local minimum to the tolerance. Otherwise it is the last iterate.
     """
 
     coefficients: Values
@@ -63,22 +65,22 @@ class NonconvexPath:
 
 
 def compute_lambda_sequence(features: Values, target: Values, n_lambdas: int = 100) -> Values:
-    """Lay out the penalties of a path, evenly in log λ.
+    """Compute the penalties of a path, equidistant in log λ.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Each of mean 0 and mean square 1, or all zeros.
+        Each with mean 0 and mean square 1, or all zeros.
     target : float64 array, shape (n,)
-        Of mean 0.
-    steps : int
-        How many.
+        The target, with mean 0.
+    n_lambdas : int
+        Number of penalties.
 
     Returns
     -------
-    float64 array, shape (steps,)
-        From the least λ at which no feature enters, max_j |z_j·y|/n, down to a thousandth of it where n > q,
-        to a twentieth where not.
+    float64 array, shape (n_lambdas,)
+        From max_j |z_j·y|/n, the smallest λ at which no feature enters, down to 1/1000 of it if n > q,
+        otherwise 1/20.
 
     Examples
     --------
@@ -94,25 +96,25 @@ def compute_lambda_sequence(features: Values, target: Values, n_lambdas: int = 1
 def fit_nonconvex_path(
     features: Values, target: Values, lambdas: Values, penalty: NonconvexPenalty, gamma: float
 ) -> NonconvexPath:
-    """Fit the path of SCAD or MCP by warm-started coordinate descent over the features that have entered.
+    """Fit the path of SCAD or MCP by warm-started coordinate descent over the active features.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Each of mean 0 and mean square 1, or all zeros.
+        Each with mean 0 and mean square 1, or all zeros.
     target : float64 array, shape (n,)
-        Of mean 0 and moderate size.
+        The target, with mean 0, far from overflow.
     lambdas : float64 array, shape (s,)
-        Penalties ≥ 0 from the largest down.
+        Penalties ≥ 0 in descending order.
     penalty : {"scad", "mcp"}
-        Which penalty.
+        The penalty.
     gamma : float
-        γ, above 2 for SCAD, above 1 for MCP: where the penalty becomes flat.
+        γ, above 2 for SCAD and above 1 for MCP: the penalty is constant beyond γλ.
 
     Returns
     -------
     NonconvexPath
-        The last bits may follow the number of BLAS threads, where a fit takes Newton steps.
+        If a fit takes Newton steps, its last bits may depend on the number of BLAS threads.
 
     Examples
     --------
@@ -126,50 +128,50 @@ def fit_nonconvex_path(
     tolerance = _TOLERANCE * np.sqrt((target * target).sum() / n)
     b = np.zeros(q)
     products = _compute_inner_products(features, target)
-    entered = np.zeros(q, dtype=np.bool_)
+    is_active = np.zeros(q, dtype=np.bool_)
     gram = np.zeros((0, 0))
     path = np.zeros((lambdas.size, q))
     converged = np.zeros(lambdas.size, dtype=np.bool_)
     for step, lam in enumerate(lambdas):
         while True:
-            own, converged[step] = _find_minimum(
-                gram, products[entered], b[entered], lam, gamma, scad, tolerance
+            active_b, converged[step] = _find_minimum(
+                gram, products[is_active], b[is_active], lam, gamma, scad, tolerance
             )
-            b[entered] = own
+            b[is_active] = active_b
             products = _compute_inner_products(
-                features, target - np.einsum("k,kn->n", own, features[entered])
+                features, target - np.einsum("k,kn->n", active_b, features[is_active])
             )
-            violating = (np.abs(products) > lam + _ENTRY_SLACK * tolerance) & ~entered
+            violating = (np.abs(products) > lam + _ENTRY_SLACK * tolerance) & ~is_active
             if not violating.any():
                 break
-            gram = _extend_gram(gram, features, entered, entered | violating)
-            entered |= violating
+            gram = _extend_gram(gram, features, is_active, is_active | violating)
+            is_active |= violating
         path[step] = b
     return NonconvexPath(path, converged)
 
 
 def _compute_inner_products(features: Values, residual: Values) -> Values:
-    # z_j·r/n; not a matrix product, whose sums BLAS may split by its own threads
+    """Compute z_j·r/n, shape (q,); not a matrix product, whose sums the threads of BLAS may split."""
     return np.asarray(np.einsum("qn,n->q", features, residual) / residual.size)
 
 
 def _extend_gram(
     gram: Values, features: Values, old_mask: NDArray[np.bool_], new_mask: NDArray[np.bool_]
 ) -> Values:
-    """Extend the Gram matrix z_j·z_k/n of some features to more of them."""
+    """Extend the Gram matrix z_j·z_k/n from the features of one mask to those of another."""
     rows = features[new_mask]
     known = old_mask[new_mask]
     grown = np.empty((len(rows), len(rows)))
     grown[np.ix_(known, known)] = gram
-    for place in np.flatnonzero(~known):
-        grown[place] = grown[:, place] = _compute_inner_products(rows, rows[place])
+    for i in np.flatnonzero(~known):
+        grown[i] = grown[:, i] = _compute_inner_products(rows, rows[i])
     return grown
 
 
 def _find_minimum(
     gram: Values, products: Values, b: Values, lam: float, gamma: float, scad: bool, tolerance: float
 ) -> tuple[Values, bool]:
-    """Descend to a minimum over some features, from b and the products z_j·r/n there; both are changed."""
+    """Find a minimum over the active features from b, shape (k,), and z_j·r/n; both are changed in place."""
     for attempt in range(_MAX_NEWTON_STEPS):
         if attempt > 0:
             b, products = _take_newton_step(gram, products, b, lam, gamma, scad)
@@ -188,7 +190,7 @@ def _apply_threshold(z: float, lam: float, gamma: float, scad: bool) -> float:
     if size > gamma * lam:
         return z
     if scad and size > 2.0 * lam:
-        # Fan and Li 2001, eq. 2.8: b = {(γ − 1)z − sgn(z)γλ}/(γ − 2)
+        # Fan and Li 2001: b = {(γ − 1)z − sgn(z)γλ}/(γ − 2) (eq. 2.8)
         return sign * ((gamma - 1.0) * size - gamma * lam) / (gamma - 2.0)
     if scad:
         return sign * (size - lam)
@@ -207,8 +209,9 @@ def _descend_coordinates(
     tolerance: float,
     max_sweeps: int,
 ) -> bool:
+    """Sweep over the coordinates, shape (k,), until they converge; return whether they did."""
     for _ in range(max_sweeps):
-        moved = 0.0
+        max_change = 0.0
         for j in range(b.size):
             if b[j] == 0.0 and abs(products[j]) <= lam + _ENTRY_SLACK * tolerance:
                 continue
@@ -218,8 +221,8 @@ def _descend_coordinates(
                 b[j] = new
                 for k in range(b.size):
                     products[k] -= change * gram[j, k]
-                moved = max(moved, abs(change))
-        if moved <= tolerance:
+                max_change = max(max_change, abs(change))
+        if max_change <= tolerance:
             return True
     return False
 
@@ -227,14 +230,14 @@ def _descend_coordinates(
 def _take_newton_step(
     gram: Values, products: Values, b: Values, lam: float, gamma: float, scad: bool
 ) -> tuple[Values, Values]:
-    """Go to the minimum of the quadratic that Q is near b, or as far towards it as Q is that quadratic.
+    """Move to the minimum of the quadratic that equals Q near b, or as far as Q equals that quadratic.
 
-    Descent is slow along directions that features of correlation near 1 share; there, once no coefficient
-    crosses from one piece of the penalty to the next any more, the minimum is a linear system away.
+    Coordinate descent is slow if features have correlations near 1. Once no coefficient changes between
+    pieces of the penalty, the minimum is the solution of a linear system.
     """
-    inside = np.flatnonzero(b)
-    size, sign = np.abs(b[inside]), np.sign(b[inside])
-    # the pieces of p'(t) = height − bend·t, by their borders
+    active = np.flatnonzero(b)
+    size, sign = np.abs(b[active]), np.sign(b[active])
+    # The pieces of p'(t) = height − bend·t between their borders.
     if scad:
         borders = np.array([0.0, lam, gamma * lam, np.inf])
         heights = np.array([lam, gamma * lam / (gamma - 1.0), 0.0])
@@ -243,20 +246,20 @@ def _take_newton_step(
         borders = np.array([0.0, gamma * lam, np.inf])
         heights, bends = np.array([lam, 0.0]), np.array([1.0 / gamma, 0.0])
     piece = np.searchsorted(borders[1:-1], size)
-    curvature = gram[np.ix_(inside, inside)] - np.diag(bends[piece])
-    slope = sign * (heights[piece] - bends[piece] * size) - products[inside]
+    curvature = gram[np.ix_(active, active)] - np.diag(bends[piece])
+    slope = sign * (heights[piece] - bends[piece] * size) - products[active]
     try:
         pivots = np.diagonal(np.linalg.cholesky(curvature))
-    except np.linalg.LinAlgError:  # not convex here: there is no minimum to go to
+    except np.linalg.LinAlgError:  # not convex, so without a minimum
         return b, products
     if pivots.min(initial=1.0) ** 2 < _MIN_PIVOT:
         return b, products
     step = np.linalg.solve(curvature, -slope)
     border = np.where(sign * step > 0.0, borders[piece + 1], borders[piece])
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step == 0.0, np.inf, (border - size) / (sign * step))
-    share = min(1.0, room.min(initial=1.0))
+        max_share = np.where(step == 0.0, np.inf, (border - size) / (sign * step))
+    share = min(1.0, max_share.min(initial=1.0))
     moved = b.copy()
-    # those that reach a border stand on it exactly: on 0, above all
-    moved[inside] = np.where(room <= share, sign * border, b[inside] + share * step)
+    # Coefficients that reach a border are set to it exactly, in particular to 0.
+    moved[active] = np.where(max_share <= share, sign * border, b[active] + share * step)
     return moved, products - gram @ (moved - b)

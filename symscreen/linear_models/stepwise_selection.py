@@ -1,16 +1,17 @@
 """Forward selection and backward elimination.
 
-With unit features z_j, the rest r of the response and e_j, what the chosen features leave of z_j::
+With unit features z_j, the residual r of the target, and e_j, the residual of z_j given the selected
+features::
 
-    taking z_j lowers RSS by   (r·e_j)² / ‖e_j‖²                                   (forward)
-    leaving z_j out raises it by (b·s_j)² / ‖s_j‖² = β_j² / [(ZᵀZ)⁻¹]_jj           (backward)
+    adding z_j decreases RSS by     (r·e_j)² / ‖e_j‖²                                   (forward)
+    removing z_j increases RSS by   (b·s_j)² / ‖s_j‖² = β_j² / [(ZᵀZ)⁻¹]_jj             (backward)
 
-where s_j are the dual vectors of the features in the model (s_j·z_i = 1 if i = j, else 0) and b the response
-within their span. Both are one step of Gram-Schmidt: the vector taken is projected out of all the others, so
-the Gram matrix, which would square the condition number, is never formed nor inverted.
+where s_j are the dual vectors of the features in the model (s_j·z_i = 1 if i = j, else 0) and b is the
+projection of the target on their span. Both are one step of Gram-Schmidt: the chosen vector is projected out
+of all the others. The Gram matrix, which would square the condition number, is neither formed nor inverted.
 
-A feature lies in the span of others where its unit vector leaves a rest no longer than its tolerance. RSS is
-a share of the response's sum of squares throughout, so that no scale matters.
+A feature is in the span of others if the residual of its unit vector is not longer than its tolerance. RSS is
+always a share of the target's sum of squares, so the result does not depend on any scale.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ __all__ = [
 ]
 
 RSS_TIE_TOLERANCE = (
-    1e-12  # models whose RSS differ by less than this share of RSS are equal; the earlier feature wins
+    1e-12  # models whose RSS differ by less than this share are tied; the earlier feature wins
 )
-_COLLINEARITY_TOLERANCE = 1e-7  # rest of a unit vector, as R's lm has it
+_COLLINEARITY_TOLERANCE = 1e-7  # length of the residual of a unit vector, as in R's lm
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -51,9 +52,9 @@ class NestedFits:
     Parameters
     ----------
     rss : float64 array, shape (k + 1,)
-        The residual sum of squares as a share of the response's sum of squares.
+        The residual sum of squares as a share of the target's sum of squares.
     coefficients : float64 array, shape (k + 1, k)
-        Of the features in their order; 0 for those not yet in the model.
+        Coefficients of the features in their order; 0 for those not in the model.
     """
 
     rss: Values
@@ -61,17 +62,17 @@ class NestedFits:
 
 
 def compute_span_tolerance(centres: Values, scales: Values) -> Values:
-    """Say how short a unit feature's rest must be for the feature to lie in the span of others.
+    """Compute the residual length up to which a unit feature is in the span of others.
 
     Parameters
     ----------
     centres, scales : float64 arrays, shape (q,)
-        As features were centred and scaled.
+        The centres and scales of the standardised features.
 
     Returns
     -------
     float64 array, shape (q,)
-        1e-7, or eight roundings of the feature's values where an offset makes these larger.
+        1e-7, or eight rounding errors of the feature's values if a large offset makes these larger.
 
     Examples
     --------
@@ -82,21 +83,21 @@ def compute_span_tolerance(centres: Values, scales: Values) -> Values:
 
 
 def select_independent(features: Values, sequence: Integers, tolerance: Values) -> Integers:
-    """Set aside the features that lie in the span of those before them in a sequence.
+    """Select the features that are not in the span of those before them in a sequence.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Of mean 0 and mean square 1, or all zero.
+        Each with mean 0 and mean square 1, or all zeros.
     sequence : int64 array
-        The features, in the order in which they are looked at.
+        Feature indices in the order in which they are considered.
     tolerance : float64 array, shape (q,)
-        From `compute_span_tolerance`; the largest of all that take part counts.
+        From `compute_span_tolerance`. The largest tolerance of the features involved applies.
 
     Returns
     -------
     int64 array, shape (r,)
-        Ascending: each feature that leaves a rest when projected on those kept before it.
+        Indices of the selected features, ascending.
 
     Examples
     --------
@@ -105,38 +106,38 @@ def select_independent(features: Values, sequence: Integers, tolerance: Values) 
     [1, 2]
     """
     q, n = features.shape
-    basis = np.empty((min(q, n - 1), n))  # no more than n − 1 columns of mean 0 are independent
-    kept: list[int] = []
-    widest = 0.0
+    basis = np.empty((min(q, n - 1), n))  # at most n − 1 columns with mean 0 are independent
+    selected: list[int] = []
+    max_tolerance = 0.0
     for j in sequence.tolist():
-        if len(kept) == len(basis):
+        if len(selected) == len(basis):
             break
-        limit = max(widest, float(tolerance[j]))
-        rest = _orthogonalize(features[j] / np.sqrt(n), basis[: len(kept)])
+        limit = max(max_tolerance, float(tolerance[j]))
+        rest = _orthogonalize(features[j] / np.sqrt(n), basis[: len(selected)])
         length = float(np.sqrt(rest @ rest))
         if length > limit:
-            basis[len(kept)] = rest / length
-            kept.append(j)
-            widest = limit
-    return np.sort(np.array(kept, dtype=np.int64))
+            basis[len(selected)] = rest / length
+            selected.append(j)
+            max_tolerance = limit
+    return np.sort(np.array(selected, dtype=np.int64))
 
 
 def find_spanned_features(features: Values, model: Integers, tolerance: Values) -> Integers:
-    """Find the features in the span of a model's, which no data could tell from combinations of these.
+    """Find the features in the span of a model's features, which the data cannot distinguish from these.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Of mean 0 and mean square 1, or all zero.
+        Each with mean 0 and mean square 1, or all zeros.
     model : int64 array, shape (k,)
-        Features that are linearly independent.
+        Indices of linearly independent features.
     tolerance : float64 array, shape (q,)
         From `compute_span_tolerance`.
 
     Returns
     -------
     int64 array
-        Ascending, the model's own left out.
+        Indices, ascending, without those of the model.
 
     Examples
     --------
@@ -144,38 +145,38 @@ def find_spanned_features(features: Values, model: Integers, tolerance: Values) 
     >>> find_spanned_features(x, np.array([0]), np.full(3, 1e-7)).tolist()
     [1]
     """
-    across, _ = np.linalg.qr(features[model].T)
-    left = features / np.sqrt(features.shape[1])
+    basis, _ = np.linalg.qr(features[model].T)
+    residuals = features / np.sqrt(features.shape[1])
     for _ in range(2):
-        left = left - (left @ across) @ across.T
+        residuals = residuals - (residuals @ basis) @ basis.T
     limits = np.maximum(tolerance, tolerance[model].max(initial=0.0))
-    inside = np.einsum("ij,ij->i", left, left) <= limits * limits
-    inside[model] = False
-    return np.flatnonzero(inside).astype(np.int64)
+    is_spanned = np.einsum("ij,ij->i", residuals, residuals) <= limits * limits
+    is_spanned[model] = False
+    return np.flatnonzero(is_spanned).astype(np.int64)
 
 
 def select_forward(
     features: Values, target: Values, max_features: int, tolerance: Values, rss_floor: float
 ) -> Integers:
-    """Take features one by one, each time the one that lowers RSS most.
+    """Add features one by one, each time the one that decreases RSS most.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Of mean 0 and mean square 1, or all zero.
+        Each with mean 0 and mean square 1, or all zeros.
     target : float64 array, shape (n,)
-        Of mean 0 and mean square 1.
-    most : int
-        How many to take at most.
+        The target, with mean 0 and mean square 1.
+    max_features : int
+        Maximum number of features to add.
     tolerance : float64 array, shape (q,)
-        A feature within it of the span of those taken is not taken.
-    floor : float
-        RSS from which down nothing is left to explain, and no more is taken.
+        From `compute_span_tolerance`. Features in the span of the selected ones are not added.
+    rss_floor : float
+        Selection stops when RSS is at most this.
 
     Returns
     -------
-    int64 array, shape (at most `most`,)
-        The features in the order of their entry; of equals the first enters.
+    int64 array, shape (≤ max_features,)
+        Feature indices in the order of their entry; among ties the first feature enters.
 
     Examples
     --------
@@ -184,43 +185,47 @@ def select_forward(
     [1, 0]
     """
     q, n = features.shape
-    left, rest = np.ascontiguousarray(features / np.sqrt(n)), target / np.sqrt(n)
-    along, squares = left @ rest, np.einsum("ij,ij->i", left, left)
+    residuals, residual_target = np.ascontiguousarray(features / np.sqrt(n)), target / np.sqrt(n)
+    inner_products, squared_norms = residuals @ residual_target, np.einsum("ij,ij->i", residuals, residuals)
     basis = np.empty((min(max_features, n, q), n))
-    closed = np.zeros(q, dtype=np.bool_)
+    is_excluded = np.zeros(q, dtype=np.bool_)
     limits = tolerance.copy()
     order: list[int] = []
     while len(order) < len(basis):
-        rss = float(rest @ rest)
-        closed |= squares <= limits * limits
-        if rss <= rss_floor or closed.all():
+        rss = float(residual_target @ residual_target)
+        is_excluded |= squared_norms <= limits * limits
+        if rss <= rss_floor or is_excluded.all():
             break
-        gain = np.where(closed, -1.0, along * along / np.where(closed, 1.0, squares))
+        gain = np.where(
+            is_excluded, -1.0, inner_products * inner_products / np.where(is_excluded, 1.0, squared_norms)
+        )
         best = int(np.argmax(gain >= gain.max() - RSS_TIE_TOLERANCE * rss))
-        _project_out_feature(best, left, rest, along, squares, basis, len(order))
+        _project_out_feature(
+            best, residuals, residual_target, inner_products, squared_norms, basis, len(order)
+        )
         order.append(best)
-        closed[best] = True
+        is_excluded[best] = True
         limits = np.maximum(limits, tolerance[best])
     return np.array(order, dtype=np.int64)
 
 
 def eliminate_backward(features: Values, target: Values, rss_floor: float) -> Integers:
-    """Leave features out one by one, from all of them down, each time the one that raises RSS least.
+    """Remove features one by one, starting from all, each time the one that increases RSS least.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Linearly independent, as `independent` leaves them; of mean 0 and mean square 1.
+        Linearly independent, as selected by `select_independent`; each with mean 0 and mean square 1.
     target : float64 array, shape (n,)
-        Of mean 0 and mean square 1.
-    floor : float
-        A rise of RSS up to it is rounding.
+        The target, with mean 0 and mean square 1.
+    rss_floor : float
+        Increases of RSS that differ by at most this are tied.
 
     Returns
     -------
     int64 array, shape (q,)
-        The features in the reverse order of their removal, so that the first k are the model of size k; of
-        equals the last is left out first.
+        Feature indices in reverse order of their removal, so the first k are the model of size k. Among ties
+        the last feature is removed first.
 
     Examples
     --------
@@ -231,43 +236,45 @@ def eliminate_backward(features: Values, target: Values, rss_floor: float) -> In
     q, n = features.shape
     if q == 0:
         return np.empty(0, dtype=np.int64)
-    across, triangle = np.linalg.qr(features.T / np.sqrt(n))
-    aim = target / np.sqrt(n)
-    rest = across.T @ aim
-    outside = aim - across @ rest
+    basis_q, triangle = np.linalg.qr(features.T / np.sqrt(n))
+    scaled_target = target / np.sqrt(n)
+    coordinates = basis_q.T @ scaled_target
+    outside = scaled_target - basis_q @ coordinates
     rss = float(outside @ outside)
-    # Z = QR, so the dual vectors are the rows of R⁻¹ in the coordinates of Q
+    # Z = QR, so the dual vectors are the rows of R⁻¹ in the coordinates of Q.
     dual = np.ascontiguousarray(np.linalg.inv(triangle))
-    along, squares = dual @ rest, np.einsum("ij,ij->i", dual, dual)
+    inner_products, squared_norms = dual @ coordinates, np.einsum("ij,ij->i", dual, dual)
     basis = np.empty((q, q))
-    present = np.ones(q, dtype=np.bool_)
+    in_model = np.ones(q, dtype=np.bool_)
     removed: list[int] = []
     while len(removed) < q:
-        rise = np.where(present, along * along / np.where(present, squares, 1.0), np.inf)
+        rise = np.where(
+            in_model, inner_products * inner_products / np.where(in_model, squared_norms, 1.0), np.inf
+        )
         equal = rise <= rise.min() + max(RSS_TIE_TOLERANCE * (rss + rise.min()), rss_floor)
-        least = int(np.flatnonzero(equal)[-1])
-        rss += float(rise[least])
-        _project_out_feature(least, dual, rest, along, squares, basis, len(removed))
-        removed.append(least)
-        present[least] = False
+        weakest = int(np.flatnonzero(equal)[-1])
+        rss += float(rise[weakest])
+        _project_out_feature(weakest, dual, coordinates, inner_products, squared_norms, basis, len(removed))
+        removed.append(weakest)
+        in_model[weakest] = False
     return np.array(removed[::-1], dtype=np.int64)
 
 
 def fit_nested_models(features: Values, target: Values, order: Integers) -> NestedFits:
-    """Fit the models that hold the first 0, 1, …, k features of an order.
+    """Fit the models of the first 0, 1, …, k features of an order.
 
     Parameters
     ----------
     features : float64 array, shape (q, n)
-        Of mean 0 and mean square 1.
+        Each with mean 0 and mean square 1.
     target : float64 array, shape (n,)
-        Of mean 0 and mean square 1.
+        The target, with mean 0 and mean square 1.
     order : int64 array, shape (k,)
-        Features that are linearly independent, k < n.
+        Indices of linearly independent features, k < n.
 
     Returns
     -------
-    Fits
+    NestedFits
 
     Examples
     --------
@@ -277,17 +284,17 @@ def fit_nested_models(features: Values, target: Values, order: Integers) -> Nest
     ([1.0, 0.2, 0.0], [[0.0, 0.0], [2.0, 0.0], [2.0, -1.0]])
     """
     n = target.size
-    rest = target / np.sqrt(n)
+    residual = target / np.sqrt(n)
     k = order.size
     rss, shares = np.empty(k + 1), np.empty(k)
-    rss[0] = rest @ rest
-    across, triangle = np.linalg.qr(features[order].T / np.sqrt(n))
+    rss[0] = residual @ residual
+    basis, triangle = np.linalg.qr(features[order].T / np.sqrt(n))
     for i in range(k):
-        direction = across[:, i]
-        shares[i] = direction @ rest
-        rest = rest - shares[i] * direction
-        rss[i + 1] = rest @ rest
-    # the inverse of R's leading block is the leading block of its inverse: β of size k sums k columns
+        direction = basis[:, i]
+        shares[i] = direction @ residual
+        residual = residual - shares[i] * direction
+        rss[i + 1] = residual @ residual
+    # The inverse of R's leading block is the leading block of its inverse: β of size k is a sum of k columns.
     steps = np.cumsum(np.linalg.inv(triangle) * shares, axis=1)
     return NestedFits(rss, np.vstack([np.zeros((1, k)), steps.T]))
 
@@ -301,7 +308,7 @@ def _project_out_feature(
     basis: Values,
     n_taken: int,
 ) -> None:
-    """Project vector j out of all vectors and of the rest, in place; keep its direction in the basis."""
+    """Project vector j out of all vectors and of the target, in place; store its direction in the basis."""
     direction = _orthogonalize(residual_vectors[j], basis[:n_taken])
     direction /= np.sqrt(direction @ direction)
     basis[n_taken] = direction
@@ -310,7 +317,7 @@ def _project_out_feature(
 
 
 def _orthogonalize(vector: Values, basis: Values) -> Values:
-    # twice is enough: what the first projection leaves of the basis by rounding, the second takes away
+    """Project a basis, shape (k, n), out of a vector, shape (n,); twice, to remove the rounding errors."""
     for _ in range(2):
         vector = vector - (basis @ vector) @ basis
     return vector
@@ -324,6 +331,7 @@ def _project_out_direction(
     inner_products: Values,
     squared_norms: Values,
 ) -> None:
+    """Project a direction out of vectors, shape (q, n), and update their products and norms, shape (q,)."""
     for j in range(residual_vectors.shape[0]):
         vector = residual_vectors[j]  # stays in the cache for all four passes
         share = np.dot(vector, direction)

@@ -1,17 +1,17 @@
-"""Responses that are chains of stages: a recommender that never contradicts itself (Dai, Shen and Pan).
+"""Multistage recommender: predicts chains of stages without contradictions (Dai, Shen and Pan).
 
-A user views an item, then likes it, then follows it: each event needs the one before.
+In a chain of stages each event requires the previous one: a user views an item, then likes it, then follows
+it.
 
-- `MonotoneChainRecommender` predicts any later stage from any present one; `tune` chooses K and λ on rows
-  that were set aside.
-- `read_chains` reads and checks a long table; `list_stage_pairs`, `parse_pair_weights`,
-`compute_class_weights` and
-  `mask_observed_pairs` say which pairs of stages there are, what they weigh and which rows they have.
-- `inconsistency` counts predictions that contradict each other, `misclassification` those that are wrong.
-- `solve_offset_svm` is the solver of every block of the fit: a weighted SVM with a fixed offset and
-coefficients
-  that are not negative; `compute_svm_objective` is what it minimises.
-- `simulate_chains` generates chains whose Bayes rule is known.
+- `MonotoneChainRecommender` predicts any later stage from any earlier one. `tune` selects K and λ on
+  validation rows.
+- `read_chains` and `read_stage_columns` read and check tables.
+- `compute_error_rates` counts wrong predictions, `count_inconsistencies` predictions that contradict each
+  other.
+- `solve_offset_svm` solves the convex problem of each block of the fit: a weighted SVM with fixed offsets and
+  non-negative coefficients. `compute_svm_objective` computes its objective.
+- `compute_class_weights` computes the weights of balanced classes.
+- `simulate_chains` generates chains with a known Bayes rule.
 """
 
 from symscreen.multistage.base import ErrorRates, Inconsistency, compute_error_rates, count_inconsistencies

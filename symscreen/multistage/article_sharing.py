@@ -1,21 +1,20 @@
-"""The public set of articles shared and read at CI&T (DeskDrop): two CSV files become chains of three stages.
+"""Read or generate the CI&T DeskDrop article-sharing data, as chains of three stages: view → like → follow.
 
-Stages are view → like → follow. An event says that its stage was reached; a bookmark or a comment says that
-the article was viewed. One row is made for each person and article that met.
+Each event reaches one stage. A bookmark or a comment counts as a view. There is one row for each user and
+article with an event.
 
-Some events skip a stage: a follow without a like. A chain has no such thing (Y_t = −1 ⇒ Y_{t+1} = −1), so
-with ``skipped="reached"`` the stages before the last one count as reached, and with ``skipped="cut"`` the
-chain ends before the first stage without an event, a view being implied by any event.
+Some events skip a stage, such as a follow without a like. A chain cannot represent this
+(Y_t = −1 ⇒ Y_{t+1} = −1). With ``skipped="reached"`` all stages before the last one count as reached. With
+``skipped="cut"`` the chain ends before the first stage without an event. Any event implies a view.
 
-Generated files in the shape of the article-sharing data, with planted chains.
+`generate_article_sharing` generates files of the same format with planted chains. Users (agent, region,
+country) and articles (author, language, topic) have non-negative factors, and stages have q. The meetings
+with the largest (a ∘ b)ᵀ(1 − q_1) plus noise are liked. Of these, the meetings with the largest (a ∘ b)ᵀ(1 −
+q_1 − q_2) plus noise are followed. The numbers of events are those of the data.
 
-Persons (agent, region, country) and articles (author, language, topic) have non-negative factors, and stages
-have q: among the pairs that met, those with the largest (a ∘ b)ᵀ(1 − q_1) plus noise are liked, and of these
-the ones with the largest (a ∘ b)ᵀ(1 − q_1 − q_2) plus noise are followed. Counts of events are exact.
-
-Pairs that met are 0.69 % of persons × articles at the full size: 40,710 of 1,895 × 3,100, as the public
-counts have it; the paper speaks of under 0.2 % observed. At a smaller `share`, persons, articles and pairs
-shrink alike, and the share of pairs that met grows as 1/`share`.
+At full size, 40,710 of 1,895 × 3,100 user-article pairs meet (0.69 %), as in the public data; the paper
+states that under 0.2 % are observed. A smaller `share` scales users, articles and pairs alike, so the density
+of the pairs grows as 1/`share`.
 """
 
 from __future__ import annotations
@@ -60,18 +59,18 @@ _INTERACTION_COLUMNS = ("eventType", "contentId", "personId", *_USER_COLUMNS)
 
 @dataclass(frozen=True, eq=False)
 class ArticleSharingData:
-    """Chains of persons and articles, with their features.
+    """Chains of users and articles, with their features.
 
     Parameters
     ----------
     table : data frame
-        Columns `user`, `item`, and 1 or 0 for each of `STAGES`: one row for each person and article that met.
+        Columns `user`, `item`, and 1 or 0 for each of `STAGES`: one row per user and article with an event.
     user_features : data frame
-        `user`, `agent`, `region` and `country`: of each the commonest among a person's events.
+        Columns `user`, `agent`, `region` and `country`: the most frequent value among the events of the user.
     item_features : data frame
-        `item`, `author`, `language`, and numbers ``text0``, ``text1`` and so on that embed the text.
-    skipped : int
-        Rows in which an event skipped a stage.
+        Columns `item`, `author`, `language`, and an embedding of the text, ``text0``, ``text1`` and so on.
+    n_skipped : int
+        Number of rows in which an event skipped a stage.
     """
 
     table: pd.DataFrame
@@ -88,19 +87,19 @@ def read_article_sharing(
     Parameters
     ----------
     folder : path
-        That holds both.
+        Folder with both files.
     skipped, text_factors
-        As for `build_article_chains`.
+        See `build_article_chains`.
 
     Returns
     -------
-    ArticleSharing
-        As `build_article_chains` makes it.
+    ArticleSharingData
+        See `build_article_chains`.
 
     Raises
     ------
-    TableError
-        If a file is missing or cannot be read, lacks a column, or names an unknown event.
+    DataError
+        If a file is missing or unreadable, lacks a column, or has an unknown event.
     """
     import pandas as pd
 
@@ -110,17 +109,17 @@ def read_article_sharing(
         try:
             header = pd.read_csv(path, nrows=0).columns
             _check_columns(header, columns, str(path))
-            # numbers of persons and articles have 19 digits and a sign: they are names, read as text;
-            # "NA" is Namibia: only what is empty is missing
-            read: dict[str, Any] = {
+            # IDs of users and articles are signed integers of 19 digits, read as text. "NA" is Namibia, so
+            # only empty cells are missing.
+            options: dict[str, Any] = {
                 "usecols": list(columns),
                 "dtype": str,
                 "keep_default_na": False,
                 "na_values": [""],
             }
-            frames.append(pd.read_csv(path, **read))
+            frames.append(pd.read_csv(path, **options))
         except FileNotFoundError:
-            raise DataError(f"{path}: there is no such file; give the folder that holds it") from None
+            raise DataError(f"{path}: no such file; give the folder that contains it") from None
         except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise DataError(f"{path} cannot be read as CSV: {escape_control_chars(str(error))}") from None
     return build_article_chains(*frames, skipped=skipped, text_factors=text_factors)
@@ -129,41 +128,41 @@ def read_article_sharing(
 def build_article_chains(
     articles: pd.DataFrame, interactions: pd.DataFrame, *, skipped: str = "reached", text_factors: int = 20
 ) -> ArticleSharingData:
-    """Make chains of events.
+    """Build chains from tables of events.
 
     Parameters
     ----------
     articles : data frame
-        Columns timestamp, eventType, contentId, authorPersonId, lang, text: one row each time an article was
-        shared or removed; the last sharing counts, of those at the same time the last one by author, language
-        and text. An article that was never shared has no author, language or text.
+        Columns timestamp, eventType, contentId, authorPersonId, lang and text: one row each time an article
+        was shared or removed. The last sharing is used; ties in time are broken by author, language and text.
+        An article that was never shared has no author, language or text.
     interactions : data frame
-        Columns eventType, contentId, personId, userAgent, userRegion, userCountry.
+        Columns eventType, contentId, personId, userAgent, userRegion and userCountry.
     skipped : {"reached", "cut"}
-        What becomes of events that skip a stage: see the module.
+        How to treat events that skip a stage; see the module.
     text_factors : int
-        Numbers that embed a text: latent semantic analysis, a truncated SVD of TF-IDF weights. (The paper has
-        Doc2Vec.)
+        Dimension of the text embedding by latent semantic analysis (truncated SVD of TF-IDF weights). The
+        paper uses Doc2Vec.
 
     Returns
     -------
-    ArticleSharing
-        Rows sorted by person and article.
+    ArticleSharingData
+        Rows sorted by user and article.
 
     Raises
     ------
-    TableError
-        If a column is missing or there twice, an event is unknown, a person, article or time is empty, or a
-        cell holds a list and the like; names the row, counted from 1.
+    DataError
+        If a column is missing or duplicated, an event is unknown, a user, article or time is empty, or a cell
+        is not hashable. The message names the row, counted from 1.
     """
     import pandas as pd
 
     check_choice("skipped", skipped, ("reached", "cut"))
     _check_table(articles, _ARTICLE_COLUMNS, "articles")
     _check_table(interactions, _INTERACTION_COLUMNS, "interactions")
-    reached = interactions["eventType"].map(_EVENT_STAGES)
-    if reached.isna().any():
-        row = int(np.flatnonzero(reached.isna())[0])
+    event_stages = interactions["eventType"].map(_EVENT_STAGES)
+    if event_stages.isna().any():
+        row = int(np.flatnonzero(event_stages.isna())[0])
         known = ", ".join(_EVENT_STAGES)
         raise DataError(
             f"row {row + 1} of the interactions: event {format_value(interactions['eventType'].iloc[row])} "
@@ -173,32 +172,33 @@ def build_article_chains(
         _check_not_empty(interactions[name], "interactions")
     _check_not_empty(articles["contentId"], "articles")
     _check_times(articles["timestamp"])
-    met = pd.DataFrame(
+    events = pd.DataFrame(
         {
             "user": interactions["personId"].astype(str),
             "item": interactions["contentId"].astype(str),
-            **{name: (reached == t).to_numpy() for t, name in enumerate(STAGES)},
+            **{name: (event_stages == t).to_numpy() for t, name in enumerate(STAGES)},
         }
     )
-    table = met.groupby(["user", "item"], as_index=False, sort=True)[list(STAGES)].any()
-    events = table[list(STAGES)].to_numpy(copy=True)
-    events[:, 0] = True  # whoever did anything with an article has it before him
-    outcomes = _enforce_chains(events, skipped)
+    table = events.groupby(["user", "item"], as_index=False, sort=True)[list(STAGES)].any()
+    stages_reached = table[list(STAGES)].to_numpy(copy=True)
+    stages_reached[:, 0] = True  # any event implies a view
+    outcomes = _enforce_chains(stages_reached, skipped)
     table[list(STAGES)] = outcomes.astype(np.int64)
     users = _build_user_features(interactions)
     items = _build_item_features(
         articles, table["item"].unique(), check_positive_integer("text_factors", text_factors)
     )
     return ArticleSharingData(
-        table, users, items, int((events != _enforce_chains(events, "cut")).any(axis=1).sum())
+        table, users, items, int((stages_reached != _enforce_chains(stages_reached, "cut")).any(axis=1).sum())
     )
 
 
 def _check_table(table: Any, required: tuple[str, ...], table_name: str) -> None:
+    """Raise DataError unless the data frame has each required column once, with hashable cells."""
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):
-        raise DataError(f"the table of {table_name} is a {type(table).__name__}: a data frame is needed")
+        raise DataError(f"the table of {table_name} is a {type(table).__name__}: give a data frame")
     _check_columns(table.columns, required, f"the table of {table_name}")
     for name in required:
         if (table.columns == name).sum() > 1:
@@ -207,104 +207,107 @@ def _check_table(table: Any, required: tuple[str, ...], table_name: str) -> None
 
 
 def _check_columns(columns: pd.Index, required: tuple[str, ...], source: str) -> None:
+    """Raise DataError if a required column is missing."""
     missing = [name for name in required if name not in columns]
     if missing:
-        raise DataError(f"{source} has no column {missing[0]!r}; it must hold {', '.join(required)}")
+        raise DataError(f"{source} has no column {missing[0]!r}; it must have {', '.join(required)}")
 
 
 def _check_not_empty(column: pd.Series, table_name: str) -> None:
+    """Raise DataError if a cell is empty."""
     if column.isna().any():
         row = int(np.flatnonzero(column.isna())[0])
         raise DataError(
-            f"row {row + 1} of the {table_name}: {column.name!r} is empty; give it or drop the row"
+            f"row {row + 1} of the {table_name}: {column.name!r} is empty; fill it in or drop the row"
         )
 
 
 def _check_times(column: pd.Series) -> None:
-    wrong = ~column.astype(str).str.fullmatch(r"-?\d{1,18}").to_numpy(dtype=np.bool_)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    """Raise DataError unless all cells are integers."""
+    invalid = ~column.astype(str).str.fullmatch(r"-?\d{1,18}").to_numpy(dtype=np.bool_)
+    if invalid.any():
+        row = int(np.flatnonzero(invalid)[0])
         raise DataError(
             f"row {row + 1} of the articles: 'timestamp' is {escape_control_chars(str(column.iloc[row]))!r}; "
-            "give a whole number"
+            "give an integer"
         )
 
 
 def _enforce_chains(events: NDArray[np.bool_], skipped: str) -> NDArray[np.bool_]:
+    """Make events (R, T + 1) a chain: fill skipped stages ("reached") or end it before them ("cut")."""
     if skipped == "cut":
         return np.logical_and.accumulate(events, axis=1)
     return np.logical_or.accumulate(events[:, ::-1], axis=1)[:, ::-1]
 
 
 def _build_user_features(interactions: pd.DataFrame) -> pd.DataFrame:
-    """Of each person the commonest value, the first by name of equals; missing where none is told."""
+    """Find the most frequent value of each feature per user; ties take the first by name."""
     import pandas as pd
 
     user = interactions["personId"].astype(str)
-    found = pd.DataFrame(index=pd.Index(np.unique(user), name="user"))
+    features = pd.DataFrame(index=pd.Index(np.unique(user), name="user"))
     for column, name in _USER_COLUMNS.items():
-        told = pd.DataFrame({"user": user, name: interactions[column].astype(object)}).dropna()
-        counts = told.groupby(["user", name]).size().rename("times").reset_index()
+        known = pd.DataFrame({"user": user, name: interactions[column].astype(object)}).dropna()
+        counts = known.groupby(["user", name]).size().rename("times").reset_index()
         counts = counts.sort_values(["user", "times", name], ascending=[True, False, True])
-        found[name] = counts.drop_duplicates("user").set_index("user")[name].astype(object)
-    return found.reset_index()
+        features[name] = counts.drop_duplicates("user").set_index("user")[name].astype(object)
+    return features.reset_index()
 
 
 def _build_item_features(
     articles: pd.DataFrame, article_names: NDArray[np.object_], n_factors: int
 ) -> pd.DataFrame:
-    """Of each article the author, the language and numbers for its text, as it was shared last."""
+    """Return the author, the language and the text embedding of each article, as last shared."""
     import pandas as pd
 
     shared = articles[articles["eventType"] == "CONTENT SHARED"].reset_index(drop=True)
-    shared = shared.assign(
-        item=lambda one: one["contentId"].astype(str), when=lambda one: one["timestamp"].astype(np.int64)
-    )
-    told = {
-        name: shared[name].fillna("").astype(str) for name in (*_ITEM_COLUMNS, "text")
-    }  # the order of rows is none
-    order = shared.assign(**told).sort_values(["when", *told], kind="stable").index
+    shared = shared.assign(item=shared["contentId"].astype(str), when=shared["timestamp"].astype(np.int64))
+    # break ties in time by content, so that the order of the rows does not matter
+    tie_breakers = {name: shared[name].fillna("").astype(str) for name in (*_ITEM_COLUMNS, "text")}
+    order = shared.assign(**tie_breakers).sort_values(["when", *tie_breakers], kind="stable").index
     last = shared.loc[order].drop_duplicates("item", keep="last").set_index("item")
     last = last.reindex(pd.Index(np.sort(article_names.astype(str)), name="item"))
-    found = last[list(_ITEM_COLUMNS)].rename(columns=_ITEM_COLUMNS).astype(object)
-    numbers = _embed_texts(last["text"].fillna("").astype(str).tolist(), n_factors)
-    embedded = pd.DataFrame(numbers, index=found.index, columns=[f"text{k}" for k in range(numbers.shape[1])])
-    return pd.concat([found, embedded], axis=1).reset_index()
+    features = last[list(_ITEM_COLUMNS)].rename(columns=_ITEM_COLUMNS).astype(object)
+    embeddings = _embed_texts(last["text"].fillna("").astype(str).tolist(), n_factors)
+    embedded = pd.DataFrame(
+        embeddings, index=features.index, columns=[f"text{k}" for k in range(embeddings.shape[1])]
+    )
+    return pd.concat([features, embedded], axis=1).reset_index()
 
 
 def _embed_texts(texts: list[str], n_factors: int) -> NDArray[np.float64]:
-    """Embed texts by latent semantic analysis; a text without words is 0."""
+    """Embed n texts by latent semantic analysis, (n, at most n_factors). A text without words is 0."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
         weights = TfidfVectorizer(max_features=5000, sublinear_tf=True).fit_transform(texts)
-    except ValueError:  # scikit-learn's word for no word in any text
+    except ValueError:  # scikit-learn raises it if no text has a word
         return np.zeros((len(texts), 0))
     n_factors = min(n_factors, min(weights.shape) - 1)
     if n_factors < 1:
         return np.zeros((len(texts), 0))
-    found = TruncatedSVD(n_factors, algorithm="arpack", random_state=0).fit_transform(weights)
-    return np.asarray(found, dtype=np.float64)
+    embeddings = TruncatedSVD(n_factors, algorithm="arpack", random_state=0).fit_transform(weights)
+    return np.asarray(embeddings, dtype=np.float64)
 
 
 EVENT_COUNTS = {"VIEW": 61086, "LIKE": 5745, "BOOKMARK": 2463, "COMMENT CREATED": 1611, "FOLLOW": 1407}
 _N_PERSONS, _N_ARTICLES, _N_MEETINGS = 1895, 3100, 40710
 _N_AUTHORS, _N_AGENTS, _N_REGIONS, _N_COUNTRIES = 250, 40, 25, 15
 _LANGUAGES, _N_TOPICS, _VOCABULARY_SIZE, _TEXT_WORDS = ("en", "pt", "es", "la", "ja"), 10, 400, 40
-_MIN_SHARE = 0.001  # of a smaller share nobody would meet anything
-_N_FACTORS, _START_TIME_S, _YEAR_S = 7, 1_457_000_000, 31_536_000  # seconds
+_MIN_SHARE = 0.001  # smaller shares leave no meetings
+_N_FACTORS, _START_TIME_S, _YEAR_S = 7, 1_457_000_000, 31_536_000  # Unix time and duration in seconds
 
 
 class GeneratedFiles(NamedTuple):
-    """The two files as data frames, with the columns of the real ones."""
+    """The two files as data frames, with the columns of the real files."""
 
     articles: pd.DataFrame
     interactions: pd.DataFrame
 
 
 class _GeneratedEntities(NamedTuple):
-    """Names, levels of features, how often each is met, and factors."""
+    """n users or articles: names (n,), levels (n,) by feature, frequencies (n,) and factors (n, K)."""
 
     names: Integers
     levels: dict[str, Integers]
@@ -320,76 +323,80 @@ def generate_article_sharing(
     Parameters
     ----------
     share : float
-        Of the persons, articles and events of the real set, in [0.001, 1]: 1,895 persons, 3,100 articles,
+        Size relative to the real data, in [0.001, 1]. The real data have 1,895 users, 3,100 articles and
         72,312 events on 40,710 pairs.
     noise : float
-        Its standard deviation over that of a stage's score; > 0.
+        Standard deviation of the noise relative to that of the score of a stage, > 0.
     skipping : float
-        The share of follows without a like, in [0, 1).
+        Fraction of follows without a like, in [0, 1).
     random_state : int, Generator or None
-        Of all draws.
+        Seed of all draws.
 
     Returns
     -------
     GeneratedFiles
-        The same for the same seed.
+        The files. The same seed gives the same files.
 
     Raises
     ------
     OptionError
-        If an option has no meaning.
+        If an option is out of range.
 
     Examples
     --------
-    >>> made = generate_article_sharing(share=0.02, random_state=0)
-    >>> len(made.articles), made.interactions["eventType"].value_counts().to_dict()["LIKE"]
+    >>> files = generate_article_sharing(share=0.02, random_state=0)
+    >>> len(files.articles), files.interactions["eventType"].value_counts().to_dict()["LIKE"]
     (62, 115)
     """
     if not _MIN_SHARE <= check_positive("share", share) <= 1:
         raise OptionError(f"share is {share!r}: give a number from {_MIN_SHARE} to 1")
     if not is_real(skipping) or not 0 <= skipping < 1:
-        raise OptionError(f"skipping is {skipping!r}: give a number from 0 to below 1")
+        raise OptionError(f"skipping is {skipping!r}: give a number in [0, 1)")
     rng, spread = np.random.default_rng(random_state), check_positive("noise", noise)
     counts = {name: max(round(share * count), 1) for name, count in EVENT_COUNTS.items()}
     persons = _draw_entities(
         rng, round(share * _N_PERSONS), {"agent": _N_AGENTS, "region": _N_REGIONS, "country": _N_COUNTRIES}
     )
-    kinds = {"author": max(round(share * _N_AUTHORS), 5), "language": len(_LANGUAGES), "topic": _N_TOPICS}
-    articles = _draw_entities(rng, round(share * _N_ARTICLES), kinds)
+    level_counts = {
+        "author": max(round(share * _N_AUTHORS), 5),
+        "language": len(_LANGUAGES),
+        "topic": _N_TOPICS,
+    }
+    articles = _draw_entities(rng, round(share * _N_ARTICLES), level_counts)
     person, article = _draw_meetings(persons, articles, round(share * _N_MEETINGS), rng)
     g = persons.factors[person] * articles.factors[article]
     q = rng.chisquare(1, size=(2, _N_FACTORS)) / 4.0
-    unlogged = min(round(skipping * counts["FOLLOW"]), counts["FOLLOW"])
-    like = _select_top_noisy(g @ (1.0 - q[0]), np.arange(len(g)), counts["LIKE"] + unlogged, spread, rng)
+    n_unlogged = min(round(skipping * counts["FOLLOW"]), counts["FOLLOW"])
+    like = _select_top_noisy(g @ (1.0 - q[0]), np.arange(len(g)), counts["LIKE"] + n_unlogged, spread, rng)
     follow = _select_top_noisy(g @ (1.0 - q[0] - q[1]), like, counts["FOLLOW"], spread, rng)
-    liked = np.setdiff1d(like, rng.permutation(follow)[:unlogged])
+    liked = np.setdiff1d(like, rng.permutation(follow)[:n_unlogged])
     meetings = np.arange(len(g))
-    again = rng.choice(meetings, size=max(counts["VIEW"] - len(g), 0))
+    repeated_views = rng.choice(meetings, size=max(counts["VIEW"] - len(g), 0))
     others = [rng.choice(meetings, size=counts[name]) for name in ("BOOKMARK", "COMMENT CREATED")]
-    events = [np.concatenate([meetings, again])[: counts["VIEW"]], liked, *others, follow]
-    kind = np.repeat(list(EVENT_COUNTS), [len(one) for one in events])
-    met = np.concatenate(events)
+    events = [np.concatenate([meetings, repeated_views])[: counts["VIEW"]], liked, *others, follow]
+    event_types = np.repeat(list(EVENT_COUNTS), [len(event_rows) for event_rows in events])
+    rows = np.concatenate(events)
     return GeneratedFiles(
         _build_article_frame(articles, rng),
-        _build_event_frame(kind, person[met], article[met], persons, articles, rng),
+        _build_event_frame(event_types, person[rows], article[rows], persons, articles, rng),
     )
 
 
-def _draw_entities(rng: np.random.Generator, size: int, level_counts: dict[str, int]) -> _GeneratedEntities:
-    size = max(size, 10)
-    names = rng.choice(2**53, size=size, replace=False) - 2**52
+def _draw_entities(rng: np.random.Generator, n: int, level_counts: dict[str, int]) -> _GeneratedEntities:
+    """Draw at least 10 users or articles with the given numbers of levels per feature."""
+    n = max(n, 10)
+    names = rng.choice(2**53, size=n, replace=False) - 2**52
     levels = {
-        name: rng.choice(count, size=size, p=_compute_rank_shares(count))
-        for name, count in level_counts.items()
+        name: rng.choice(count, size=n, p=_compute_rank_shares(count)) for name, count in level_counts.items()
     }
-    factors = rng.chisquare(1, size=(size, _N_FACTORS))
+    factors = rng.chisquare(1, size=(n, _N_FACTORS))
     for name, count in level_counts.items():
         factors += rng.chisquare(1, size=(count, _N_FACTORS))[levels[name]]
-    return _GeneratedEntities(names, levels, rng.permutation(_compute_rank_shares(size)), factors)
+    return _GeneratedEntities(names, levels, rng.permutation(_compute_rank_shares(n)), factors)
 
 
 def _compute_rank_shares(size: int) -> Values:
-    """Shares in proportion to 1/√rank: a few are common, many rare."""
+    """Compute shares proportional to 1/√rank, (size,): a few are frequent, many are rare."""
     shares = 1.0 / np.sqrt(np.arange(1, size + 1))
     return np.asarray(shares / shares.sum())
 
@@ -397,33 +404,37 @@ def _compute_rank_shares(size: int) -> Values:
 def _draw_meetings(
     persons: _GeneratedEntities, articles: _GeneratedEntities, n_pairs: int, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Draw pairs without repeats, the more of those who are active and what is popular."""
-    m = len(articles.names)
-    found = np.empty(0, dtype=np.int64)
-    n_pairs = min(n_pairs, len(persons.names) * m // 2)
-    while len(found) < n_pairs:
+    """Draw distinct user-article pairs in proportion to both frequencies; return indices (n_pairs,)."""
+    n_articles = len(articles.names)
+    distinct_cells = np.empty(0, dtype=np.int64)
+    n_pairs = min(n_pairs, len(persons.names) * n_articles // 2)
+    while len(distinct_cells) < n_pairs:
         person = rng.choice(len(persons.names), size=n_pairs, p=persons.weights)
-        article = rng.choice(m, size=n_pairs, p=articles.weights)
-        found = np.unique(np.concatenate([found, person * m + article]))
-    cells = np.sort(rng.choice(found, size=n_pairs, replace=False))
-    return cells // m, cells % m
+        article = rng.choice(n_articles, size=n_pairs, p=articles.weights)
+        distinct_cells = np.unique(np.concatenate([distinct_cells, person * n_articles + article]))
+    selected = np.sort(rng.choice(distinct_cells, size=n_pairs, replace=False))
+    return selected // n_articles, selected % n_articles
 
 
 def _select_top_noisy(
     score: Values, candidates: Integers, n_selected: int, noise: float, rng: np.random.Generator
 ) -> Integers:
-    """Take those with the largest noisy scores."""
-    seen = score[candidates] + noise * score[candidates].std() * rng.normal(size=len(candidates))
-    return np.sort(candidates[np.argsort(-seen, kind="stable")[:n_selected]])
+    """Select the candidates with the largest noisy scores."""
+    noisy_scores = score[candidates] + noise * score[candidates].std() * rng.normal(size=len(candidates))
+    return np.sort(candidates[np.argsort(-noisy_scores, kind="stable")[:n_selected]])
 
 
 def _build_article_frame(articles: _GeneratedEntities, rng: np.random.Generator) -> pd.DataFrame:
+    """Build the file of articles; the topic of an article determines the words of its text."""
     import pandas as pd
 
     n = len(articles.names)
-    words = np.array([f"word{k}" for k in range(_VOCABULARY_SIZE)])
-    spread = rng.dirichlet(np.full(_VOCABULARY_SIZE, 0.05), size=_N_TOPICS)
-    texts = [" ".join(rng.choice(words, size=_TEXT_WORDS, p=spread[t])) for t in articles.levels["topic"]]
+    words = np.array([f"word{i}" for i in range(_VOCABULARY_SIZE)])
+    topic_words = rng.dirichlet(np.full(_VOCABULARY_SIZE, 0.05), size=_N_TOPICS)
+    texts = [
+        " ".join(rng.choice(words, size=_TEXT_WORDS, p=topic_words[topic]))
+        for topic in articles.levels["topic"]
+    ]
     author = articles.levels["author"]
     return pd.DataFrame(
         {
@@ -436,7 +447,7 @@ def _build_article_frame(articles: _GeneratedEntities, rng: np.random.Generator)
             "authorRegion": None,
             "authorCountry": None,
             "contentType": "HTML",
-            "url": [f"https://example.org/{k}" for k in range(n)],
+            "url": [f"https://example.org/{i}" for i in range(n)],
             "title": [text.split(" ", 1)[0] for text in texts],
             "text": texts,
             "lang": np.array(_LANGUAGES)[articles.levels["language"]],
@@ -452,9 +463,10 @@ def _build_event_frame(
     articles: _GeneratedEntities,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
+    """Build the file of interactions from the type, user and article of each event."""
     import pandas as pd
 
-    told = {
+    user_columns = {
         column: np.array([f"{name} {k}" for k in persons.levels[name]], dtype=object)[person]
         for column, name in (("userAgent", "agent"), ("userRegion", "region"), ("userCountry", "country"))
     }
@@ -465,9 +477,9 @@ def _build_event_frame(
             "contentId": articles.names[article],
             "personId": persons.names[person],
             "sessionId": rng.integers(2**53, size=len(event_type)),
-            **told,
+            **user_columns,
         }
     )
-    silent = rng.random(len(frame)) < 0.2  # a fifth of the real events do not tell where they come from
-    frame.loc[silent, list(told)] = None
+    is_unknown = rng.random(len(frame)) < 0.2  # as in a fifth of the real events
+    frame.loc[is_unknown, list(user_columns)] = None
     return frame.sort_values("timestamp", kind="stable", ignore_index=True)

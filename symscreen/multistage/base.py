@@ -1,8 +1,6 @@
-"""What predictions for all pairs of stages are worth: do they contradict themselves, and how often they err.
+"""Shared parts of the estimators of stage chains: reading tables, signs of scores, and error measures.
 
-Predictions are an array of ±1 with one column a pair (t′, t), in the order of `list_stage_pairs`.
-
-What every estimator of chains shares: its table, predictions as signs of scores, and their error.
+Predictions are an array of ±1 with one column per pair of stages (t′, t), in the order of `list_stage_pairs`.
 """
 
 from __future__ import annotations
@@ -14,104 +12,103 @@ from sklearn.base import BaseEstimator
 
 from symscreen.errors import DataError
 from symscreen.multistage.chains import Chains, read_chains, read_known_outcomes
+from symscreen.multistage.entity_encoding import EntityEncoder, fit_entity_encoder
 from symscreen.multistage.factor_model import select_pairs
+from symscreen.multistage.option_checks import check_bool, check_choice
 from symscreen.targets.stages import list_stage_pairs, mask_observed_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen._typing import Outcomes, Values
-
-    Signs = NDArray[np.int8]
+    from symscreen._typing import Integers, Outcomes, Values
 
 __all__ = ["ChainEstimator", "ErrorRates", "Inconsistency", "compute_error_rates", "count_inconsistencies"]
 
 
 class Inconsistency(NamedTuple):
-    """How many predictions break monotonicity, eq. (3)."""
+    """Counts of predictions that violate monotonicity, eq. (3)."""
 
-    share: float  # of the rows: those with at least one contradiction
-    rows: int
-    forward: int  # comparisons (t′, t), (t′, t + 1) of which only the later stage is predicted
-    backward: int  # comparisons (t′, t), (t′ + 1, t) of which only the earlier start predicts t
+    share: float  # fraction of rows with at least one violation
+    rows: int  # number of such rows
+    forward: int  # comparisons (t′, t), (t′, t + 1) where t + 1 is predicted and t is not
+    backward: int  # comparisons (t′, t), (t′ + 1, t) where t is predicted from t′ and not from t′ + 1
 
 
 class ErrorRates(NamedTuple):
-    """Shares of wrong predictions."""
+    """Misclassification rates."""
 
-    by_pair: Values  # (P,): NaN where a pair was never observed
-    overall: float  # of all observations of all pairs
-    balanced_by_pair: Values  # (P,): the mean over the two classes
-    balanced: float  # the mean over pairs of the balanced ones
+    by_pair: Values  # (P,): NaN for a pair without observations
+    overall: float  # over all observations of all pairs
+    balanced_by_pair: Values  # (P,): mean of the rates of the two classes
+    balanced: float  # mean of `balanced_by_pair` over the observed pairs
 
 
 def count_inconsistencies(predicted: ArrayLike) -> Inconsistency:
     """Count predictions that contradict each other, eq. (3) of the paper.
 
-    Whoever is predicted to reach t + 1 from t′ must be predicted to reach t (forward); whoever is predicted
-    to reach t from t′ must be predicted to do so from t′ + 1, having come further (backward).
+    A row predicted to reach t + 1 from t′ must be predicted to reach t (forward). A row predicted to reach t
+    from t′ must be predicted to reach t from t′ + 1 (backward).
 
     Parameters
     ----------
     predicted : array-like, shape (R, P)
-        Signs, ±1, before anything is set to −1 because its present stage was not reached.
+        Predictions ±1, before any is set to −1 because its present stage was not reached.
 
     Returns
     -------
     Inconsistency
-        Counts, and the share of rows.
+        Counts of violations and of rows.
 
     Raises
     ------
-    TableError
-        If columns are no P = T(T + 1)/2, or an entry is no sign.
+    DataError
+        If the number of columns is not T(T + 1)/2 for an integer T, or an entry is not ±1.
 
     Examples
     --------
-    >>> inconsistency([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])  # columns (0, 1), (0, 2), (1, 2)
+    >>> count_inconsistencies([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])  # columns (0, 1), (0, 2), (1, 2)
     Inconsistency(share=0.6666666666666666, rows=2, forward=1, backward=1)
     """
     signs = _to_sign_array(predicted)
-    pairs = _find_pairs(signs)
-    place = {pair: p for p, pair in enumerate(pairs)}
-    broken = np.zeros(len(signs), dtype=np.bool_)
+    columns = {pair: p for p, pair in enumerate(_find_pairs(signs))}
+    is_inconsistent = np.zeros(len(signs), dtype=np.bool_)
     counts = [0, 0]
-    for (present, later), p in place.items():
-        for kind, other in enumerate([(present, later - 1), (present + 1, later)]):
-            if other in place:
-                worse = signs[:, p] > signs[:, place[other]]
-                broken |= worse
-                counts[kind] += int(worse.sum())
-    rows = int(broken.sum())
-    return Inconsistency(rows / max(len(signs), 1), rows, *counts)
+    for (present, later), p in columns.items():
+        for direction, other in enumerate([(present, later - 1), (present + 1, later)]):
+            if other in columns:
+                violated = signs[:, p] > signs[:, columns[other]]  # eq. (3)
+                is_inconsistent |= violated
+                counts[direction] += int(violated.sum())
+    n_rows = int(is_inconsistent.sum())
+    return Inconsistency(n_rows / max(len(signs), 1), n_rows, *counts)
 
 
 def compute_error_rates(predicted: ArrayLike, outcomes: ArrayLike) -> ErrorRates:
-    """Compare predictions with outcomes, where Y_t′ = +1 and Y_t is observed.
+    """Compare predictions with outcomes, for the rows with Y_t′ = +1 and Y_t observed.
 
     Parameters
     ----------
     predicted : array-like, shape (R, P)
-        Signs, ±1.
+        Predictions ±1.
     outcomes : array-like, shape (R, T + 1)
-        Y: ±1, or 0 where missing.
+        Outcomes Y: ±1, or 0 if missing.
 
     Returns
     -------
-    Errors
-        For each pair and overall, plain and class-balanced.
+    ErrorRates
+        Rates per pair and overall, plain and class-balanced.
 
     Raises
     ------
-    TableError
-        If the two do not fit, or an entry has no meaning.
+    DataError
+        If the shapes do not match or an entry is invalid.
 
     Examples
     --------
     >>> y = np.array([[1, 1, -1], [1, -1, -1]], dtype=np.int8)
-    >>> found = compute_error_rates([[1, -1, 1], [1, -1, -1]], y)
-    >>> found.pairs.tolist(), found.overall
+    >>> rates = compute_error_rates([[1, -1, 1], [1, -1, -1]], y)
+    >>> rates.by_pair.tolist(), rates.overall
     ([0.5, 0.0, 1.0], 0.4)
     """
     signs = _to_sign_array(predicted)
@@ -122,62 +119,66 @@ def compute_error_rates(predicted: ArrayLike, outcomes: ArrayLike) -> ErrorRates
             f"predictions of shape {signs.shape} and outcomes of shape {outcomes.shape} do not fit: "
             f"give {len(signs)} rows of {pairs[-1][1] + 1} stages"
         )
-    counted = mask_observed_pairs(outcomes)
+    observed = mask_observed_pairs(outcomes)
     truth = np.stack([outcomes[:, later] for _, later in pairs], axis=1)
-    wrong = counted & (signs != truth)
-    # rates of the two classes, (2, P)
-    sizes = np.stack([(counted & (truth == sign)).sum(axis=0) for sign in (-1, 1)])
+    wrong = observed & (signs != truth)
+    # class sizes, errors and error rates, (2, P)
+    sizes = np.stack([(observed & (truth == sign)).sum(axis=0) for sign in (-1, 1)])
     errors = np.stack([(wrong & (truth == sign)).sum(axis=0) for sign in (-1, 1)])
-    seen = sizes > 0
-    rates = np.where(seen, errors / np.maximum(sizes, 1), 0.0)
-    several = seen.sum(axis=0)
+    has_class = sizes > 0
+    rates = np.where(has_class, errors / np.maximum(sizes, 1), 0.0)
+    n_classes = has_class.sum(axis=0)
     total = sizes.sum(axis=0)
-    plain = np.where(total > 0, errors.sum(axis=0) / np.maximum(total, 1), np.nan)
-    balanced = np.where(several > 0, rates.sum(axis=0) / np.maximum(several, 1), np.nan)
-    every = float(errors.sum() / total.sum()) if total.any() else float("nan")
-    mean = float(balanced[several > 0].mean()) if several.any() else float("nan")
-    return ErrorRates(plain, every, balanced, mean)
+    by_pair = np.where(total > 0, errors.sum(axis=0) / np.maximum(total, 1), np.nan)
+    balanced_by_pair = np.where(n_classes > 0, rates.sum(axis=0) / np.maximum(n_classes, 1), np.nan)
+    overall = float(errors.sum() / total.sum()) if total.any() else float("nan")
+    balanced = float(balanced_by_pair[n_classes > 0].mean()) if n_classes.any() else float("nan")
+    return ErrorRates(by_pair, overall, balanced_by_pair, balanced)
 
 
 def _to_sign_array(predicted: Any) -> NDArray[Any]:
+    """Convert predictions to an array; raise DataError for ragged rows."""
     try:
         return np.asarray(predicted)
-    except ValueError:  # numpy's word for rows of different lengths
-        raise DataError("rows of the predictions differ in length: give one column for each pair") from None
+    except ValueError:  # numpy raises it for rows of different lengths
+        raise DataError("rows of the predictions differ in length: give one column per pair") from None
 
 
 def _check_outcomes(outcomes: Any) -> Outcomes:
+    """Convert outcomes (R, T + 1) to int8; raise DataError for entries other than −1, 0 and +1."""
     try:
-        found = np.asarray(outcomes)
+        values = np.asarray(outcomes)
     except ValueError:
-        raise DataError("rows of the outcomes differ in length: give one column for each stage") from None
-    wrong = ~np.isin(found, (-1, 0, 1))
-    if wrong.any():
-        row = int(np.nonzero(wrong)[0][0])
-        raise DataError(f"row {row + 1} of the outcomes holds something else than −1, 0 and +1")
-    return found.astype(np.int8)
+        raise DataError("rows of the outcomes differ in length: give one column per stage") from None
+    invalid = ~np.isin(values, (-1, 0, 1))
+    if invalid.any():
+        row = int(np.nonzero(invalid)[0][0])
+        raise DataError(f"row {row + 1} of the outcomes holds a value other than −1, 0 and +1")
+    return values.astype(np.int8)
 
 
 def _find_pairs(signs: NDArray[np.generic]) -> list[tuple[int, int]]:
+    """Return the pairs of stages of the columns of predictions (R, P), after checking the predictions."""
     if signs.ndim == 2:
         last = 1
         while last * (last + 1) // 2 < signs.shape[1]:
             last += 1
         if last * (last + 1) // 2 == signs.shape[1]:
-            if not np.isin(signs, (-1, 1)).all():
-                row = int(np.flatnonzero(~np.isin(signs, (-1, 1)).all(axis=1))[0])
-                raise DataError(f"row {row + 1} of the predictions holds something else than −1 and +1")
+            valid = np.isin(signs, (-1, 1)).all(axis=1)
+            if not valid.all():
+                row = int(np.flatnonzero(~valid)[0])
+                raise DataError(f"row {row + 1} of the predictions holds a value other than −1 and +1")
             return list_stage_pairs(last)
     raise DataError(
-        f"predictions have shape {signs.shape}: give one column for each pair of stages, T(T + 1)/2 of them"
+        f"predictions have shape {signs.shape}: give one column for each pair of stages, T(T + 1)/2 columns"
     )
 
 
 class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The part of an estimator that comes after its scores f_{t′,t}.
+    """Base class of estimators of stage chains.
 
-    A subclass has the parameters `stages`, `user`, `item`, `reached` and `class_weight`, and the methods
-    `fit`, which sets `stages_`, and `decision_function`.
+    A subclass has the parameters `stages`, `user`, `item`, `reached`, `class_weight`, `user_effects`,
+    `item_effects` and `extra_features`. It implements `fit` and `decision_function`.
     """
 
     stages: Any
@@ -185,6 +186,9 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
     item: str
     reached: str | None
     class_weight: str | None
+    user_effects: bool
+    item_effects: bool
+    extra_features: str
     stages_: tuple[str, ...]
 
     def decision_function(
@@ -196,7 +200,7 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> Values:
-        """Compute f_{t′,t}: a subclass says how."""
+        """Compute the scores f_{t′,t}. Implemented by subclasses."""
         raise NotImplementedError
 
     def predict(
@@ -207,14 +211,14 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         stage: Any = None,
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
-    ) -> Signs:
+    ) -> Outcomes:
         """Predict whether later stages are reached.
 
         Parameters
         ----------
         X, present, stage, user_features, item_features
-            As for `decision_function`. Where the table has the column of a present stage and says that it was
-            not reached, or that one before it was not, no later one is.
+            See `decision_function`. If `X` has the column of a present stage, and a row did not reach that
+            stage or an earlier one, the predictions from that stage are −1.
 
         Returns
         -------
@@ -224,16 +228,16 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         Raises
         ------
         InputError
-            As `decision_function` does, and if what the table tells of stages breaks the chain.
+            See `decision_function`; also if the stages in `X` violate the order of the chain.
         """
-        given = {"user_features": user_features, "item_features": item_features}
-        f = self.decision_function(X, present=present, stage=stage, **given)
+        features = {"user_features": user_features, "item_features": item_features}
+        f = self.decision_function(X, present=present, stage=stage, **features)
         signs = np.where(f > 0, 1, -1).astype(np.int8)
         known = read_known_outcomes(X, self.stages_, self.reached)
         for column, p in enumerate(select_pairs(present, stage, self.stages_)):
             start = list_stage_pairs(len(self.stages_) - 1)[p][0]
-            target = signs if signs.ndim == 1 else signs[:, column]
-            target[known[:, start] == -1] = -1
+            predictions = signs if signs.ndim == 1 else signs[:, column]
+            predictions[known[:, start] == -1] = -1
         return signs
 
     def score(
@@ -244,33 +248,68 @@ class ChainEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> float:
-        """Return 1 less the misclassification error over all pairs, class-balanced if the fit was.
+        """Return 1 minus the misclassification error over all pairs of stages.
+
+        The error is class-balanced if `class_weight` is "balanced".
 
         Parameters
         ----------
         X : data frame
-            As for `fit`.
+            Long table; see `fit`.
         y : None
-            Not used.
+            Ignored. The stages are columns of `X`.
         user_features, item_features : data frame, optional
-            As for `decision_function`.
+            See `decision_function`.
 
         Returns
         -------
         float
-            In [0, 1].
+            Score in [0, 1].
 
         Raises
         ------
         InputError
-            As `decision_function` does, and if the table tells of no stage after one that was reached.
+            See `decision_function`; also if no row has an observed stage after a reached one.
         """
         outcomes = self._read_table(X).outcomes
         if not mask_observed_pairs(outcomes).any():
-            raise DataError("the rows tell of no stage after one that was reached: give rows that do")
+            raise DataError("no row has an observed stage after a reached one: give rows that have")
         predicted = self.predict(X, user_features=user_features, item_features=item_features)
         errors = compute_error_rates(predicted, outcomes)
         return 1.0 - (errors.balanced if self.class_weight == "balanced" else errors.overall)
 
     def _read_table(self, table: pd.DataFrame) -> Chains:
+        """Read a long table of R rows with the columns that the parameters name."""
         return read_chains(table, stages=self.stages, user=self.user, item=self.item, reached=self.reached)
+
+    def _fit_encoders(
+        self, chains: Chains, user_features: pd.DataFrame | None, item_features: pd.DataFrame | None
+    ) -> tuple[tuple[EntityEncoder, EntityEncoder], tuple[Integers, Integers]]:
+        """Fit the encoders of users and items; also return the user and the item of each row, (R,) each."""
+        ignore_extra = check_choice("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
+        users, user = fit_entity_encoder(
+            "user",
+            chains.users,
+            user_features,
+            name_column=self.user,
+            has_name_effects=check_bool("user_effects", self.user_effects),
+            ignore_extra=ignore_extra,
+        )
+        items, item = fit_entity_encoder(
+            "item",
+            chains.items,
+            item_features,
+            name_column=self.item,
+            has_name_effects=check_bool("item_effects", self.item_effects),
+            ignore_extra=ignore_extra,
+        )
+        return (users, items), (user, item)
+
+    def _store_encoders(self, encoders: tuple[EntityEncoder, EntityEncoder], stages: tuple[str, ...]) -> None:
+        """Set the fitted attributes that all estimators of chains share."""
+        self.stages_ = stages
+        self.users_, self.items_ = encoders
+        self.pairs_ = [(stages[a], stages[b]) for a, b in list_stage_pairs(len(stages) - 1)]
+        self.n_features_in_ = sum(
+            len(encoder.numeric_names) + len(encoder.categorical_names) for encoder in encoders
+        )

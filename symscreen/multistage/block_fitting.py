@@ -1,10 +1,12 @@
-"""Algorithm 1: the blocks A, a, B, b, q in turn, until the loss of eq. (9) stops falling.
+"""Block descent that fits the multistage recommender (Algorithm 1).
 
-What is told while a fit goes on: a trace, a callback, a bar.
+The blocks A, a, B, b and q are solved in turn until the loss of eq. (9) stops decreasing. Each block is
+convex (see `symscreen.multistage.factor_model`), so the loss never increases.
 
-Fits from several starts, of which the one with the least loss is kept.
-
-Where a fit starts: random factors, or those of the fit before as far as names agree.
+- `build_problem` lists the terms of eq. (9).
+- `draw_factors` draws random initial factors; `transfer_factors` takes them from a previous fit (warm start).
+- `fit_from_starts` fits from several starts and returns the fit with the smallest loss. `FitProgress` reports
+  each step to a trace, a callback and a progress bar.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from symscreen.multistage.factor_model import (
     LatentFactors,
     compute_embeddings,
     compute_remaining_mass,
+    compute_scores,
     group_terms,
     solve_block,
 )
@@ -36,10 +39,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Values
+    from symscreen.multistage._kernels import Indices
     from symscreen.multistage.entity_encoding import EncodedEntities, EntityEncoder
     from symscreen.multistage.factor_model import BlockSolverOptions
-
-    Indices = NDArray[np.int32]
 
 __all__ = [
     "FitAttempt",
@@ -57,15 +59,15 @@ __all__ = [
 
 
 class FitStep(NamedTuple):
-    """The loss after one block."""
+    """The loss after one block was solved."""
 
-    iteration: int  # from 1; 0 is the start
+    iteration: int  # from 1; 0 for the initial factors
     block: str
     loss: float
 
 
 class Penalties(NamedTuple):
-    """λ of eq. (9): of A and B, of a and b, of q."""
+    """Penalties λ_1, λ_2, λ_3 of eq. (9): of A and B, of a and b, and of q."""
 
     matrices: float
     levels: float
@@ -74,21 +76,21 @@ class Penalties(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """What is fitted: one term for each observation of each pair of stages.
+    """The terms of eq. (9): one per observation of each pair of stages.
 
     Parameters
     ----------
-    users, items : Coded
+    users, items : EncodedEntities
         Features of n users and m items.
-    user, item : int32 arrays, shape (R,)
-        Of each row.
-    row, pair : int32 arrays, shape (N,)
-        Of each term; terms of a row stand side by side.
+    user_index, item_index : int32 arrays, shape (R,)
+        User and item of each row.
+    row_index, pair_index : int32 arrays, shape (N,)
+        Row and pair of stages of each term. The terms of a row are contiguous.
     y : int8 array, shape (N,)
-        Y_ijt.
+        Outcome Y_ijt of each term, ±1.
     weight : float64 array, shape (N,)
-        w_{t′t}, times the weight of its class, over the number by which eq. (9) divides.
-    last : int
+        w_{t′t} times the class weight, divided by the divisor of eq. (9).
+    last_stage : int
         T.
     """
 
@@ -114,31 +116,31 @@ def build_problem(
 
     Parameters
     ----------
-    sides : (Coded, Coded)
-        Users and items.
-    places : (int64 array, int64 array), shape (R,)
-        The user and the item of each row.
+    encoded : (EncodedEntities, EncodedEntities)
+        Encoded users and items.
+    indices : (int64 array, int64 array), shape (R,)
+        User and item of each row.
     outcomes : int8 array, shape (R, T + 1)
-        Y.
+        Outcomes Y: +1 reached, −1 not reached, 0 not observed.
     weights : float64 array, shape (P, 2)
-        Of each pair, for Y_t = −1 and +1; pairs of weight 0 are left out.
+        Weights of each pair for Y_t = −1 and +1. Pairs with the weights 0 are left out.
     divisor : float or None
-        What the sum is divided by; None for the sum of the weights.
+        Divisor of the sum. None: the sum of the weights.
 
     Returns
     -------
-    Problem
-        In the order of the rows.
+    FitProblem
+        The terms, in the order of the rows.
     """
     last = outcomes.shape[1] - 1
     later = np.array([t for _, t in list_stage_pairs(last)])
     row, pair = (
-        one.astype(np.int32) for one in np.nonzero(mask_observed_pairs(outcomes) & weights.any(axis=1))
+        array.astype(np.int32) for array in np.nonzero(mask_observed_pairs(outcomes) & weights.any(axis=1))
     )
     y = outcomes[row, later[pair]]
     weight = weights[pair, (y > 0).astype(np.int64)]
     weight = weight / (weight.sum() if divisor is None else divisor)
-    user, item = (one.astype(np.int32) for one in indices)
+    user, item = (array.astype(np.int32) for array in indices)
     return FitProblem(*encoded, user, item, row, pair, y, weight, last)
 
 
@@ -152,29 +154,29 @@ def descend(
     iterations: int,
     on_step: Callable[[FitStep], None],
 ) -> tuple[int, bool]:
-    """Improve factors block by block.
+    """Minimise the loss of eq. (9) block by block.
 
     Parameters
     ----------
-    problem : Problem
-        What is fitted.
-    factors : Factors
-        Where to start; changed in place.
+    problem : FitProblem
+        The terms.
+    factors : LatentFactors
+        Initial factors. Updated in place.
     penalties : Penalties
-        λ_1, λ_2, λ_3.
-    precision : Precision
-        Of each block.
+        λ_1, λ_2 and λ_3.
+    solver_options : BlockSolverOptions
+        Accuracy of each block.
     tolerance : float
-        Stop when the loss falls in an iteration by less than this share of itself.
+        Stop when an iteration reduces the loss by less than this fraction of it.
     iterations : int
-        At most.
-    tell : callable
-        Called with the loss at the start and after each block.
+        Maximum number of iterations over all blocks.
+    on_step : callable
+        Called with a `FitStep` at the start and after each block.
 
     Returns
     -------
     iterations : int
-        How many were made.
+        Number of iterations done.
     converged : bool
         Whether the tolerance was met.
     """
@@ -182,30 +184,30 @@ def descend(
     loss = descent.compute_loss()
     on_step(FitStep(0, "start", loss))
     for iteration in range(1, iterations + 1):
-        before = loss
+        previous_loss = loss
         for name in descent.solve_blocks():
             loss = descent.compute_loss()
             on_step(FitStep(iteration, name, loss))
-        if before - loss < tolerance * before:
+        if previous_loss - loss < tolerance * previous_loss:
             return iteration, True
-        descent.refresh()  # what rounding has added to the fitted values is dropped
+        descent.refresh()  # drop the rounding errors that the updates of the fitted values accumulated
     return iterations, False
 
 
 def compute_objective(problem: FitProblem, factors: LatentFactors, penalties: Penalties, loss: int) -> float:
-    """Compute the loss of eq. (9) from nothing but the factors.
+    """Compute the loss of eq. (9) from the factors alone.
 
     Parameters
     ----------
     problem, factors, penalties
-        As for `descend`.
+        See `descend`.
     loss : int
-        See `symscreen.multistage._kernels`.
+        `HINGE`, `PSI` or `LOGISTIC` of `symscreen.multistage._kernels`.
 
     Returns
     -------
     float
-        ≥ 0.
+        The loss, ≥ 0.
     """
     return _compute_objective_from_fitted(
         problem, factors, penalties, _compute_fitted_values(problem, factors), loss
@@ -213,7 +215,7 @@ def compute_objective(problem: FitProblem, factors: LatentFactors, penalties: Pe
 
 
 class _BlockDescent:
-    """The state of a fit: factors, what they fit, and the terms of each block with its duals."""
+    """State of a fit: the factors, their fitted values (N,), and the blocks with their duals."""
 
     def __init__(
         self,
@@ -225,19 +227,21 @@ class _BlockDescent:
         self._problem, self._factors = problem, factors
         self._penalties, self._solver_options = penalties, solver_options
         self._n_pairs = len(list_stage_pairs(problem.last_stage))
-        own = [problem.user_index[problem.row_index], problem.item_index[problem.row_index]]
-        sides = (problem.users, problem.items)
+        entity_index = [problem.user_index[problem.row_index], problem.item_index[problem.row_index]]
+        encoded = (problem.users, problem.items)
         self._entity_blocks = [
             self._build_entity_blocks(
-                sides[i], own[i], own[1 - i] * np.int32(self._n_pairs) + problem.pair_index
+                encoded[i],
+                entity_index[i],
+                entity_index[1 - i] * np.int32(self._n_pairs) + problem.pair_index,
             )
             for i in (0, 1)
         ]
-        self._stage_blocks = [self._build_stage_block(r) for r in range(1, problem.last_stage + 1)]
+        self._stage_blocks = [self._build_stage_block(stage) for stage in range(1, problem.last_stage + 1)]
         self.refresh()
 
     def refresh(self) -> None:
-        """Compute anew what the factors fit."""
+        """Recompute the fitted values from the factors."""
         self._fitted_values = _compute_fitted_values(self._problem, self._factors)
 
     def compute_loss(self) -> float:
@@ -247,7 +251,7 @@ class _BlockDescent:
         )
 
     def solve_blocks(self) -> Iterator[str]:
-        """Solve one block after another, A, a, B, b, q, and tell the name of each."""
+        """Solve the blocks A, a, B, b, q in this order; yield the name of each block after it is solved."""
         yield from self._solve_entity(0, "A", "a")
         yield from self._solve_entity(1, "B", "b")
         yield from self._solve_stages()
@@ -255,97 +259,101 @@ class _BlockDescent:
     def _build_entity_blocks(
         self, encoded: EncodedEntities, own_index: Indices, left_index: Indices
     ) -> tuple[CoordinateBlock | None, list[CoordinateBlock]]:
-        """Return the block of A or B, if there are numerical features, and those of a_h or b_h."""
-        problem, none = self._problem, np.empty(0, dtype=np.int32)
-        costs = [problem.weight / (2.0 * one) for one in self._penalties]
+        """Return the block of A or B (None without numerical features) and the blocks of a_h or b_h."""
+        problem, no_index = self._problem, np.empty(0, dtype=np.int32)
+        costs = [problem.weight / (2.0 * penalty) for penalty in self._penalties]
         matrix = None
         if encoded.numeric.shape[1]:
             matrix = group_terms(
                 np.zeros(len(own_index), dtype=np.int8), 1, left_index, own_index, problem.y, costs[0]
             )
         tables = [
-            group_terms(levels[own_index], int(levels.max()) + 1, left_index, none, problem.y, costs[1])
+            group_terms(levels[own_index], int(levels.max()) + 1, left_index, no_index, problem.y, costs[1])
             for levels in encoded.level_codes.T
         ]
         return matrix, tables
 
     def _build_stage_block(self, r: int) -> CoordinateBlock:
-        """Return the block of q_r: the pairs with t′ < r ≤ t."""
+        """Return the block of q_r, with the terms of the pairs t′ < r ≤ t."""
         problem = self._problem
-        touches = np.array([present < r <= later for present, later in list_stage_pairs(problem.last_stage)])
-        groups = np.where(touches[problem.pair_index], 0, -1).astype(np.int8)
+        contains_r = np.array(
+            [present < r <= later for present, later in list_stage_pairs(problem.last_stage)]
+        )
+        groups = np.where(contains_r[problem.pair_index], 0, -1).astype(np.int8)
         cost = problem.weight / (2.0 * self._penalties.stages)
         return group_terms(groups, 1, problem.row_index, np.empty(0, dtype=np.int32), problem.y, cost)
 
     def _solve_entity(self, i: int, matrix_name: str, table_name: str) -> Iterator[str]:
-        coded = (self._problem.users, self._problem.items)[i]
-        effects: EmbeddingParameters = (self._factors.users, self._factors.items)[i]
-        others = self._compute_own_embeddings(1 - i)
-        # the inputs of a_i in f are b_j ∘ (1 − Σ q): one row for each item and pair
-        left = (others[:, None, :] * compute_remaining_mass(self._factors.q)).reshape(-1, others.shape[1])
+        """Solve the blocks of users (i = 0) or items (i = 1); yield their names."""
+        encoded = (self._problem.users, self._problem.items)[i]
+        parameters: EmbeddingParameters = (self._factors.users, self._factors.items)[i]
+        other_embeddings = self._compute_embeddings(1 - i)
+        # eq. (8): the inputs of a_i are b_j ∘ (1 − Σ q), one row per item and pair of stages
+        left = other_embeddings[:, None, :] * compute_remaining_mass(self._factors.q)
+        left = left.reshape(-1, other_embeddings.shape[1])
         matrix, tables = self._entity_blocks[i]
         if matrix is not None:
-            beta = effects.matrix.reshape(1, -1).copy()
-            solve_block(matrix, left, coded.numeric, beta, self._fitted_values, self._solver_options)
-            effects.matrix[:] = beta.reshape(effects.matrix.shape)
+            beta = parameters.matrix.reshape(1, -1).copy()
+            solve_block(matrix, left, encoded.numeric, beta, self._fitted_values, self._solver_options)
+            parameters.matrix[:] = beta.reshape(parameters.matrix.shape)
             yield matrix_name
-        for h, (block, table) in enumerate(zip(tables, effects.tables, strict=True)):
+        for h, (block, table) in enumerate(zip(tables, parameters.tables, strict=True)):
             solve_block(block, left, np.empty((0, 0)), table, self._fitted_values, self._solver_options)
             yield f"{table_name}{h + 1}"
 
     def _solve_stages(self) -> Iterator[str]:
+        """Solve the blocks q_1 … q_T; yield their names."""
         problem, q = self._problem, self._factors.q
-        a, b = self._compute_own_embeddings(0), self._compute_own_embeddings(1)
-        left = -(a[problem.user_index] * b[problem.item_index])  # f = (a ∘ b)ᵀ1 − Σ_r (a ∘ b)ᵀq_r
+        a, b = self._compute_embeddings(0), self._compute_embeddings(1)
+        left = -(a[problem.user_index] * b[problem.item_index])  # eq. (8): f = (a ∘ b)ᵀ1 − Σ_r (a ∘ b)ᵀq_r
         for r, block in enumerate(self._stage_blocks):
             solve_block(
                 block, left, np.empty((0, 0)), q[r : r + 1], self._fitted_values, self._solver_options
             )
             yield f"q{r + 1}"
 
-    def _compute_own_embeddings(self, i: int) -> Values:
-        sides = ((self._factors.users, self._problem.users), (self._factors.items, self._problem.items))
-        return compute_embeddings(*sides[i])
+    def _compute_embeddings(self, i: int) -> Values:
+        """Compute the embeddings of users (i = 0), (n, K), or items (i = 1), (m, K)."""
+        arguments = ((self._factors.users, self._problem.users), (self._factors.items, self._problem.items))
+        return compute_embeddings(*arguments[i])
 
 
 def _compute_fitted_values(problem: FitProblem, factors: LatentFactors) -> Values:
-    from symscreen.multistage.factor_model import compute_scores
-
+    """Compute the scores f of all terms, (N,)."""
     a, b = compute_embeddings(factors.users, problem.users), compute_embeddings(factors.items, problem.items)
-    every = list(range(len(list_stage_pairs(problem.last_stage))))
-    all_pairs = compute_scores(a, b, factors.q, problem.user_index, problem.item_index, every)
-    return all_pairs[problem.row_index, problem.pair_index]
+    all_pairs = list(range(len(list_stage_pairs(problem.last_stage))))
+    scores = compute_scores(a, b, factors.q, problem.user_index, problem.item_index, all_pairs)
+    return scores[problem.row_index, problem.pair_index]
 
 
 def _compute_objective_from_fitted(
     problem: FitProblem, factors: LatentFactors, penalties: Penalties, fitted: Values, loss: int
 ) -> float:
-    (big_a, small_a), (big_b, small_b) = (
-        factors.users.compute_squared_norms(),
-        factors.items.compute_squared_norms(),
-    )
-    observed = float((problem.weight * compute_losses(problem.y * fitted, loss)).sum())
+    """Compute the loss of eq. (9) from the fitted values (N,) and the penalties."""
+    user_matrix, user_levels = factors.users.compute_squared_norms()
+    item_matrix, item_levels = factors.items.compute_squared_norms()
+    data_loss = float((problem.weight * compute_losses(problem.y * fitted, loss)).sum())
     return (
-        observed
-        + penalties.matrices * (big_a + big_b)
-        + penalties.levels * (small_a + small_b)
+        data_loss
+        + penalties.matrices * (user_matrix + item_matrix)
+        + penalties.levels * (user_levels + item_levels)
         + penalties.stages * float((factors.q**2).sum())
     )
 
 
 class FitProgress:
-    """A callable for `descend` that keeps every step and tells whoever asked.
+    """Step callback of `descend`: records each step, calls the user's callback and updates a progress bar.
 
     Parameters
     ----------
-    trace : list of Step
-        Steps are appended to it.
-    rounds : int
-        How many there may be.
+    trace : list of FitStep
+        List to which the steps are appended.
+    max_rounds : int
+        Maximum number of rounds, the length of the progress bar.
     callback : callable or None
         Called with each step.
-    show : bool
-        Whether to show a bar on standard error.
+    show_bar : bool
+        Whether to show a progress bar on standard error.
     """
 
     def __init__(
@@ -380,27 +388,27 @@ class FitProgress:
             self._bar.stop()
 
     def __call__(self, step: FitStep) -> None:
-        """Keep a step, and tell of it."""
+        """Record a step and report it."""
         self._trace.append(step)
         if self._bar is not None:
-            words = f"iteration {step.iteration}, block {step.block}: loss {step.loss:.6g}"
-            self._bar.update(self._task, description=words, completed=max(step.iteration - 1, 0))
+            description = f"iteration {step.iteration}, block {step.block}: loss {step.loss:.6g}"
+            self._bar.update(self._task, description=description, completed=max(step.iteration - 1, 0))
         if self._callback is not None:
             self._callback(step)
 
 
 @dataclass(frozen=True, eq=False)
 class FitAttempt:
-    """One fit.
+    """The fit from one start.
 
     Parameters
     ----------
-    factors : Factors
-        Where it ended.
-    trace : list of Step
-        The loss at the start and after each block.
-    rounds : int
-        Rounds made.
+    factors : LatentFactors
+        Fitted factors.
+    trace : list of FitStep
+        Loss at the start and after each block.
+    n_rounds : int
+        Number of rounds done.
     converged : bool
         Whether the tolerance was met.
     """
@@ -423,27 +431,27 @@ def fit_from_starts(
     callback: Callable[[FitStep], Any] | None,
     show_bar: bool,
 ) -> FitAttempt:
-    """Fit from each start; keep the best.
+    """Fit from each start and return the fit with the smallest loss.
 
     Parameters
     ----------
-    problem, penalties, precision
-        As for `descend`.
-    starts : iterable of Factors
-        One at least; changed in place.
-    tolerance, rounds : float, int
-        When each fit stops.
+    problem, penalties, solver_options
+        See `descend`.
+    starts : iterable of LatentFactors
+        Initial factors, at least one. Updated in place.
+    tolerance, max_rounds : float, int
+        Stopping rule of each fit.
     hinge_first : bool
-        Whether a fit of the ψ-loss begins from the hinge's solution, which leads near a good local minimum.
-    callback, show
-        As for `Progress`.
+        Whether to fit the ψ-loss from the solution of the hinge loss, which is close to a good local minimum.
+    callback, show_bar
+        See `FitProgress`.
 
     Returns
     -------
-    Attempt
-        The first of equals.
+    FitAttempt
+        The best fit; of ties, the first.
     """
-    found = []
+    attempts = []
     for factors in starts:
         trace: list[FitStep] = []
         limits: dict[str, Any] = {"tolerance": tolerance, "iterations": max_rounds}
@@ -456,37 +464,39 @@ def fit_from_starts(
                 on_step=_ignore_step,
                 **limits,
             )
-        with FitProgress(trace, max_rounds, callback, show_bar=show_bar) as tell:
-            ended = descend(problem, factors, penalties, solver_options, on_step=tell, **limits)
-        found.append(FitAttempt(factors, trace, *ended))
-    return min(found, key=lambda one: one.trace[-1].loss)
+        with FitProgress(trace, max_rounds, callback, show_bar=show_bar) as progress:
+            n_rounds_and_converged = descend(
+                problem, factors, penalties, solver_options, on_step=progress, **limits
+            )
+        attempts.append(FitAttempt(factors, trace, *n_rounds_and_converged))
+    return min(attempts, key=lambda attempt: attempt.trace[-1].loss)
 
 
 def _ignore_step(step: FitStep) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 def draw_factors(
     encoders: tuple[EntityEncoder, EntityEncoder], n_factors: int, last_stage: int, rng: np.random.RandomState
 ) -> LatentFactors:
-    """Draw factors such that (a ∘ b)ᵀ1 is 1 on average.
+    """Draw random factors such that (a ∘ b)ᵀ1 is 1 on average.
 
     Parameters
     ----------
-    sides : (Side, Side)
-        Users and items.
-    factors, last : int
+    encoders : (EntityEncoder, EntityEncoder)
+        Encoders of users and items.
+    n_factors, last_stage : int
         K and T.
     rng : RandomState
-        Of the draws.
+        Random number generator.
 
     Returns
     -------
-    Factors
-        a and b uniform with mean 1/√K, shared among their parts; q uniform on [0, 1]: the rests of single
-        stages are positive, those of many negative.
+    LatentFactors
+        Embeddings a and b are uniform with the mean 1/√K, divided equally among their parts. q is uniform on
+        [0, 1]: 1 − Σ q_l is positive for a single stage and negative for many stages.
     """
-    users, items = (_draw_embedding_parameters(side, n_factors, rng) for side in encoders)
+    users, items = (_draw_embedding_parameters(encoder, n_factors, rng) for encoder in encoders)
     return LatentFactors(users, items, rng.uniform(size=(last_stage, n_factors)))
 
 
@@ -496,54 +506,62 @@ def transfer_factors(
     previous: LatentFactors,
     previous_encoders: tuple[EntityEncoder, EntityEncoder],
 ) -> LatentFactors:
-    """Put the factors of a fit before into fresh ones, level by level.
+    """Copy the factors of a previous fit into fresh ones, matching levels by name.
 
     Parameters
     ----------
-    fresh : Factors
-        Of the fit to come; kept for levels that the one before did not have.
-    sides, sides_before : (Side, Side)
-        Users and items of either.
-    before : Factors
-        Of the fit before.
+    fresh : LatentFactors
+        Random factors of the new fit. Kept for levels that the previous fit does not have.
+    encoders, previous_encoders : (EntityEncoder, EntityEncoder)
+        Encoders of users and items of the new and the previous fit.
+    previous : LatentFactors
+        Factors of the previous fit.
 
     Returns
     -------
-    Factors
-        Of the shapes of `fresh`.
+    LatentFactors
+        Factors with the shapes of `fresh`.
 
     Raises
     ------
     OptionError
-        If K, T or the features have changed.
+        If K, T or the features differ between the fits.
     """
-    shapes = [(f.q.shape, f.users.matrix.shape, f.items.matrix.shape) for f in (fresh, previous)]
+    shapes = [
+        (factors.q.shape, factors.users.matrix.shape, factors.items.matrix.shape)
+        for factors in (fresh, previous)
+    ]
     variables = [
-        [(side.numeric_names, side.categorical_names) for side in pair]
+        [(encoder.numeric_names, encoder.categorical_names) for encoder in pair]
         for pair in (encoders, previous_encoders)
     ]
     if shapes[0] != shapes[1] or variables[0] != variables[1]:
         raise OptionError(
-            "warm_start goes on from a fit with as many factors and stages and the same features: "
-            "set warm_start=False to begin anew"
+            "warm_start requires a previous fit with as many factors and stages and the same features: "
+            "set warm_start=False to start from random factors"
         )
-    effects = []
+    parameters = []
     old, new = (previous.users, previous.items), (fresh.users, fresh.items)
     for i in (0, 1):
         tables = []
         for h, table in enumerate(new[i].tables):
-            places = find_indices(previous_encoders[i].known_levels[h], encoders[i].known_levels[h])
-            tables.append(np.where(places[:, None] >= 0, old[i].tables[h][places], table))
-        effects.append(EmbeddingParameters(old[i].matrix.copy(), tuple(tables)))
-    return LatentFactors(effects[0], effects[1], previous.q.copy())
+            indices = find_indices(previous_encoders[i].known_levels[h], encoders[i].known_levels[h])
+            tables.append(np.where(indices[:, None] >= 0, old[i].tables[h][indices], table))
+        parameters.append(EmbeddingParameters(old[i].matrix.copy(), tuple(tables)))
+    return LatentFactors(parameters[0], parameters[1], previous.q.copy())
 
 
 def _draw_embedding_parameters(
     encoder: EntityEncoder, n_factors: int, rng: np.random.RandomState
 ) -> EmbeddingParameters:
-    p, parts = len(encoder.numeric_names), len(encoder.categorical_names) + bool(encoder.numeric_names)
-    top = 2.0 / (np.sqrt(n_factors) * parts)
-    matrix = rng.uniform(0.0, 2.0 * top / max(p, 1), size=(n_factors, p))
+    """Draw the parameters of one side; the parts of an embedding have equal means."""
+    n_numeric, n_parts = (
+        len(encoder.numeric_names),
+        len(encoder.categorical_names) + bool(encoder.numeric_names),
+    )
+    upper = 2.0 / (np.sqrt(n_factors) * n_parts)
+    matrix = rng.uniform(0.0, 2.0 * upper / max(n_numeric, 1), size=(n_factors, n_numeric))
     return EmbeddingParameters(
-        matrix, tuple(rng.uniform(0.0, top, size=(len(known), n_factors)) for known in encoder.known_levels)
+        matrix,
+        tuple(rng.uniform(0.0, upper, size=(len(levels), n_factors)) for levels in encoder.known_levels),
     )

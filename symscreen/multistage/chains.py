@@ -1,4 +1,4 @@
-"""A long table of users, items and the stages they reached, checked: Y_t = −1 ⇒ Y_{t+1} = −1."""
+"""Read and check long tables of users, items and the stages they reached: Y_t = −1 ⇒ Y_{t+1} = −1."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Chains:
-    """Which user met which item, and how far each meeting went.
+    """Users, items and observed outcomes of a long table with R rows.
 
     Parameters
     ----------
     users, items : object arrays, shape (R,)
-        Names, one a row of the table.
+        Names of the user and the item of each row.
     outcomes : int8 array, shape (R, T + 1)
-        Y: +1 reached, −1 not reached, 0 not observed. What a chain implies of what is missing is not filled
-        in: knowing only that later stages were not reached would tilt what is learnt of them.
+        Outcomes Y: +1 reached, −1 not reached, 0 not observed. Missing outcomes that the chain implies are
+        not filled in: only negative outcomes can be implied for later stages, which would bias the fit.
     stages : tuple of str, length T + 1
-        Their names, the first one first.
+        Names of the stages in order.
     """
 
     users: NDArray[np.object_]
@@ -54,7 +54,7 @@ class Chains:
     stages: tuple[str, ...]
 
     def select_rows(self, selection: NDArray[Any]) -> Chains:
-        """Take some rows, by their numbers or by a mask."""
+        """Select rows by index or mask."""
         return Chains(self.users[selection], self.items[selection], self.outcomes[selection], self.stages)
 
 
@@ -71,28 +71,28 @@ def read_chains(
     Parameters
     ----------
     table : data frame
-        With columns of users and items, and either one column a stage (1, True for reached; 0, −1, False for
-        not reached; missing for not observed) or one column that names the last stage reached.
+        Columns of users and items, and either one column per stage (1 or True: reached; 0, −1 or False: not
+        reached; missing: not observed) or one column with the last stage reached.
     stages : sequence of str
-        The stages in their order, two at least.
+        Names of the stages in order, at least two.
     user, item : str
-        Columns.
+        Columns of users and items.
     reached : str, optional
-        The column with the last stage reached: a stage's name or its number from 0, −1 for none, missing
-        where nothing was observed. Without it there is one column for each stage.
+        Column with the last stage reached: the name of a stage, its index from 0, −1 for none, or missing if
+        nothing was observed. Default: one column per stage.
 
     Returns
     -------
     Chains
-        Rows as in the table.
+        Rows in the order of the table.
 
     Raises
     ------
-    TableError
-        If a column is missing, a value has no meaning, or a chain breaks its rule; names the first such row,
-        counted from 1.
+    DataError
+        If a column is missing, a value is invalid or a row reaches a stage without an earlier one. The
+        message names the first such row, counted from 1.
     OptionError
-        If stages are fewer than two, or repeated, or one column is given two meanings.
+        If there are fewer than two stages, a stage is repeated, or a column is given twice.
 
     Examples
     --------
@@ -102,38 +102,40 @@ def read_chains(
     [[1, 1, -1], [1, -1, -1]]
     """
     if not isinstance(stages, Iterable):
-        raise OptionError(f"stages are {stages!r}: give the names of two at least, the first one first")
+        raise OptionError(f"stages are {stages!r}: give the names of at least two stages, in order")
     names = check_stage_names(stages)
     _check_distinct_columns({"user": user, "item": item, "reached": reached}, names)
-    taken = [_get_column(table, column) for column in ([reached] if reached is not None else names)]
-    users, items = (read_name_column(table, column) for column in (user, item))
+    columns = [_get_column(table, name) for name in ([reached] if reached is not None else names)]
+    users, items = (read_name_column(table, name) for name in (user, item))
     if not len(users):
-        raise DataError("the table has no rows: nothing can be learnt from it")
+        raise DataError("the table has no rows")
     if reached is not None:
-        outcomes = _parse_last_stage_column(taken[0], reached, names)
+        outcomes = _parse_last_stage_column(columns[0], reached, names)
     else:
-        outcomes = np.stack([_parse_stage_column(*one) for one in zip(taken, names, strict=True)], axis=1)
+        outcomes = np.stack(
+            [_parse_stage_column(column, name) for column, name in zip(columns, names, strict=True)], axis=1
+        )
         _check_chain(outcomes, names, users, items)
     return Chains(users, items, outcomes, names)
 
 
 def read_stage_columns(columns: pd.DataFrame) -> Outcomes:
-    """Read columns of stages, in the order of their columns, and check the chain.
+    """Read one column per stage, in the order of the columns, and check the chain.
 
     Parameters
     ----------
     columns : data frame, shape (R, T + 1)
-        As the columns of stages in `read_chains`.
+        Columns of stages; see `read_chains`.
 
     Returns
     -------
     int8 array, shape (R, T + 1)
-        Y; 0 where missing.
+        Outcomes Y; 0 where missing.
 
     Raises
     ------
-    TableError
-        As `read_chains` does.
+    DataError
+        See `read_chains`.
 
     Examples
     --------
@@ -150,40 +152,41 @@ def read_stage_columns(columns: pd.DataFrame) -> Outcomes:
 
 
 def read_known_outcomes(table: pd.DataFrame, stages: tuple[str, ...], reached: str | None) -> Outcomes:
-    """Read as much as a table tells of stages, or implies; 0 for what it does not.
+    """Read the outcomes that a table states or implies.
 
     Parameters
     ----------
     table : data frame
-        That may have columns of stages, or one of the last stage reached.
+        Table that may have columns of stages, or the column `reached`, R rows.
     stages : tuple of str
-        Their names.
+        Names of the stages in order.
     reached : str or None
-        The column with the last stage reached.
+        Column with the last stage reached.
 
     Returns
     -------
     int8 array, shape (R, T + 1)
-        Y; −1 wherever a stage before was not reached.
+        Outcomes Y: −1 also at all stages after one that was not reached, 0 if unknown.
 
     Raises
     ------
-    TableError
-        If a value has no meaning or a chain breaks its rule; names the first such row, counted from 1.
+    DataError
+        If a value is invalid or a row reaches a stage without an earlier one. The message names the first
+        such row, counted from 1.
     """
     if reached is not None and reached in table.columns:
         return _parse_last_stage_column(_get_column(table, reached), reached, stages)
-    found = np.zeros((len(table), len(stages)), dtype=np.int8)
+    outcomes = np.zeros((len(table), len(stages)), dtype=np.int8)
     for t, name in enumerate(stages):
         if reached is None and name in table.columns:
-            found[:, t] = _parse_stage_column(_get_column(table, name), name)
-    _check_chain(found, stages)
-    found[np.logical_or.accumulate(found == -1, axis=1)] = -1
-    return found
+            outcomes[:, t] = _parse_stage_column(_get_column(table, name), name)
+    _check_chain(outcomes, stages)
+    outcomes[np.logical_or.accumulate(outcomes == -1, axis=1)] = -1
+    return outcomes
 
 
 def check_hashable(column: pd.Series, name: str, context: str = "") -> None:
-    """Refuse cells that hold lists and the like, which name nothing."""
+    """Raise DataError for the first cell that holds an unhashable value, such as a list."""
     if column.dtype != object:
         return
     for row, value in enumerate(column):
@@ -197,13 +200,13 @@ def check_hashable(column: pd.Series, name: str, context: str = "") -> None:
 
 
 def read_name_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
-    """Take the names of users or items; refuse a column that is not there, and a row that names nobody."""
+    """Return a column of names; raise DataError if it is absent, or a name is missing or complex."""
     from pandas.api.types import is_complex_dtype
 
     column = _get_column(table, name)
-    if is_complex_dtype(column) or any(isinstance(one, complex) for one in column.unique()):
+    if is_complex_dtype(column) or any(isinstance(value, complex) for value in column.unique()):
         raise DataError(
-            f"{escape_control_chars(str(name))!r} holds complex numbers, which name nobody: give texts"
+            f"{escape_control_chars(str(name))!r} holds complex numbers, which are not valid names: give text"
         )
     missing = column.isna().to_numpy()
     if missing.any():
@@ -213,17 +216,17 @@ def read_name_column(table: pd.DataFrame, name: str) -> NDArray[np.object_]:
 
 
 def _get_column(table: pd.DataFrame, name: str) -> pd.Series:
-    """Take a column that is there, once, and whose cells can be compared."""
+    """Return the only column with a name; its cells must be hashable."""
     _check_data_frame(table)
     if not isinstance(name, Hashable):
-        raise OptionError(f"{format_value(name)} names no column: give a text")
-    times = int((table.columns == name).sum())
-    if not times:
-        known = suggest(str(name), [str(one) for one in table.columns])
+        raise OptionError(f"{format_value(name)} is not a column name: give text")
+    n_columns = int((table.columns == name).sum())
+    if not n_columns:
+        known = suggest(str(name), [str(column) for column in table.columns])
         raise DataError(f"the table has no column {escape_control_chars(str(name))!r}{known}")
-    if times > 1:
+    if n_columns > 1:
         raise DataError(
-            f"the table has the column {escape_control_chars(str(name))!r} {times} times: keep one"
+            f"the table has the column {escape_control_chars(str(name))!r} {n_columns} times: keep one"
         )
     column = table[name]
     check_hashable(column, name)
@@ -231,65 +234,70 @@ def _get_column(table: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _check_distinct_columns(columns: dict[str, Any], stages: tuple[str, ...]) -> None:
-    """Refuse one column for two things, such as users and items."""
-    taken: dict[Hashable, str] = {} if columns["reached"] is not None else dict.fromkeys(stages, "a stage")
-    for meaning, name in columns.items():
+    """Raise OptionError if one column is given for two roles, such as users and items."""
+    roles: dict[Hashable, str] = {} if columns["reached"] is not None else dict.fromkeys(stages, "a stage")
+    for role, name in columns.items():
         if name is None or not isinstance(name, Hashable):
             continue
-        if name in taken:
-            raise OptionError(f"{meaning} is {format_value(name)}, and so is {taken[name]}: give two columns")
-        taken[name] = meaning
+        if name in roles:
+            raise OptionError(f"{role} is {format_value(name)}, and so is {roles[name]}: give two columns")
+        roles[name] = role
 
 
 def _check_data_frame(table: Any) -> None:
+    """Raise DataError unless the table is a data frame."""
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):
-        raise DataError(f"the table is a {type(table).__name__}: a data frame is needed")
+        raise DataError(f"the table is a {type(table).__name__}: give a data frame")
 
 
 def _parse_stage_column(column: pd.Series, name: str) -> Outcomes:
+    """Parse a column of one stage to outcomes (R,): 1, −1, and 0 where missing."""
     import pandas as pd
 
     codes, values = pd.factorize(column)
-    meanings = np.zeros(len(values) + 1, dtype=np.int8)  # the last, which −1 finds, is what is missing
-    for place, value in enumerate(values):
-        meaning = _parse_outcome(value)
-        if meaning is None:
-            row = int(np.flatnonzero(codes == place)[0])
+    outcomes = np.zeros(len(values) + 1, dtype=np.int8)  # missing values have the code −1, the last entry
+    for code, value in enumerate(values):
+        outcome = _parse_outcome(value)
+        if outcome is None:
+            row = int(np.flatnonzero(codes == code)[0])
             raise DataError(
                 f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}; "
-                "give 1 for reached, 0 for not reached, or nothing for not observed"
+                "give 1 for reached, 0 for not reached, or leave it empty if not observed"
             )
-        meanings[place] = meaning
-    return meanings[codes]
+        outcomes[code] = outcome
+    return outcomes[codes]
 
 
 def _parse_outcome(value: Any) -> int | None:
+    """Parse one cell to 1 or −1; None if it is invalid."""
     if not isinstance(value, int | float | np.number | np.bool_):
         return None
     return 1 if value == 1 else -1 if value in {0, -1} else None
 
 
 def _parse_last_stage_column(column: pd.Series, name: str, stages: tuple[str, ...]) -> Outcomes:
+    """Parse a column of last stages to outcomes (R, T + 1)."""
     import pandas as pd
 
     codes, values = pd.factorize(column)
-    meanings = np.zeros((len(values) + 1, len(stages)), dtype=np.int8)
-    for place, value in enumerate(values):
-        at = _parse_last_stage(value, stages)
-        if at is None:
-            row = int(np.flatnonzero(codes == place)[0])
+    outcomes = np.zeros((len(values) + 1, len(stages)), dtype=np.int8)
+    for code, value in enumerate(values):
+        last_stage = _parse_last_stage(value, stages)
+        if last_stage is None:
+            row = int(np.flatnonzero(codes == code)[0])
             known = suggest(str(value), stages)
             raise DataError(
-                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}, which is no "
-                f"stage{known}"
+                f"row {row + 1}: {escape_control_chars(name)!r} is {format_value(value)}, which is not "
+                f"a stage{known}"
             )
-        meanings[place] = np.where(np.arange(len(stages)) <= at, 1, -1)
-    return meanings[codes]
+        outcomes[code] = np.where(np.arange(len(stages)) <= last_stage, 1, -1)
+    return outcomes[codes]
 
 
 def _parse_last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
+    """Parse one cell to the index of the last stage, −1 for none; None if it is invalid."""
     if isinstance(value, str):
         return stages.index(value) if value in stages else None
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
@@ -298,19 +306,20 @@ def _parse_last_stage(value: Any, stages: tuple[str, ...]) -> int | None:
 
 
 def _check_chain(outcomes: Outcomes, stages: tuple[str, ...], users: Any = None, items: Any = None) -> None:
-    broken = find_first_violation(outcomes)
-    if broken is None:
+    """Raise DataError for the first row that reaches a stage without an earlier one."""
+    violation = find_first_violation(outcomes)
+    if violation is None:
         return
-    row, earlier, later = broken
-    who = "" if users is None else f" (user {format_value(users[row])}, item {format_value(items[row])})"
+    row, earlier, later = violation
+    entity = "" if users is None else f" (user {format_value(users[row])}, item {format_value(items[row])})"
     raise DataError(
-        f"row {row + 1}{who}: {escape_control_chars(stages[later])!r} is reached but "
-        f"{escape_control_chars(stages[earlier])!r} is "
-        "not; each stage needs those before it: mend the row, or leave out what was not observed"
+        f"row {row + 1}{entity}: {escape_control_chars(stages[later])!r} is reached but "
+        f"{escape_control_chars(stages[earlier])!r} is not; each stage requires the earlier ones: "
+        "correct the row, or leave stages empty that were not observed"
     )
 
 
 def format_value(value: Any) -> str:
-    """Write a value for a message, on one line and not too long."""
+    """Format a value for a message: one line of at most 40 characters."""
     text = repr(value.item() if isinstance(value, np.generic) else value)
     return escape_control_chars(text if len(text) <= 40 else text[:39] + "…")

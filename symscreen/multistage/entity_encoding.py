@@ -1,7 +1,7 @@
-"""Users, or items: their numerical features scaled to [0, 1] and the levels of their categorical ones.
+"""Encode users or items: numerical features scaled to [0, 1], and levels of categorical variables.
 
-The name itself is a categorical variable too, unless that is switched off: with it a user has effects of his
-own besides those of his features.
+By default the name is also a categorical variable. A user then has individual effects in addition to the
+effects of the features.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["EncodedEntities", "EntityEncoder", "find_indices", "fit_entity_encoder", "index_by_name"]
 
-_MISSING_LEVEL = "\0missing"  # the level of a categorical feature that a row does not tell
+_MISSING_LEVEL = "\0missing"  # level of a missing categorical value
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedEntities:
-    """Users or items in numbers.
+    """Encoded features of n users or items.
 
     Parameters
     ----------
     numeric : float64 array, shape (n, p)
-        u_i or v_j, in [0, 1].
-    levels : int64 array, shape (n, d)
-        s_ih or o_jh, from 0; −1 for a level that training did not show.
+        Numerical features u_i or v_j, in [0, 1].
+    level_codes : int64 array, shape (n, d)
+        Levels s_ih or o_jh of the categorical variables, from 0; −1 for a level unseen in training.
     """
 
     numeric: Values
@@ -44,28 +44,28 @@ class EncodedEntities:
 
 @dataclass(frozen=True, eq=False)
 class EntityEncoder:
-    """What training told about one side, users or items.
+    """Encoder of users or items, fitted to the training rows.
 
     Parameters
     ----------
     kind : str
         "user" or "item".
-    called : str
-        The column of names in a table of features, as in the long table.
+    name_column : str
+        Column of names in a table of features, and in the long table.
     names : object array, shape (n,)
-        Sorted.
-    coded : Coded
-        Their features.
+        Sorted names of training.
+    encoded : EncodedEntities
+        Their encoded features.
     numeric_names : tuple of str, length p
         Numerical features.
-    low, width : float64 arrays, shape (p,)
-        The least value of each in training, and the range; 1 where all are equal.
-    variables : tuple of str, length d
-        Categorical variables, the name itself first.
-    known : tuple of object arrays, length d
-        The levels of each, sorted.
-    by_name : bool
-        Whether the name is a variable.
+    numeric_min, numeric_range : float64 arrays, shape (p,)
+        Minimum and range of each numerical feature in training. The range of a constant feature is set to 1.
+    categorical_names : tuple of str, length d
+        Categorical variables; the name itself is the first if `has_name_effects`.
+    known_levels : tuple of object arrays, length d
+        Sorted levels of each categorical variable.
+    has_name_effects : bool
+        Whether the name is a categorical variable.
     """
 
     kind: str
@@ -80,64 +80,65 @@ class EntityEncoder:
     has_name_effects: bool
 
     def find_name_indices(self, queries: NDArray[np.object_]) -> Integers:
-        """Find names among those of training; −1 for one that is not."""
+        """Find the indices of names among those of training; −1 for new names."""
         return find_indices(self.names, queries)
 
     def encode(self, queries: NDArray[np.object_], features: pd.DataFrame | None) -> EncodedEntities:
-        """Put names into numbers: those of training by what was learnt, others by their features.
+        """Encode names: those of training by their stored features, new ones by a table of features.
 
         Parameters
         ----------
-        asked : object array, shape (m,)
-            All different.
+        queries : object array, shape (m,)
+            Distinct names.
         features : data frame or None
-            Of those that training did not show, at least; rows of others are not looked at.
+            Features of the new names. Rows of other names are ignored.
 
         Returns
         -------
-        Coded
-            Of the m names.
+        EncodedEntities
+            Encoded features of the m names.
 
         Raises
         ------
-        TableError
-            If one is new and has no features though others had, or differs from one of training by its type
-            alone.
+        DataError
+            If a new name has no features although the fit had features, or differs from a name of training
+            only by its type.
         """
-        places = self.find_name_indices(queries)
-        new = places < 0
-        self._check_name_types(queries[new])
-        numeric, levels = self.encoded.numeric[places], self.encoded.level_codes[places]
-        if new.any() and (self.numeric_names or len(self.categorical_names) > self.has_name_effects):
+        indices = self.find_name_indices(queries)
+        is_new = indices < 0
+        self._check_name_types(queries[is_new])
+        numeric, level_codes = self.encoded.numeric[indices], self.encoded.level_codes[indices]
+        if is_new.any() and (self.numeric_names or len(self.categorical_names) > self.has_name_effects):
             if features is None:
                 raise DataError(
-                    f"{self.kind} {format_value(queries[new][0])} is not of the fit: give "
+                    f"{self.kind} {format_value(queries[is_new][0])} is not in the training table: give "
                     f"{self.kind}_features for it"
                 )
             table = index_by_name(features, self.kind, self.name_column)
             for name in (*self.numeric_names, *self.categorical_names[self.has_name_effects :]):
                 if name not in table.columns:
                     raise DataError(
-                        f"{self.kind}_features has no column {escape_control_chars(str(name))!r}, as fit had"
+                        f"{self.kind}_features has no column {escape_control_chars(str(name))!r}, which fit "
+                        "used"
                     )
-            rows = _find_rows(table, queries[new], self.kind)
+            rows = _find_rows(table, queries[is_new], self.kind)
             chosen = table.iloc[rows]
-            numeric[new] = self.scale(chosen, rows)
+            numeric[is_new] = self.scale(chosen, rows)
             for h in range(int(self.has_name_effects), len(self.categorical_names)):
-                levels[new, h] = find_indices(
+                level_codes[is_new, h] = find_indices(
                     self.known_levels[h], _format_levels(chosen[self.categorical_names[h]])
                 )
         if self.has_name_effects:
-            levels[new, 0] = -1
-        return EncodedEntities(numeric, levels)
+            level_codes[is_new, 0] = -1
+        return EncodedEntities(numeric, level_codes)
 
     def _check_name_types(self, new_names: NDArray[np.object_]) -> None:
-        """Refuse new names that are written as one of training, but are of another type: 3 and "3"."""
+        """Raise DataError for a new name that equals one of training as text but not in type: 3 and "3"."""
         if not len(new_names):
             return
-        texts = {str(name): name for name in self.names}
+        names_by_text = {str(name): name for name in self.names}
         for name in new_names:
-            known = texts.get(str(name))
+            known = names_by_text.get(str(name))
             if known is not None:
                 raise DataError(
                     f"{self.kind} {format_value(name)} is of type {type(name).__name__}, and fit had "
@@ -146,9 +147,9 @@ class EntityEncoder:
                 )
 
     def scale(self, table: pd.DataFrame, rows: Integers) -> Values:
-        """Scale numerical features as training was; what lies outside its range is put on the edge."""
+        """Scale numerical features (m, p) by their range in training and clip them to [0, 1]."""
         values = _extract_numeric(table, self.numeric_names, self.kind, rows)
-        with np.errstate(over="ignore"):  # infinitely far outside is outside
+        with np.errstate(over="ignore"):  # infinite values are clipped
             return np.clip((values - self.numeric_min) / self.numeric_range, 0.0, 1.0)
 
 
@@ -161,97 +162,100 @@ def fit_entity_encoder(
     has_name_effects: bool,
     ignore_extra: bool,
 ) -> tuple[EntityEncoder, Integers]:
-    """Learn the users, or items, of a table.
+    """Fit an encoder to the users or items of a table.
 
     Parameters
     ----------
     kind : {"user", "item"}
-        For messages.
-    column : object array, shape (R,)
-        The names in the long table.
+        Name of the side, for messages.
+    row_names : object array, shape (R,)
+        Name in each row of the long table.
     features : data frame or None
-        One row for each, with a column `called` or the names as its index. Numbers are numerical features;
-        what else (texts, categories, truth values) is categorical. The order of columns makes no difference.
-    called : str
-        The column of names, as in the long table.
-    by_name : bool
+        One row per name. The names are in the column `name_column` or in the index. Numeric columns are
+        numerical features; all others (text, categories, booleans) are categorical. The order of the columns
+        does not matter.
+    name_column : str
+        Column of names, as in the long table.
+    has_name_effects : bool
         Whether the name is a categorical variable.
     ignore_extra : bool
-        Whether rows of features may be of names that the long table does not have.
+        Whether to ignore features of names that are not in the long table.
 
     Returns
     -------
-    side : Side
-        What was learnt.
-    places : int64 array, shape (R,)
-        The place of each row's name in it.
+    encoder : EntityEncoder
+        The fitted encoder.
+    indices : int64 array, shape (R,)
+        Index of the name of each row in `encoder.names`.
 
     Raises
     ------
-    TableError
-        If features are missing, repeated, not finite, or of names that the table does not have; names the
-        row, counted from 1.
+    DataError
+        If features are missing, repeated, not finite, or of names that are not in the table. The message
+        names the row, counted from 1.
     """
     import pandas as pd
 
-    places, names = pd.factorize(row_names, sort=True)
+    indices, names = pd.factorize(row_names, sort=True)
     names = np.asarray(names, dtype=object)
-    empty = np.empty((len(names), 0))
+    numeric = np.empty((len(names), 0))
     numeric_names: tuple[str, ...] = ()
-    low = width = np.empty(0)
-    variables, known, levels = [], [], []
+    numeric_min = numeric_range = np.empty(0)
+    categorical_names, known_levels, level_codes = [], [], []
     if has_name_effects:
-        variables.append(kind)
-        known.append(names)
-        levels.append(np.arange(len(names)))
+        categorical_names.append(kind)
+        known_levels.append(names)
+        level_codes.append(np.arange(len(names)))
     if features is not None:
         table = index_by_name(features, kind, name_column)
-        table = table[sorted(table.columns)]  # the order of columns must not change what is drawn for them
+        table = table[sorted(table.columns)]  # the random initial factors must not depend on the order
         _check_extra_rows(table, names, kind, ignore_extra=ignore_extra)
         rows = _find_rows(table, names, kind, row_names)
         chosen = table.iloc[rows]
         numeric_names = tuple(name for name in table.columns if _is_numeric(table[name]))
         values = _extract_numeric(chosen, numeric_names, kind, rows)
-        low, width = values.min(axis=0), _compute_ranges(values, numeric_names, kind)
-        width = np.where(width > 0, width, 1.0)
-        empty = (values - low) / width
+        numeric_min, numeric_range = values.min(axis=0), _compute_ranges(values, numeric_names, kind)
+        numeric_range = np.where(numeric_range > 0, numeric_range, 1.0)
+        numeric = (values - numeric_min) / numeric_range
         for name in table.columns:
             if name not in numeric_names:
-                codes, found = pd.factorize(_format_levels(chosen[name]), sort=True)
-                variables.append(name)
-                known.append(np.asarray(found, dtype=object))
-                levels.append(codes)
-    if not variables and not numeric_names:
-        raise DataError(f"nothing tells one {kind} from another: give {kind}_features, or use {kind}_effects")
-    stacked = np.stack(levels, axis=1) if levels else np.empty((len(names), 0), dtype=np.int64)
-    coded = EncodedEntities(empty, stacked.astype(np.int64))
-    side = EntityEncoder(
+                codes, distinct = pd.factorize(_format_levels(chosen[name]), sort=True)
+                categorical_names.append(name)
+                known_levels.append(np.asarray(distinct, dtype=object))
+                level_codes.append(codes)
+    if not categorical_names and not numeric_names:
+        raise DataError(
+            f"{kind}s have no features and no effects: give {kind}_features, or set {kind}_effects"
+        )
+    stacked = np.stack(level_codes, axis=1) if level_codes else np.empty((len(names), 0), dtype=np.int64)
+    encoded = EncodedEntities(numeric, stacked.astype(np.int64))
+    encoder = EntityEncoder(
         kind,
         name_column,
         names,
-        coded,
+        encoded,
         numeric_names,
-        low,
-        width,
-        tuple(variables),
-        tuple(known),
+        numeric_min,
+        numeric_range,
+        tuple(categorical_names),
+        tuple(known_levels),
         has_name_effects,
     )
-    return side, np.asarray(places, dtype=np.int64)
+    return encoder, np.asarray(indices, dtype=np.int64)
 
 
 def index_by_name(features: Any, kind: str, name_column: str) -> pd.DataFrame:
-    """Index a table of features by names: those of its column `called`, or else its index."""
+    """Index a table of features by its column `name_column`, or check the names in its index."""
     import pandas as pd
 
     if not isinstance(features, pd.DataFrame):
         raise DataError(
-            f"{kind}_features is a {type(features).__name__}: give a data frame, one row a {kind}"
+            f"{kind}_features is a {type(features).__name__}: give a data frame with one row per {kind}"
         )
     columns = [str(name) for name in features.columns]
-    again = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
-    if again is not None:
-        raise DataError(f"{kind}_features has the column {escape_control_chars(again)!r} twice: keep one")
+    duplicate = next((name for i, name in enumerate(columns) if name in columns[:i]), None)
+    if duplicate is not None:
+        raise DataError(f"{kind}_features has the column {escape_control_chars(duplicate)!r} twice: keep one")
     if name_column in features.columns:
         check_hashable(features[name_column], name_column, f" of {kind}_features")
         table = features.set_index(name_column)
@@ -259,33 +263,33 @@ def index_by_name(features: Any, kind: str, name_column: str) -> pd.DataFrame:
         _check_has_names(features, kind, name_column)
         table = features
     table = table.set_axis([str(name) for name in table.columns], axis=1)
-    twice = table.index.duplicated()
-    if twice.any():
-        row = int(np.flatnonzero(twice)[0])
+    is_duplicate = table.index.duplicated()
+    if is_duplicate.any():
+        row = int(np.flatnonzero(is_duplicate)[0])
         raise DataError(
-            f"row {row + 1} of {kind}_features: {kind} {format_value(table.index[row])} has a row before it"
+            f"row {row + 1} of {kind}_features: {kind} {format_value(table.index[row])} has an earlier row"
         )
     return table
 
 
 def _check_has_names(features: pd.DataFrame, kind: str, name_column: str) -> None:
-    """Refuse features whose index only numbers their rows: to join by it would mix everybody up."""
+    """Raise DataError if the index only numbers the rows: joining by it would mix up the names."""
     import pandas as pd
 
     index = features.index
-    numbered = isinstance(index, pd.RangeIndex) and index.name is None and len(index) > 0
-    if numbered or isinstance(index, pd.MultiIndex) or index.name not in {None, name_column}:
-        known = suggest(name_column, [str(one) for one in features.columns])
+    is_row_number = isinstance(index, pd.RangeIndex) and index.name is None and len(index) > 0
+    if is_row_number or isinstance(index, pd.MultiIndex) or index.name not in {None, name_column}:
+        known = suggest(name_column, [str(column) for column in features.columns])
         raise DataError(
             f"{kind}_features has no column {escape_control_chars(name_column)!r}{known}: name the column "
-            f"of {kind}s as the "
-            f"table does, or make it the index"
+            f"of {kind}s as in the table, or make it the index"
         )
 
 
 def _check_extra_rows(
     table: pd.DataFrame, names: NDArray[np.object_], kind: str, *, ignore_extra: bool
 ) -> None:
+    """Raise DataError for features of names that are not in the table, unless they are ignored."""
     unknown = find_indices(names, table.index.to_numpy(dtype=object)) < 0
     if unknown.any() and not ignore_extra:
         row = int(np.flatnonzero(unknown)[0])
@@ -298,25 +302,28 @@ def _check_extra_rows(
 def _find_rows(
     table: pd.DataFrame, names: NDArray[np.object_], kind: str, row_names: NDArray[np.object_] | None = None
 ) -> Integers:
-    places = find_indices(table.index.to_numpy(dtype=object), names)
-    if (places < 0).any():
-        missing = set(names[places < 0])
-        first = names[places < 0][0]
-        where = ""
+    """Find the row of each name in a table of features, (n,); raise DataError if one is absent."""
+    rows = find_indices(table.index.to_numpy(dtype=object), names)
+    if (rows < 0).any():
+        missing = set(names[rows < 0])
+        first = names[rows < 0][0]
+        location = ""
         if row_names is not None:
             row = next(row for row, name in enumerate(row_names) if name in missing)
-            first, where = row_names[row], f"row {row + 1}: "
-        raise DataError(f"{where}{kind} {format_value(first)} has no row in {kind}_features: add one")
-    return places
+            first, location = row_names[row], f"row {row + 1}: "
+        raise DataError(f"{location}{kind} {format_value(first)} has no row in {kind}_features: add one")
+    return rows
 
 
 def _is_numeric(column: pd.Series) -> bool:
+    """Return whether a column is numeric and not boolean."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return bool(is_numeric_dtype(column)) and not is_bool_dtype(column)
 
 
 def _extract_numeric(table: pd.DataFrame, names: tuple[str, ...], kind: str, rows: Integers) -> Values:
+    """Extract p finite numerical features, (m, p); `rows` (m,) are the rows that messages name."""
     from pandas.api.types import is_complex_dtype
 
     if not names:
@@ -325,45 +332,49 @@ def _extract_numeric(table: pd.DataFrame, names: tuple[str, ...], kind: str, row
     for name, column in zip(names, columns, strict=True):
         if not _is_numeric(column):
             raise DataError(
-                f"{kind}_features: {escape_control_chars(name)!r} holds no numbers, as it did in fit"
+                f"{kind}_features: {escape_control_chars(name)!r} is not numeric, but it was in fit"
             )
         if is_complex_dtype(column):
             raise DataError(f"{kind}_features: {escape_control_chars(name)!r} is complex; give real numbers")
     values = np.stack([column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns], axis=1)
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        at, places = np.nonzero(wrong)
-        first = int(np.argmin(rows[at]))  # rows of the values are sorted by name
-        row, place = int(at[first]), int(places[first])
+    invalid = ~np.isfinite(values)
+    if invalid.any():
+        bad_rows, bad_columns = np.nonzero(invalid)
+        first_bad = int(np.argmin(rows[bad_rows]))  # the values are sorted by name, not by row
+        i, j = int(bad_rows[first_bad]), int(bad_columns[first_bad])
         raise DataError(
-            f"row {rows[row] + 1} of {kind}_features: {escape_control_chars(names[place])!r} of {kind} "
-            f"{format_value(table.index[row])} is {values[row, place]}; give a finite number"
+            f"row {rows[i] + 1} of {kind}_features: {escape_control_chars(names[j])!r} of {kind} "
+            f"{format_value(table.index[i])} is {values[i, j]}; give a finite number"
         )
     return values
 
 
 def _compute_ranges(values: Values, names: tuple[str, ...], kind: str) -> Values:
+    """Compute the range of each column of values (n, p); raise DataError if one overflows."""
     with np.errstate(over="ignore"):
-        found = np.ptp(values, axis=0)
-    for name, one in zip(names, found, strict=True):
-        if not np.isfinite(one):
+        ranges = np.ptp(values, axis=0)
+    for name, value_range in zip(names, ranges, strict=True):
+        if not np.isfinite(value_range):
             raise DataError(
                 f"{kind}_features: the range of {escape_control_chars(name)!r} overflows; divide it by a "
                 "large number"
             )
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(ranges, dtype=np.float64)
 
 
 def _format_levels(column: pd.Series) -> NDArray[np.object_]:
-    """Write levels as text, so that they can be sorted whatever they are."""
+    """Convert levels to text, so that levels of mixed types can be sorted."""
     return np.array(
-        [_MISSING_LEVEL if missing else str(one) for one, missing in zip(column, column.isna(), strict=True)],
+        [
+            _MISSING_LEVEL if missing else str(level)
+            for level, missing in zip(column, column.isna(), strict=True)
+        ],
         dtype=object,
     )
 
 
 def find_indices(known: NDArray[np.object_], queries: NDArray[np.object_]) -> Integers:
-    """Find values among those known, all different; −1 for one that is not there."""
+    """Find the index of each query among distinct known values; −1 if absent."""
     import pandas as pd
 
     return np.asarray(pd.Index(known).get_indexer(pd.Index(queries)), dtype=np.int64)

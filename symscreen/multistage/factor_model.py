@@ -1,14 +1,16 @@
-"""Pairs of a present and a later stage: which there are, what they weigh, what they ask of q.
+"""Non-negative additive latent factor model, and the convex blocks in which it is fitted.
 
-Non-negative additive latent factors: f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ (1 − Σ_{l=t′+1..t} q_l), eq. (8).
+The score of a user i and an item j for the pair of stages (t′, t) is, by eq. (8)::
 
-a_i = A u_i + Σ_h a_{h, s_ih} and b_j = B v_j + Σ_h b_{h, o_jh}; all of A, B, a, b, q are ≥ 0, so that f falls
-with t and grows with t′.
+    f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ (1 − Σ_{l=t′+1..t} q_l)
+    a_i = A u_i + Σ_h a_{h, s_ih},   b_j = B v_j + Σ_h b_{h, o_jh}
 
-The blocks of the fit: A, a_h, B, b_h and q_r, each a drifted SVM (or one a level), eqs. (13) to (18).
+All of A, B, a, b and q are ≥ 0. The score therefore decreases in t and increases in t′.
 
-With everything else fixed, f is linear in a block: f_e = x_eᵀβ + d_e. A block that is penalised by λ‖β‖² is
-the problem of `symscreen.multistage.weighted_svm` with costs c_e = w_e/(2 λ n).
+The fit solves the blocks A, a_h, B, b_h and q_r in turn, eqs. (13) to (18). With all other blocks fixed, f is
+linear in a block: f_e = x_eᵀβ + d_e. A block with the penalty λ‖β‖² is a problem of
+`symscreen.multistage.weighted_svm` with the costs c_e = w_e/(2 λ n). A block of levels has one problem per
+level.
 """
 
 from __future__ import annotations
@@ -37,9 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Outcomes, Values
+    from symscreen.multistage._kernels import Indices
     from symscreen.multistage.entity_encoding import EncodedEntities
-
-    Indices = NDArray[np.int32]
 
 __all__ = [
     "BlockSolverOptions",
@@ -60,7 +61,7 @@ __all__ = [
 
 
 def compute_remaining_mass(q: Values) -> Values:
-    """Compute 1 − Σ_{l=t′+1..t} q_l for every pair.
+    """Compute 1 − Σ_{l=t′+1..t} q_l for every pair of stages.
 
     Parameters
     ----------
@@ -70,78 +71,83 @@ def compute_remaining_mass(q: Values) -> Values:
     Returns
     -------
     float64 array, shape (P, K)
-        In the order of `list_stage_pairs`. Each sum is taken from t down to t′ + 1: so it is never less,
-        rounding included, for an earlier t′ or a later t.
+        One row per pair, in the order of `list_stage_pairs`. Each sum runs from t down to t′ + 1. Even with
+        rounding, it therefore never decreases for an earlier t′ or a later t.
 
     Examples
     --------
     >>> compute_remaining_mass(np.array([[0.25], [0.5]])).tolist()
     [[0.75], [0.25], [0.5]]
     """
-    found = []
+    remaining = []
     for present, later in list_stage_pairs(len(q)):
         total = np.zeros(q.shape[1])
         for stage in range(later, present, -1):
             total = total + q[stage - 1]
-        found.append(1.0 - total)
-    return np.array(found)
+        remaining.append(1.0 - total)
+    return np.array(remaining)
 
 
 def compute_class_weights(outcomes: Outcomes) -> Values:
-    """Weigh the two classes of each pair inversely to their numbers.
+    """Compute class weights per pair of stages, inversely proportional to the class sizes.
 
     Parameters
     ----------
     outcomes : int8 array, shape (R, T + 1)
-        Y.
+        Outcomes Y: +1 reached, −1 not reached, 0 not observed.
 
     Returns
     -------
     float64 array, shape (P, 2)
-        Of −1 and of +1: n/(2 n_class) with n observations of the pair, so that weights average 1; 1 where
-        only one class was observed.
+        Weights n/(2 n_class) of the classes −1 and +1, where n is the number of observations of the pair.
+        They average 1 over the observations. A pair with only one observed class has the weights 1.
 
     Examples
     --------
     >>> compute_class_weights(np.array([[1, -1], [1, -1], [1, -1], [1, 1]], dtype=np.int8)).round(3).tolist()
     [[0.667, 2.0]]
     """
-    counted = mask_observed_pairs(outcomes)
-    found = np.ones((counted.shape[1], 2))
+    observed = mask_observed_pairs(outcomes)
+    weights = np.ones((observed.shape[1], 2))
     for p, (_, later) in enumerate(list_stage_pairs(outcomes.shape[1] - 1)):
-        sizes = np.array([(counted[:, p] & (outcomes[:, later] == sign)).sum() for sign in (-1, 1)])
+        sizes = np.array([(observed[:, p] & (outcomes[:, later] == sign)).sum() for sign in (-1, 1)])
         if sizes.all():
-            found[p] = sizes.sum() / (2.0 * sizes)
-    return found
+            weights[p] = sizes.sum() / (2.0 * sizes)
+    return weights
 
 
 def select_pairs(present: Any, stage: Any, stages: Sequence[str]) -> list[int]:
-    """Find the pairs from a present stage, to a later stage, or both; all without either.
+    """Find the pairs that start at stage `present` and end at stage `stage`; None selects all.
 
     Returns
     -------
     list of int
-        Places in the order of `list_stage_pairs`.
+        Indices of the pairs in the order of `list_stage_pairs`.
+
+    Raises
+    ------
+    OptionError
+        If a stage is unknown or no pair matches.
     """
     start = None if present is None else find_stage_index(present, stages)
     end = None if stage is None else find_stage_index(stage, stages)
     pairs = list_stage_pairs(len(stages) - 1)
-    found = [p for p, pair in enumerate(pairs) if start in {None, pair[0]} and end in {None, pair[1]}]
-    if not found:
+    selected = [p for p, pair in enumerate(pairs) if start in {None, pair[0]} and end in {None, pair[1]}]
+    if not selected:
         raise OptionError(f"no pair leads from stage {present!r} to stage {stage!r}: {' < '.join(stages)}")
-    return found
+    return selected
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingParameters:
-    """What one side's features do: A and a of users, or B and b of items.
+    """Parameters that map features to embeddings: A and a for users, B and b for items.
 
     Parameters
     ----------
     matrix : float64 array, shape (K, p)
-        A or B.
+        Effects of the p numerical features, A or B.
     tables : tuple of float64 arrays, shapes (L_h, K)
-        a_h or b_h: one row a level.
+        Effects of the levels of each categorical variable, a_h or b_h. One row per level.
     """
 
     matrix: Values
@@ -149,7 +155,7 @@ class EmbeddingParameters:
 
     @property
     def level_means(self) -> tuple[Values, ...]:
-        """Of each variable the mean over levels: what a level has that training did not show."""
+        """Mean effect of the levels of each variable, (K,) each. Used for levels unseen in training."""
         return tuple(table.mean(axis=0) for table in self.tables)
 
     def compute_squared_norms(self) -> tuple[float, float]:
@@ -159,14 +165,14 @@ class EmbeddingParameters:
 
 @dataclass(frozen=True, eq=False)
 class LatentFactors:
-    """All that is learnt.
+    """All fitted parameters of the model.
 
     Parameters
     ----------
-    users, items : Effects
-        A, a and B, b.
+    users, items : EmbeddingParameters
+        A and a; B and b.
     q : float64 array, shape (T, K)
-        Stage effects.
+        Stage effects q_1 … q_T.
     """
 
     users: EmbeddingParameters
@@ -174,37 +180,37 @@ class LatentFactors:
     q: Values
 
     def copy(self) -> LatentFactors:
-        """Copy every array."""
+        """Return a deep copy."""
         sides = [
-            EmbeddingParameters(one.matrix.copy(), tuple(t.copy() for t in one.tables))
-            for one in (self.users, self.items)
+            EmbeddingParameters(parameters.matrix.copy(), tuple(table.copy() for table in parameters.tables))
+            for parameters in (self.users, self.items)
         ]
         return LatentFactors(sides[0], sides[1], self.q.copy())
 
 
 def compute_embeddings(parameters: EmbeddingParameters, encoded: EncodedEntities) -> Values:
-    """Compute a_i or b_j.
+    """Compute the embeddings a_i or b_j.
 
     Parameters
     ----------
-    effects : Effects
-        Of K factors.
-    coded : Coded
-        n users or items.
+    parameters : EmbeddingParameters
+        Parameters with K factors.
+    encoded : EncodedEntities
+        Encoded features of n users or items.
 
     Returns
     -------
     float64 array, shape (n, K)
-        ≥ 0.
+        Embeddings ≥ 0.
     """
-    found = np.zeros((len(encoded.numeric), len(parameters.matrix)))
-    for j in range(encoded.numeric.shape[1]):  # one by one: a fixed order, and no BLAS
-        found += encoded.numeric[:, j, None] * parameters.matrix[:, j]
+    embeddings = np.zeros((len(encoded.numeric), len(parameters.matrix)))
+    for j in range(encoded.numeric.shape[1]):  # column by column, not by BLAS: fixes the order of the sum
+        embeddings += encoded.numeric[:, j, None] * parameters.matrix[:, j]
     for table, mean, levels in zip(
         parameters.tables, parameters.level_means, encoded.level_codes.T, strict=True
     ):
-        found += np.where(levels[:, None] >= 0, table[levels], mean)
-    return found
+        embeddings += np.where(levels[:, None] >= 0, table[levels], mean)
+    return embeddings
 
 
 def compute_scores(
@@ -215,28 +221,28 @@ def compute_scores(
     item_indices: NDArray[np.integer],
     pairs: list[int],
 ) -> Values:
-    """Compute f_{t′,t}, eq. (8).
+    """Compute the scores f_{t′,t} of eq. (8).
 
     Parameters
     ----------
     users, items : float64 arrays, shapes (n, K), (m, K)
-        a_i and b_j.
+        Embeddings a_i and b_j.
     q : float64 array, shape (T, K)
         Stage effects.
-    user_places, item_places : integer arrays, shape (R,)
-        Which user and item a row has.
+    user_indices, item_indices : integer arrays, shape (R,)
+        User and item of each row.
     pairs : list of int
-        Places in the order of `list_stage_pairs`.
+        Indices of pairs in the order of `list_stage_pairs`.
 
     Returns
     -------
     float64 array, shape (R, len(pairs))
-        Rounding keeps both orders: every pair is summed in the same order, and each term of one is at most
-        the other's, so that the sums are.
+        Scores. Rounding preserves their order over t′ and t: all pairs sum their K terms in the same order,
+        and the terms of one pair are bounded by those of the other.
     """
-    found = np.empty((len(user_indices), len(pairs)))
-    _fill_scores(users, items, compute_remaining_mass(q)[pairs], user_indices, item_indices, found)
-    return found
+    scores = np.empty((len(user_indices), len(pairs)))
+    _fill_scores(users, items, compute_remaining_mass(q)[pairs], user_indices, item_indices, scores)
+    return scores
 
 
 @compile_kernel
@@ -248,6 +254,7 @@ def _fill_scores(
     item_indices: NDArray[np.integer],
     out: Values,
 ) -> None:
+    """Write f_{t′,t}, eq. (8), to `out` (R, P) for the remaining masses (P, K) of P pairs."""
     for row in range(out.shape[0]):
         a, b = users[user_indices[row]], items[item_indices[row]]
         for p in range(out.shape[1]):
@@ -257,23 +264,23 @@ def _fill_scores(
             out[row, p] = total
 
 
-_CHUNKS_PER_THREAD = 8  # of levels, for each thread: some levels have far more terms than others
+_CHUNKS_PER_THREAD = 8  # chunks of groups per thread: balances groups of very different sizes
 
 
 @dataclass(frozen=True)
 class BlockSolverOptions:
-    """How well a block is solved, and with how many threads.
+    """Accuracy and parallelism of the block solver.
 
     Parameters
     ----------
     loss : int
-        See `symscreen.multistage._kernels`.
+        `HINGE`, `PSI` or `LOGISTIC` of `symscreen.multistage._kernels`.
     tolerance : float
-        Of the duality gap, as a share of the objective.
-    sweeps : int
-        Over the terms, at most.
-    jobs : int
-        Threads; their number changes no result.
+        Duality gap at which to stop, as a fraction of the objective.
+    max_sweeps : int
+        Maximum number of sweeps over the terms.
+    n_threads : int
+        Number of threads. Does not affect the result.
     """
 
     loss: int
@@ -284,22 +291,22 @@ class BlockSolverOptions:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateBlock:
-    """The terms of a block, put into groups; kept from one iteration to the next, with its duals.
+    """The terms of one block of coefficients, sorted by group. It keeps its duals between iterations.
 
     Parameters
     ----------
     order : int32 array, shape (M,)
-        Which terms of the fit there are, those of a group side by side.
+        Indices of the block's terms among the N terms of the fit. The terms of a group are contiguous.
     starts : int64 array, shape (G + 1,)
-        Where groups begin.
-    lefts, rights : int32 arrays, shape (M,)
-        The rows of inputs of each term; `rights` may be empty.
+        First term of each group, and M.
+    left_index, right_index : int32 arrays, shape (M,)
+        Rows of inputs of each term. `right_index` may be empty.
     y : int8 array, shape (M,)
-        Signs.
+        Signs ±1.
     cost : float64 array, shape (M,)
-        c_e.
-    gamma : float64 array, shape (M,)
-        Duals, changed by `solve_block`.
+        Costs c_e.
+    duals : float64 array, shape (M,)
+        Dual variables γ_e, updated by `solve_block`.
     """
 
     order: Indices
@@ -319,28 +326,28 @@ def group_terms(
     y: NDArray[np.int8],
     cost: Values,
 ) -> CoordinateBlock:
-    """Put terms into groups.
+    """Build a block from the groups of its terms.
 
     Parameters
     ----------
     groups : integer array, shape (N,)
-        The group of each term; below 0 for a term that the block does not touch.
-    sizes : int
-        G.
-    lefts, rights, y, cost
-        As of `Block`, for all N terms.
+        Group of each term; negative for terms outside the block.
+    n_groups : int
+        Number of groups G.
+    left_index, right_index, y, cost
+        See `CoordinateBlock`, for all N terms.
 
     Returns
     -------
-    Block
-        In each group terms stand in the order in which they came.
+    CoordinateBlock
+        The block with duals of 0. Terms keep their order within a group.
     """
-    touched = np.flatnonzero(groups >= 0)
-    order = touched[np.argsort(groups[touched], kind="stable")].astype(np.int32)
+    selected = np.flatnonzero(groups >= 0)
+    order = selected[np.argsort(groups[selected], kind="stable")].astype(np.int32)
     starts = np.concatenate(([0], np.cumsum(np.bincount(groups[order], minlength=n_groups))))
-    there = right_index[order] if right_index.size else right_index
+    selected_right = right_index[order] if right_index.size else right_index
     return CoordinateBlock(
-        order, starts, left_index[order], there, y[order], cost[order], np.zeros(order.size)
+        order, starts, left_index[order], selected_right, y[order], cost[order], np.zeros(order.size)
     )
 
 
@@ -352,20 +359,20 @@ def solve_block(
     fitted: Values,
     solver_options: BlockSolverOptions,
 ) -> None:
-    """Solve a block; its objective does not rise.
+    """Solve a block. Its objective never increases.
 
     Parameters
     ----------
-    block : Block
+    block : CoordinateBlock
         M terms in G groups.
     left, right : float64 arrays, shapes (·, K), (·, p)
         Rows of inputs.
     coefficients : float64 array, shape (G, K) or (G, K·p)
-        Where to start; changed in place.
+        Initial coefficients. Updated in place.
     fitted : float64 array, shape (N,)
-        f of all terms of the fit; those of the block are changed in place.
-    precision : Precision
-        How well.
+        Scores f of all terms of the fit. Those of the block are updated in place.
+    solver_options : BlockSolverOptions
+        Accuracy and number of threads.
     """
     left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
     terms = SvmTerms(
@@ -378,8 +385,9 @@ def solve_block(
         block.y,
         block.cost,
     )
-    groups, m = len(coefficients), block.order.size
-    mine, drift, low, told = fitted[block.order], np.empty(m), np.empty(m), np.empty((groups, 3))
+    n_groups, n_terms = len(coefficients), block.order.size
+    block_fitted, diagnostics = fitted[block.order], np.empty((n_groups, 3))
+    offsets, low = np.empty(n_terms), np.empty(n_terms)
 
     def solve_span(span: tuple[int, int]) -> None:
         solve_groups(
@@ -390,11 +398,11 @@ def solve_block(
             solver_options.tolerance,
             solver_options.max_sweeps,
             coefficients,
-            mine,
+            block_fitted,
             block.duals,
-            drift,
+            offsets,
             low,
-            told,
+            diagnostics,
         )
 
     spans = _split_groups(block.starts, solver_options.n_threads)
@@ -403,14 +411,14 @@ def solve_block(
     else:
         with ThreadPoolExecutor(solver_options.n_threads) as threads:
             list(threads.map(solve_span, spans))
-    fitted[block.order] = mine
+    fitted[block.order] = block_fitted
 
 
 def _split_groups(starts: NDArray[np.int64], n_threads: int) -> list[tuple[int, int]]:
-    """Cut groups into runs of about as many terms."""
-    groups = len(starts) - 1
-    if n_threads == 1 or groups == 1:
-        return [(0, groups)]
+    """Split G groups into contiguous spans with about equally many terms."""
+    n_groups = len(starts) - 1
+    if n_threads == 1 or n_groups == 1:
+        return [(0, n_groups)]
     cuts = np.searchsorted(starts, np.linspace(0, starts[-1], _CHUNKS_PER_THREAD * n_threads + 1)[1:-1])
-    edges = np.unique(np.concatenate(([0], np.minimum(cuts, groups), [groups]))).tolist()
+    edges = np.unique(np.concatenate(([0], np.minimum(cuts, n_groups), [n_groups]))).tolist()
     return list(pairwise(edges))

@@ -1,8 +1,7 @@
-"""What each observation weighs in a fit: its pair's weight times its class's; and stages nobody told of.
+"""The multistage recommender, eqs. (8) and (9), as a scikit-learn estimator.
 
-Which items may be recommended to a user, and what training told of him and them.
-
-The multistage recommender (eqs. (8) and (9)) as a scikit-learn estimator.
+`compute_training_weights` and `compute_divisor` weigh the observations of a fit. `list_candidate_items` and
+`find_known_outcomes` select the items that `MonotoneChainRecommender.recommend` may return.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from symscreen.multistage import option_checks as options
 from symscreen.multistage.base import ChainEstimator
 from symscreen.multistage.block_fitting import build_problem, draw_factors, fit_from_starts, transfer_factors
 from symscreen.multistage.chains import format_value, read_name_column
-from symscreen.multistage.entity_encoding import fit_entity_encoder, index_by_name
+from symscreen.multistage.entity_encoding import index_by_name
 from symscreen.multistage.factor_model import (
     compute_class_weights,
     compute_embeddings,
@@ -56,46 +55,46 @@ __all__ = [
 
 
 def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
-    """Weigh the two classes of each pair of stages.
+    """Compute the weights of both classes of each pair of stages.
 
     Parameters
     ----------
     chains : Chains
-        The table of a fit.
+        Training rows.
     stage_weight : str, mapping or array-like
-        w_{t′t}, as `parse_pair_weights` reads it.
+        Weights w_{t′t}; see `parse_pair_weights`.
     class_weight : {"balanced"} or None
-        Whether classes weigh inversely to their numbers.
+        Whether to weight classes inversely to their sizes.
 
     Returns
     -------
     float64 array, shape (P, 2)
-        w_{t′t} times the weight of Y_t = −1 and of Y_t = +1.
+        w_{t′t} times the weights of Y_t = −1 and of Y_t = +1.
 
     Raises
     ------
-    TableError
-        If a stage was not observed, of no row that had reached one before.
+    DataError
+        If a stage has no observation, or none of a row that reached an earlier stage.
     OptionError
-        If a weight has no meaning.
+        If a weight is invalid.
     """
     weights = _read_stage_weights(stage_weight, chains.stages)
     for t, name in enumerate(chains.stages):
         if not chains.outcomes[:, t].any():
             raise DataError(
                 f"nothing is observed at stage {escape_control_chars(name)!r}: "
-                "leave the stage out, or give rows that tell"
+                "leave the stage out, or give rows where it is observed"
             )
-    counted = mask_observed_pairs(chains.outcomes)
+    observed = mask_observed_pairs(chains.outcomes)
     pairs = list_stage_pairs(len(chains.stages) - 1)
     for t, name in enumerate(chains.stages[1:], start=1):
-        reach = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
-        direct = [p for p, (_, later) in enumerate(pairs) if later == t]
-        if not counted[:, direct].any() or not (reach and counted[:, reach].any()):
+        later_pairs = [p for p, (_, later) in enumerate(pairs) if later >= t and weights[p] > 0]
+        stage_pairs = [p for p, (_, later) in enumerate(pairs) if later == t]
+        if not observed[:, stage_pairs].any() or not (later_pairs and observed[:, later_pairs].any()):
             raise DataError(
-                f"nothing is observed at stage {escape_control_chars(name)!r} of rows that had reached one "
-                "before: "
-                "leave the stage out, or give rows that tell"
+                f"nothing is observed at stage {escape_control_chars(name)!r} for rows that reached an "
+                "earlier one: "
+                "leave the stage out, or give rows where it is observed"
             )
     options.check_choice("class_weight", class_weight, ("balanced", None))
     by_class = compute_class_weights(chains.outcomes) if class_weight else np.ones((len(pairs), 2))
@@ -103,34 +102,35 @@ def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: st
 
 
 def _read_stage_weights(stage_weight: Any, stages: tuple[str, ...]) -> Values:
+    """Parse w_{t′t} to an array (P,); report values that are not numbers as an OptionError."""
     try:
         return parse_pair_weights(stage_weight, stages)
     except InputError:
         raise
-    except (TypeError, ValueError):  # numpy's word for what holds no numbers
+    except (TypeError, ValueError):  # numpy raises them for values that are not numbers
         raise OptionError(f"stage_weight is {format_value(stage_weight)}: give numbers ≥ 0") from None
 
 
 def compute_divisor(
     normalization: str, outcomes: NDArray[np.int8], weights: Values, grid_shape: tuple[int, int]
 ) -> float:
-    """Say what the sum of losses is divided by.
+    """Compute the divisor of the sum of losses.
 
     Parameters
     ----------
     normalization : {"observed", "grid"}
-        The rows that have a loss, or n·m as in eq. (9).
+        "observed": the number of rows with a loss. "grid": n·m, as in eq. (9).
     outcomes : int8 array, shape (R, T + 1)
-        Y.
+        Outcomes Y.
     weights : float64 array, shape (P, 2)
-        As `compute_training_weights` returns them.
-    sizes : (int, int)
-        n and m.
+        Weights from `compute_training_weights`.
+    grid_shape : (int, int)
+        Numbers of users and items, n and m.
 
     Returns
     -------
     float
-        N.
+        The divisor.
     """
     if options.check_choice("normalization", normalization, ("observed", "grid")) == "grid":
         return float(grid_shape[0] * grid_shape[1])
@@ -138,143 +138,149 @@ def compute_divisor(
 
 
 def list_candidate_items(items: EntityEncoder, features: pd.DataFrame | None) -> NDArray[np.object_]:
-    """List the items of training, and those of a table of features.
+    """List the items of training and those of a table of features.
 
     Parameters
     ----------
-    items : Side
-        Of training.
+    items : EntityEncoder
+        Encoder of the items of training.
     features : data frame or None
-        Of new items, with a column called as in training, or the names as index.
+        Features of new items. The names are in the column of names used in training, or in the index.
 
     Returns
     -------
     object array
-        Names, sorted: the order of rows of `features` makes no difference.
+        Sorted names. The order of the rows of `features` does not matter.
 
     Raises
     ------
-    TableError
+    DataError
         If the table of features has no names.
     """
     import pandas as pd
 
     if features is None:
         return items.names
-    more = index_by_name(features, items.kind, items.name_column).index.to_numpy(dtype=object)
-    _, found = pd.factorize(np.concatenate([items.names, more]), sort=True)
-    return np.asarray(found, dtype=object)
+    new_names = index_by_name(features, items.kind, items.name_column).index.to_numpy(dtype=object)
+    _, names = pd.factorize(np.concatenate([items.names, new_names]), sort=True)
+    return np.asarray(names, dtype=object)
 
 
 def find_known_outcomes(
     training_rows: tuple[Integers, Integers, Outcomes], user: int, stage: int, items: NDArray[np.int64]
 ) -> Outcomes:
-    """Say what training told of a user, some items and a stage.
+    """Find the outcomes at one stage that the training rows of a user state or imply.
 
     Parameters
     ----------
-    seen : (int64 array, int64 array, int8 array), shapes (R,), (R,), (R, T + 1)
+    training_rows : (int64 array, int64 array, int8 array), shapes (R,), (R,), (R, T + 1)
         Users, sorted; items; outcomes Y.
     user : int
-        His place among those of training; below 0 for a new one.
+        Index of the user in training; negative for a new user.
     stage : int
-        Its number.
+        Index of the stage.
     items : int64 array, shape (m,)
-        Their places among those of training; below 0 for new ones.
+        Indices of the items in training; negative for new items.
 
     Returns
     -------
     int8 array, shape (m,)
-        +1 reached; −1 not reached, or a stage before it was not (Y_t = −1 ⇒ Y_{t+1} = −1); 0 not told. Where
-        rows differ, reached once is reached.
+        +1 if reached; −1 if the stage or an earlier one was not reached (Y_t = −1 ⇒ Y_{t+1} = −1); 0 if
+        unknown. If rows of an item disagree, +1 has priority.
 
     Examples
     --------
-    >>> seen = np.array([0, 0]), np.array([0, 1]), np.array([[1, -1, 0], [1, 1, 0]], dtype=np.int8)
-    >>> find_known_outcomes(seen, 0, 2, np.array([0, 1, -1])).tolist()
+    >>> rows = np.array([0, 0]), np.array([0, 1]), np.array([[1, -1, 0], [1, 1, 0]], dtype=np.int8)
+    >>> find_known_outcomes(rows, 0, 2, np.array([0, 1, -1])).tolist()
     [-1, 0, 0]
     """
-    found = np.zeros(len(items), dtype=np.int8)
+    known = np.zeros(len(items), dtype=np.int8)
     if user < 0:
-        return found
-    mine = slice(*np.searchsorted(training_rows[0], (user, user + 1)))
-    met, outcomes = training_rows[1][mine], training_rows[2][mine]
-    found[np.isin(items, met[(outcomes[:, : stage + 1] == -1).any(axis=1)])] = -1
-    found[np.isin(items, met[outcomes[:, stage] == 1])] = 1
-    return found
+        return known
+    user_rows = slice(*np.searchsorted(training_rows[0], (user, user + 1)))
+    row_items, outcomes = training_rows[1][user_rows], training_rows[2][user_rows]
+    known[np.isin(items, row_items[(outcomes[:, : stage + 1] == -1).any(axis=1)])] = -1
+    known[np.isin(items, row_items[outcomes[:, stage] == 1])] = 1
+    return known
 
 
 class MonotoneChainRecommender(ChainEstimator):
-    """Predict any later stage of a chain of events from any present one, never against each other.
+    """Predict any later stage of a chain of events from any earlier stage, without contradictions.
 
     Parameters
     ----------
     stages : sequence of str
-        The stages in their order, two at least: the columns of the table, or what its column `reached` says.
+        Names of the stages in order, at least two: columns of the table, or values of its column `reached`.
     user, item : str
-        The table's columns of users and items.
+        Columns of users and items.
     reached : str, optional
-        The column with the last stage reached; without it, one column a stage.
+        Column with the last stage reached. Default: one column per stage.
     n_factors : int
-        K.
+        Number of latent factors K.
     lambda_features, lambda_levels, lambda_stages : float
-        λ_1, λ_2, λ_3 > 0: of A and B, of a and b, of q.
+        Penalties λ_1, λ_2, λ_3 > 0 of A and B, of a and b, and of q.
     loss : {"hinge", "psi", "logistic"}
-        V.
+        Loss V.
     stage_weight : {"all", "next", "last"}, mapping or array-like
-        w_{t′t}, as `parse_pair_weights` reads it.
+        Weights w_{t′t} of the pairs of stages; see `parse_pair_weights`.
     class_weight : {"balanced"} or None
-        Balanced: of each pair, classes weigh inversely to their numbers, and `score` is balanced too.
+        "balanced" weights the classes of each pair inversely to their sizes, and makes `score`
+        class-balanced.
     normalization : {"observed", "grid"}
-        What the sum of losses is divided by: the number of rows that have one, or n·m, the users times the
-        items, as in eq. (9). The same where all were observed; where few were, "grid" asks for far smaller λ.
+        Divisor of the sum of losses: the number of rows with a loss, or n·m (users times items) as in eq.
+        (9). Both are equal if every user-item pair was observed once. With few observed, "grid" needs much
+        smaller λ.
     user_effects, item_effects : bool
-        Whether the name of a user or item is a categorical variable of its own.
+        Whether the name of a user or item is a categorical variable.
     extra_features : {"error", "ignore"}
-        What to do in `fit` about features of users or items that the table does not have.
+        How `fit` handles features of users or items that are not in the table.
     max_iter : int
-        Rounds of all blocks, at most.
+        Maximum number of rounds over all blocks.
     tol : float
-        Stop when the loss falls in a round by less than this share of itself.
+        Stop when a round reduces the loss by less than this fraction of it.
     block_tol, block_sweeps : float, int
-        A block's duality gap, as a share of its objective, and the most sweeps over its terms.
+        Stopping rule of each block: duality gap as a fraction of the objective, and maximum number of sweeps.
     n_init : int
-        Random starts; of the fits from them the one with the least loss is kept.
+        Number of random starts. The fit with the smallest loss is returned.
     warm_start : bool
-        Go on from the fit before: levels keep their factors by name.
+        Start from the previous fit. Levels keep their factors by name.
     random_state : int, RandomState or None
-        Of the start, and of the order in which rows are visited.
+        Seed of the initial factors and of the order in which rows are visited.
     n_jobs : int, optional
-        Threads, as scikit-learn counts them. Their number changes no byte of the result.
+        Number of threads, as in scikit-learn. Does not affect the result.
     callback : callable, optional
-        Called with a `Step` (iteration, block, loss) after each block.
+        Called with a `FitStep` (iteration, block, loss) after each block.
     verbose : bool
-        Show a progress bar on standard error.
+        Whether to show a progress bar on standard error.
 
     Attributes
     ----------
-    factors_ : Factors
-        A, a, B, b and q.
-    users_, items_ : Side
-        What was learnt of names and features.
+    factors_ : LatentFactors
+        Fitted A, a, B, b and q.
+    users_, items_ : EntityEncoder
+        Encoders of the names and features.
     stages_ : tuple of str
-        The stages.
+        Names of the stages.
     pairs_ : list of (str, str)
-        The pairs of a present and a later stage, in the order of columns of predictions.
-    trace_ : list of Step
-        The loss at the start and after each block; it never rises.
+        Pairs of an earlier and a later stage, in the order of the columns of predictions.
+    trace_ : list of FitStep
+        Loss at the start and after each block. It never increases.
     n_iter_ : int
-        Rounds made.
+        Number of rounds done.
     converged_ : bool
-        Whether `tol` was met before `max_iter`.
+        Whether `tol` was met within `max_iter` rounds.
 
-    Notes ----- f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l) with a_i = A u_i + Σ_h a_{h,s_ih} and
-    b_j = B v_j + Σ_h b_{h,o_jh}; all parameters are ≥ 0. So f falls with t and grows with t′, whatever the
-    data, and predictions from unknown outcomes do not contradict each other. `predict` says −1 where the
-    table tells that a present stage was not reached; what else it tells of a row is not copied into
-    predictions, so that these can be judged by it. Numerical features are scaled to [0, 1] by their range in
-    training. A level that training did not show has the mean effect of those that it did. The order of rows,
-    and of columns of tables of features, changes no byte.
+    Notes
+    -----
+    The score is f_{t′,t}(x_ij) = (a_i ∘ b_j)ᵀ(1 − Σ_{l=t′+1..t} q_l), eq. (8), with a_i = A u_i + Σ_h
+    a_{h,s_ih} and b_j = B v_j + Σ_h b_{h,o_jh}. All parameters are ≥ 0. The score therefore decreases in t
+    and increases in t′ for any data, and predictions from unknown outcomes do not contradict each other.
+
+    `predict` returns −1 where the table says that the present stage was not reached. It copies no other
+    outcome of the table, so the predictions can be evaluated on the same table.
+
+    Numerical features are scaled to [0, 1] by their range in training. A level unseen in training has the
+    mean effect of the seen levels. The order of rows and of feature columns does not affect the result.
 
     Examples
     --------
@@ -287,6 +293,8 @@ class MonotoneChainRecommender(ChainEstimator):
     >>> model.predict(table, present="viewed", stage="liked").tolist()
     [1, -1, 1, -1, 1, -1]
     """
+
+    factors_: LatentFactors
 
     def __init__(
         self,
@@ -351,86 +359,74 @@ class MonotoneChainRecommender(ChainEstimator):
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> Self:
-        """Learn from a long table.
+        """Fit the model to a long table.
 
         Parameters
         ----------
         X : data frame
-            One row for each meeting of a user with an item, as `read_chains` takes it.
+            One row for each meeting of a user with an item; see `read_chains`.
         y : None
-            Not used: the stages are columns of the table.
+            Ignored. The stages are columns of `X`.
         user_features, item_features : data frame, optional
-            One row for each user or item of the table, named by a column, called as in `X`, or by its index.
-            Numbers are numerical features, what else categorical ones.
+            One row per user or item of the table. The names are in a column with the same name as in `X`, or
+            in the index. Numbers are numerical features, all other columns are categorical.
 
         Returns
         -------
         MonotoneChainRecommender
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         InputError
-            If the table, the features or an option cannot be used; names the first row at fault.
+            If the table, the features or an option is invalid. The message names the first such row.
         """
         chains = self._read_table(X)
-        penalties, precision = options.build_penalties(self), options.build_solver_options(self)
-        factors, rounds = (
-            options.check_positive_integer("n_factors", self.n_factors),
-            options.check_positive_integer("max_iter", self.max_iter),
-        )
-        tolerance, starts = (
-            options.check_positive("tol", self.tol),
-            options.check_positive_integer("n_init", self.n_init),
-        )
-        warm = options.check_bool("warm_start", self.warm_start)
-        extra = options.check_choice("extra_features", self.extra_features, ("error", "ignore")) == "ignore"
+        penalties, solver_options = options.build_penalties(self), options.build_solver_options(self)
+        n_factors = options.check_positive_integer("n_factors", self.n_factors)
+        max_rounds = options.check_positive_integer("max_iter", self.max_iter)
+        tolerance = options.check_positive("tol", self.tol)
+        n_starts = options.check_positive_integer("n_init", self.n_init)
+        resume = options.check_bool("warm_start", self.warm_start) and hasattr(self, "factors_")
         weights = compute_training_weights(chains, self.stage_weight, self.class_weight)
-        users, user = fit_entity_encoder(
-            "user",
-            chains.users,
-            user_features,
-            name_column=self.user,
-            has_name_effects=options.check_bool("user_effects", self.user_effects),
-            ignore_extra=extra,
-        )
-        items, item = fit_entity_encoder(
-            "item",
-            chains.items,
-            item_features,
-            name_column=self.item,
-            has_name_effects=options.check_bool("item_effects", self.item_effects),
-            ignore_extra=extra,
-        )
-        rng, sides = check_random_state(self.random_state), (users, items)
-        # the order of rows is made the same whatever the table's, and then mixed
+        encoders, (user, item) = self._fit_encoders(chains, user_features, item_features)
+        users, items = encoders
+        rng = check_random_state(self.random_state)
+        # sort the rows, so that their order in the table does not matter, and shuffle them
         order = np.lexsort((*chains.outcomes.T[::-1], item, user))
         order = order[rng.permutation(len(order))]
         user, item, outcomes = user[order], item[order], chains.outcomes[order]
-        over = compute_divisor(self.normalization, outcomes, weights, (len(users.names), len(items.names)))
-        problem = build_problem((users.encoded, items.encoded), (user, item), outcomes, weights, over)
-        going_on = warm and hasattr(self, "factors_")
-        if going_on and self.stages_ != chains.stages:
+        grid_shape = (len(users.names), len(items.names))
+        divisor = compute_divisor(self.normalization, outcomes, weights, grid_shape)
+        problem = build_problem((users.encoded, items.encoded), (user, item), outcomes, weights, divisor)
+        if resume and self.stages_ != chains.stages:
             raise OptionError(
-                f"warm_start goes on from a fit with the stages {', '.join(self.stages_)}: "
-                "set warm_start=False to begin anew"
+                f"warm_start requires a previous fit with the same stages, not {', '.join(self.stages_)}: "
+                "set warm_start=False to start from random factors"
             )
-        before = (self.factors_, (self.users_, self.items_)) if going_on else None
-        last = len(chains.stages) - 1
-        fresh = (draw_factors(sides, factors, last, rng) for _ in range(1 if going_on else starts))
+        previous = (self.factors_, (self.users_, self.items_)) if resume else None
+        last_stage = len(chains.stages) - 1
+        starts = (
+            draw_factors(encoders, n_factors, last_stage, rng) for _ in range(1 if resume else n_starts)
+        )
+        if previous is not None:
+            starts = (transfer_factors(fresh, encoders, *previous) for fresh in starts)
         best = fit_from_starts(
             problem,
-            (one if before is None else transfer_factors(one, sides, *before) for one in fresh),
+            starts,
             penalties,
-            precision,
+            solver_options,
             tolerance=tolerance,
-            max_rounds=rounds,
-            hinge_first=not going_on,
+            max_rounds=max_rounds,
+            hinge_first=not resume,
             callback=self.callback,
             show_bar=self.verbose,
         )
         self.trace_, self.n_iter_, self.converged_ = best.trace, best.n_rounds, best.converged
-        self._store_fit(best.factors, sides, chains.stages, (user, item, outcomes))
+        self.factors_ = best.factors
+        self._store_encoders(encoders, chains.stages)
+        by_user = np.argsort(user, kind="stable")  # `recommend` looks rows up by user
+        self._training_rows = user[by_user], item[by_user], outcomes[by_user]
         return self
 
     def decision_function(
@@ -442,21 +438,21 @@ class MonotoneChainRecommender(ChainEstimator):
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> Values:
-        """Compute f_{t′,t}, eq. (8).
+        """Compute the scores f_{t′,t}, eq. (8).
 
         Parameters
         ----------
         X : data frame
-            With the columns of users and items.
+            Table with the columns of users and items, R rows.
         present, stage : str or int, optional
-            The present stage t′ and the later one t, by name or number from 0.
+            Earlier stage t′ and later stage t, by name or index from 0. Default: all.
         user_features, item_features : data frame, optional
-            Features of users and items that training did not show.
+            Features of users and items unseen in training.
 
         Returns
         -------
         float64 array, shape (R, P), or (R,) if both stages are given
-            One column a pair, in the order of `pairs_`: those from `present`, or to `stage`, if given.
+            One column per selected pair, in the order of `pairs_`.
 
         Raises
         ------
@@ -465,11 +461,11 @@ class MonotoneChainRecommender(ChainEstimator):
         """
         check_is_fitted(self)
         pairs = select_pairs(present, stage, self.stages_)
-        columns = [read_name_column(X, name) for name in (self.user, self.item)]
-        a, user = self._embed_column(self.users_, self.factors_.users, columns[0], user_features)
-        b, item = self._embed_column(self.items_, self.factors_.items, columns[1], item_features)
-        found = compute_scores(a, b, self.factors_.q, user, item, pairs)
-        return found if present is None or stage is None else found[:, 0]
+        names = [read_name_column(X, name) for name in (self.user, self.item)]
+        a, user = self._embed_column(self.users_, self.factors_.users, names[0], user_features)
+        b, item = self._embed_column(self.items_, self.factors_.items, names[1], item_features)
+        scores = compute_scores(a, b, self.factors_.q, user, item, pairs)
+        return scores if present is None or stage is None else scores[:, 0]
 
     def recommend(
         self,
@@ -482,68 +478,54 @@ class MonotoneChainRecommender(ChainEstimator):
         user_features: pd.DataFrame | None = None,
         item_features: pd.DataFrame | None = None,
     ) -> pd.DataFrame:
-        """List the items with which a user is likeliest to reach a stage.
+        """List the items with which a user is most likely to reach a stage.
 
         Parameters
         ----------
         user : object
-            A name; of a new user, `user_features` has the row.
+            Name of the user. A new user needs a row in `user_features`.
         stage : str or int
             The later stage.
         k : int
-            How many, at most.
+            Maximum number of items.
         present : str or int
-            The stage from which; the first one by default.
+            The earlier stage. Default: the first stage.
         seen : bool
-            Whether to list items too whose outcome at `stage` training has told for this user, or implied:
-            what did not reach a stage reaches no later one.
+            Whether to include items whose outcome at `stage` is known for this user from training, or
+            implied: an item that did not reach a stage does not reach a later one.
         user_features : data frame, optional
-            Of a new user.
+            Features of a new user.
         item_features : data frame, optional
-            Of new items, which are then candidates beside those of training.
+            Features of new items, which become candidates together with the items of training.
 
         Returns
         -------
         data frame
-            Columns `item`, `score` (f) and `predicted` (±1; what training told of this user and the item,
-            where it did), the best first; equal scores in the order of the items' names.
+            Columns `item`, `score` (f) and `predicted` (±1; the known outcome if there is one), sorted by
+            decreasing score and then by name.
 
         Raises
         ------
         InputError
-            As `decision_function` does.
+            See `decision_function`.
         """
         import pandas as pd
 
         check_is_fitted(self)
         candidates = list_candidate_items(self.items_, item_features)
-        place = self.users_.find_name_indices(np.array([user], dtype=object))[0]
+        user_index = self.users_.find_name_indices(np.array([user], dtype=object))[0]
         later = find_stage_index(stage, self.stages_)
-        told = find_known_outcomes(
-            self._training_rows, place, later, self.items_.find_name_indices(candidates)
+        known = find_known_outcomes(
+            self._training_rows, user_index, later, self.items_.find_name_indices(candidates)
         )
         if not options.check_bool("seen", seen):
-            candidates, told = candidates[told == 0], told[told == 0]
+            candidates, known = candidates[known == 0], known[known == 0]
         table = pd.DataFrame({self.user: [user] * len(candidates), self.item: candidates})
-        given = {"user_features": user_features, "item_features": item_features}
-        f = self.decision_function(table, present=present, stage=stage, **given)
-        best = np.argsort(-f, kind="stable")[: options.check_positive_integer("k", k)]
-        predicted = np.where(told != 0, told, np.where(f > 0, 1, -1)).astype(np.int8)
-        return pd.DataFrame({"item": candidates[best], "score": f[best], "predicted": predicted[best]})
-
-    def _store_fit(
-        self,
-        factors: LatentFactors,
-        encoders: tuple[EntityEncoder, EntityEncoder],
-        stages: tuple[str, ...],
-        rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]],
-    ) -> None:
-        self.factors_, self.stages_ = factors, stages
-        self.users_, self.items_ = encoders
-        self.pairs_ = [(stages[a], stages[b]) for a, b in list_stage_pairs(len(stages) - 1)]
-        self.n_features_in_ = sum(len(side.numeric_names) + len(side.categorical_names) for side in encoders)
-        order = np.argsort(rows[0], kind="stable")  # what `recommend` leaves out, user by user
-        self._training_rows = rows[0][order], rows[1][order], rows[2][order]
+        features = {"user_features": user_features, "item_features": item_features}
+        f = self.decision_function(table, present=present, stage=stage, **features)
+        top = np.argsort(-f, kind="stable")[: options.check_positive_integer("k", k)]
+        predicted = np.where(known != 0, known, np.where(f > 0, 1, -1)).astype(np.int8)
+        return pd.DataFrame({"item": candidates[top], "score": f[top], "predicted": predicted[top]})
 
     def _embed_column(
         self,
@@ -552,9 +534,9 @@ class MonotoneChainRecommender(ChainEstimator):
         column: NDArray[np.object_],
         features: pd.DataFrame | None,
     ) -> tuple[Values, NDArray[np.int64]]:
+        """Return the embeddings of the m distinct names of a column (R,), (m, K), and their indices (R,)."""
         import pandas as pd
 
-        places, names = pd.factorize(column)
-        return compute_embeddings(
-            parameters, encoder.encode(np.asarray(names, dtype=object), features)
-        ), places
+        indices, names = pd.factorize(column)
+        encoded = encoder.encode(np.asarray(names, dtype=object), features)
+        return compute_embeddings(parameters, encoded), indices

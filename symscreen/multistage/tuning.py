@@ -1,4 +1,4 @@
-"""K and λ chosen on rows that were set aside."""
+"""Select K and the penalties λ on validation rows."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["SettingSearchResult", "TuningResult", "search_settings", "select_bes
 
 @dataclass(frozen=True, eq=False)
 class TuningResult:
-    """What `tune` found.
+    """Result of `tune`.
 
     Parameters
     ----------
     model : ChainEstimator
-        The best one, fitted to the training rows.
+        The best model, fitted to the training rows.
     table : data frame
-        One row for each setting, in the order tried: the parameters, and `error` on the validation rows.
+        One row per setting, in the order tried: the parameters, and `error` on the validation rows.
     """
 
     model: Any
@@ -54,73 +54,77 @@ def tune(
     item_features: pd.DataFrame | None = None,
     n_jobs: int | None = None,
 ) -> TuningResult:
-    """Fit a recommender with every setting of K, λ_1, λ_2 and λ_3, and keep the one that errs least.
+    """Fit a recommender with every setting of K, λ_1, λ_2 and λ_3 and select the one with the smallest error.
 
     Parameters
     ----------
     model : MonotoneChainRecommender
-        Says all else; left as it is. With balanced classes, so is the error.
+        Model with the other parameters. It is not modified. The error is class-balanced if `class_weight` is
+        "balanced".
     training, validation : data frame
-        Long tables, as for `fit`.
+        Long tables; see `MonotoneChainRecommender.fit`.
     n_factors : sequence of int, optional
-        Values of K; else the model's own.
+        Values of K. Default: the value of `model`.
     lambdas : sequence of float
-        Values of each λ; λ_1 is not varied where there are no features of users and items.
+        Values of each λ. λ_1 is varied only if features are given.
     user_features, item_features : data frame, optional
-        As for `fit`, of everybody in either table.
+        Features of all users and items in both tables; see `MonotoneChainRecommender.fit`.
     n_jobs : int, optional
-        Settings tried at a time.
+        Number of settings that are fitted in parallel.
 
     Returns
     -------
-    Tuned
-        Of several that are equally good, the one tried first: small K and small λ come first.
+    TuningResult
+        The best model and all errors. Of ties, the first setting wins: smaller K and λ are tried first.
 
     Raises
     ------
     OptionError
-        If there is nothing to try.
+        If there are no settings to try.
 
     Examples
     --------
     >>> from symscreen.multistage import MonotoneChainRecommender, simulate_chains
-    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
-    >>> model = MonotoneChainRecommender(made.stages, random_state=0)
-    >>> rows = made.taken("training"), made.taken("validation")
-    >>> found = tune(model, *rows, n_factors=[2, 5], lambdas=[0.01])
-    >>> list(found.table.columns), len(found.table)
+    >>> chains = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> model = MonotoneChainRecommender(chains.stages, random_state=0)
+    >>> tables = chains.select_part("training"), chains.select_part("validation")
+    >>> result = tune(model, *tables, n_factors=[2, 5], lambdas=[0.01])
+    >>> list(result.table.columns), len(result.table)
     (['n_factors', 'lambda_features', 'lambda_levels', 'lambda_stages', 'error'], 2)
     """
-    asked: dict[str, Any] = {"lambdas": lambdas, "n_factors": n_factors}
-    for name, values in asked.items():
+    sequences: dict[str, Any] = {"lambdas": lambdas, "n_factors": n_factors}
+    for name, values in sequences.items():
         if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
             raise OptionError(
                 f"{name} is {format_value(values)}: give a sequence, such as [{format_value(values)}]"
             )
-    matrices = lambdas
+    feature_lambdas = lambdas
     if user_features is None and item_features is None:
-        matrices = (model.lambda_features,)
+        feature_lambdas = (model.lambda_features,)
     factors = (model.n_factors,) if n_factors is None else n_factors
     names = ("n_factors", "lambda_features", "lambda_levels", "lambda_stages")
-    settings = [dict(zip(names, one, strict=True)) for one in product(factors, matrices, lambdas, lambdas)]
-    given = {"user_features": user_features, "item_features": item_features}
+    settings = [
+        dict(zip(names, values, strict=True))
+        for values in product(factors, feature_lambdas, lambdas, lambdas)
+    ]
+    features = {"user_features": user_features, "item_features": item_features}
     return select_best_setting(
-        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **given)
+        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)
     )
 
 
 @dataclass(frozen=True, eq=False)
 class SettingSearchResult:
-    """What `search` found.
+    """Result of `search_settings`.
 
     Parameters
     ----------
     settings : list of dict
-        As tried.
+        Settings in the order tried.
     errors : list of float
-        The mean error of each over the validation tables.
+        Mean error of each setting over the validation tables.
     models : list of ChainEstimator
-        The model of each setting, fitted to the last training table.
+        Model of each setting, fitted to the last training table.
     """
 
     settings: list[dict[str, Any]]
@@ -129,7 +133,7 @@ class SettingSearchResult:
 
     @property
     def best_index(self) -> int:
-        """The first of the settings that err least."""
+        """Index of the setting with the smallest error; of ties, the first."""
         return self.errors.index(min(self.errors))
 
 
@@ -142,67 +146,71 @@ def search_settings(
     item_features: pd.DataFrame | None = None,
     n_jobs: int | None = None,
 ) -> SettingSearchResult:
-    """Fit a model with every setting to every training table, and measure it on the validation tables.
+    """Fit a model with every setting to every training table and evaluate it on the validation tables.
 
     Parameters
     ----------
     model : ChainEstimator
-        Left as it is. With balanced classes, so is the error.
+        Model with the other parameters. It is not modified. The error is class-balanced if `class_weight` is
+        "balanced".
     settings : sequence of dict
-        Parameters of the model.
+        Parameters of the model to set.
     splits : sequence of (data frame, data frame)
-        Training and validation.
+        Training and validation tables.
     user_features, item_features, n_jobs
-        As for `tune`.
+        See `tune`.
 
     Returns
     -------
-    Searched
-        In the order of the settings.
+    SettingSearchResult
+        Errors and models in the order of the settings.
 
     Raises
     ------
     OptionError
-        If there is nothing to try.
-    TableError
-        If validation rows tell of no pair of stages.
+        If there are no settings to try.
+    DataError
+        If no validation row has an observed stage after a reached one.
     """
     if not settings:
-        raise OptionError("there is no setting to try: give one value at least of each parameter")
+        raise OptionError("no setting to try: give at least one value of each parameter")
     count_threads(n_jobs)
     for _, validation in splits:
         _check_validation_rows(model, validation)
-    given = {"user_features": user_features, "item_features": item_features}
+    features = {"user_features": user_features, "item_features": item_features}
 
     def try_setting(setting: dict[str, Any]) -> tuple[float, ChainEstimator]:
         errors = []
         for training, validation in splits:
-            one = clone(model).set_params(**setting, extra_features="ignore").fit(training, **given)
-            errors.append(1.0 - one.score(validation, **given))
-        return sum(errors) / len(errors), one
+            fitted = clone(model).set_params(**setting, extra_features="ignore").fit(training, **features)
+            errors.append(1.0 - fitted.score(validation, **features))
+        return sum(errors) / len(errors), fitted
 
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(try_setting)(setting) for setting in settings)
-    return SettingSearchResult(list(settings), [error for error, _ in found], [one for _, one in found])
+    results = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(try_setting)(setting) for setting in settings)
+    return SettingSearchResult(
+        list(settings), [error for error, _ in results], [fitted for _, fitted in results]
+    )
 
 
 def _check_validation_rows(model: ChainEstimator, validation: pd.DataFrame) -> None:
+    """Raise DataError if no row has an observed stage after a reached one."""
     columns = {name: getattr(model, name) for name in ("stages", "user", "item", "reached")}
     if not mask_observed_pairs(read_chains(validation, **columns).outcomes).any():
-        raise DataError("the validation rows tell of no stage after one that was reached: give rows that do")
+        raise DataError("no validation row has an observed stage after a reached one: give rows that have")
 
 
 def select_best_setting(search_result: SettingSearchResult) -> TuningResult:
-    """Keep the best model of a search over one split, and the table of all settings.
+    """Return the best model of a search over one split, and the errors of all settings.
 
     Parameters
     ----------
-    searched : Searched
-        What was tried.
+    search_result : SettingSearchResult
+        Result of `search_settings`.
 
     Returns
     -------
-    Tuned
-        The first of those that err least.
+    TuningResult
+        The model with the smallest error; of ties, the first.
     """
     import pandas as pd
 

@@ -1,23 +1,22 @@
-"""Dual coordinate descent for a weighted SVM with a drift and coefficients that are not negative.
+"""Dual coordinate descent for a weighted SVM with fixed offsets and non-negative coefficients.
 
-For terms e with inputs x_e, signs y_e = ±1, costs c_e ≥ 0 and fixed offsets ("drifts") d_e it minimises::
+For terms e with inputs x_e, signs y_e = ±1, costs c_e ≥ 0 and fixed offsets d_e it minimises::
 
     P(β) = ½‖β‖² + Σ_e c_e · V(y_e · (x_eᵀβ + d_e))   over β ≥ 0
 
-With one number γ_e a term, θ = Σ_e γ_e y_e x_e and β = max(θ, 0), coordinate by coordinate, the dual is
-maximised::
+Each term has one dual variable γ_e. With θ = Σ_e γ_e y_e x_e and β = max(θ, 0), the dual is maximised
+coordinate by coordinate::
 
     hinge     D(γ) = Σ_e γ_e (1 − y_e d_e) − ½‖max(θ, 0)‖²,           0 ≤ γ_e ≤ c_e
     logistic  D(γ) = Σ_e [c_e H(γ_e/c_e) − γ_e y_e d_e] − ½‖max(θ, 0)‖²,  H(p) = −p log p − (1−p) log(1−p)
 
-P(β) − D(γ) bounds how far β is from optimal. The ψ-loss is the hinge less max(0, −u), which is replaced by
-its tangent at the β before: a term with u < 0 has the box −c_e ≤ γ_e ≤ 0, and the surrogate, which lies above
-P and touches it there, is minimised again and again (difference of convex functions: P never rises).
+The duality gap P(β) − D(γ) bounds the distance of P(β) from its minimum. The ψ-loss is the hinge minus
+max(0, −u). The second part is replaced by its tangent at the previous β: a term with u < 0 then has the box
+−c_e ≤ γ_e ≤ 0. This surrogate lies above P and touches it at the previous β. Minimising a sequence of
+surrogates never increases P (difference of convex functions).
 
-Where a problem is given up before its tolerance is met, the best point between the coefficients before and
-the last ones is taken, so that P never rises. The sweeps themselves: `symscreen.multistage._kernels`.
-
-One weighted SVM with a drift and coefficients that are not negative, for inputs given as a matrix.
+If the solver stops before the tolerance is met, it takes the best point on the line between the previous and
+the last coefficients, so P never increases. `symscreen.multistage._kernels` has the sweeps.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from symscreen.multistage._kernels import (
     SvmTerms,
     compute_dot_product,
     compute_loss,
+    compute_losses,
     get_input,
     get_loss_code,
     shuffle,
@@ -52,16 +52,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SvmSolution", "SvmTerms", "compute_svm_objective", "solve_groups", "solve_offset_svm"]
 
-_FIRST_GAP_CHECK_VIOLATION = (
-    0.1  # a largest violation, in units of the margin, at which the duality gap is first computed
-)
-_MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8  # sweeps at the latest
-_MAX_TANGENT_ROUNDS = 50  # of the ψ-loss's tangents at most
-_BISECTION_STEPS = 30  # of the line between old and new coefficients
-_LARGE_PROBLEM_TERMS = (
-    1 << 16
-)  # terms: of more, runs that lie side by side are visited together, for the memory's sake
-_RUN_LENGTH = 16
+_FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
+_MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8
+_MAX_TANGENT_ROUNDS = 50  # surrogates per problem with the ψ-loss
+_BISECTION_STEPS = 30  # of the line search between the old and the new coefficients
+_LARGE_PROBLEM_TERMS = 1 << 16  # larger problems visit runs of adjacent terms, for memory locality
+_RUN_LENGTH = 16  # terms per run in a large problem
 
 
 @compile_kernel
@@ -76,9 +72,9 @@ def _compute_bounds(
     loss: int,
     fitted: Values,
 ) -> tuple[float, float, float]:
-    """Write the fitted values; return P(β), what the sweeps minimise (other for the ψ-loss), and D(γ)."""
-    half = 0.5 * compute_dot_product(beta, beta)
-    primal, surrogate, dual = half, half, -half
+    """Write the fitted values; return P(β), the surrogate (P itself except for the ψ-loss) and D(γ)."""
+    penalty = 0.5 * compute_dot_product(beta, beta)
+    primal, surrogate, dual = penalty, penalty, -penalty
     for e in range(span[0], span[1]):
         cost, y = terms.cost[e], terms.y[e]
         x, _ = get_input(terms, e, workspace)
@@ -87,9 +83,9 @@ def _compute_bounds(
         primal += cost * compute_loss(y * f, loss)
         if loss == LOGISTIC:
             dual -= gamma[e] * y * offsets[e]
-            for part in (gamma[e], cost - gamma[e]):
-                if part > 0.0:
-                    dual -= part * np.log(part / cost)
+            for share in (gamma[e], cost - gamma[e]):
+                if share > 0.0:
+                    dual -= share * np.log(share / cost)
         else:
             surrogate += cost * max(0.0, 1.0 - y * f) - low[e] * y * f
             dual += gamma[e] * (1.0 - y * offsets[e]) - low[e]
@@ -111,24 +107,29 @@ def _minimise(
     max_sweeps: int,
     fitted: Values,
 ) -> tuple[float, float, int]:
-    """Sweep until the gap is small; return P(β), the gap and the number of sweeps."""
-    look, sweeps, since = _FIRST_GAP_CHECK_VIOLATION, 0, 0
-    run = _RUN_LENGTH if span[1] - span[0] > _LARGE_PROBLEM_TERMS else 1
-    order = np.arange((span[1] - span[0] + run - 1) // run).astype(np.int32)
+    """Sweep until the relative gap is within `tolerance`; return P(β), the gap and the number of sweeps."""
+    check_violation, n_sweeps, n_unchecked = _FIRST_GAP_CHECK_VIOLATION, 0, 0
+    run_length = _RUN_LENGTH if span[1] - span[0] > _LARGE_PROBLEM_TERMS else 1
+    order = np.arange((span[1] - span[0] + run_length - 1) // run_length).astype(np.int32)
     state = np.array([span[1] - span[0]], dtype=np.uint64)
     while True:
         shuffle(order, state)
-        worst = sweep(terms, span, offsets, low, gamma, theta, beta, workspace, loss, order, run)
-        sweeps += 1
-        since += 1
-        if run == 1 and worst > look and since < _MAX_SWEEPS_BETWEEN_GAP_CHECKS and sweeps < max_sweeps:
-            continue  # of many terms the worst tells little
+        worst = sweep(terms, span, offsets, low, gamma, theta, beta, workspace, loss, order, run_length)
+        n_sweeps += 1
+        n_unchecked += 1
+        if (
+            run_length == 1
+            and worst > check_violation
+            and n_unchecked < _MAX_SWEEPS_BETWEEN_GAP_CHECKS
+            and n_sweeps < max_sweeps
+        ):
+            continue  # large problems (longer runs) check every time: their largest violation says little
         primal, surrogate, dual = _compute_bounds(
             terms, span, offsets, low, gamma, beta, workspace, loss, fitted
         )
-        if surrogate - dual <= tolerance * abs(surrogate) or sweeps >= max_sweeps or worst == 0.0:
-            return primal, surrogate - dual, sweeps
-        look, since = min(look, worst) / 4.0, 0
+        if surrogate - dual <= tolerance * abs(surrogate) or n_sweeps >= max_sweeps or worst == 0.0:
+            return primal, surrogate - dual, n_sweeps
+        check_violation, n_unchecked = min(check_violation, worst) / 4.0, 0
 
 
 @compile_kernel
@@ -143,17 +144,17 @@ def _initialise(
     loss: int,
     offsets: Values,
 ) -> float:
-    """Take β out of the fitted values, which leaves the drifts; sum θ; return P(β)."""
+    """Compute the offsets d_e = f_e − x_eᵀβ and θ from the fitted values f and the duals; return P(β)."""
     primal = 0.5 * compute_dot_product(beta, beta)
     theta[:] = 0.0
     for e in range(span[0], span[1]):
         x, _ = get_input(terms, e, workspace)
         offsets[e] = fitted[e] - compute_dot_product(beta, x)
         primal += terms.cost[e] * compute_loss(terms.y[e] * fitted[e], loss)
-        part = gamma[e] * terms.y[e]
-        if part != 0.0:
+        signed_dual = gamma[e] * terms.y[e]
+        if signed_dual != 0.0:
             for k in range(theta.size):
-                theta[k] += part * x[k]
+                theta[k] += signed_dual * x[k]
     return float(primal)
 
 
@@ -161,15 +162,15 @@ def _initialise(
 def _set_boxes(
     terms: SvmTerms, span: tuple[int, int], fitted: Values, loss: int, low: Values, gamma: Values
 ) -> bool:
-    """Set the lower ends of the boxes and put the duals into them; say whether a dual had to move."""
-    moved = False
+    """Set the lower bounds of the duals and clip the duals to their boxes; return whether any changed."""
+    changed = False
     for e in range(span[0], span[1]):
-        tangent = loss == PSI and terms.y[e] * fitted[e] < 0.0
-        low[e] = -terms.cost[e] if tangent else 0.0
-        inside = min(max(gamma[e], low[e]), low[e] + terms.cost[e])
-        moved = moved or inside != gamma[e]
-        gamma[e] = inside
-    return moved
+        is_linearised = loss == PSI and terms.y[e] * fitted[e] < 0.0
+        low[e] = -terms.cost[e] if is_linearised else 0.0
+        clipped = min(max(gamma[e], low[e]), low[e] + terms.cost[e])
+        changed = changed or clipped != gamma[e]
+        gamma[e] = clipped
+    return changed
 
 
 @compile_kernel
@@ -182,7 +183,7 @@ def _search_line(
     fitted_new: Values,
     loss: int,
 ) -> float:
-    """Find where between old (0) and new coefficients (1) the derivative of P changes its sign."""
+    """Find s in [0, 1], from the old to the new coefficients, where the derivative of P changes sign."""
     low, high = 0.0, 1.0
     for _ in range(_BISECTION_STEPS):
         s = 0.5 * (low + high)
@@ -215,66 +216,68 @@ def solve_groups(
     low: Values,
     diagnostics: Values,
 ) -> None:
-    """Solve the problems of some groups of terms, each on its own.
+    """Solve the problems of the groups `groups[0]` to `groups[1] − 1`, independently of each other.
 
     Parameters
     ----------
-    terms : Terms
-        N of them; group g has those from ``starts[g]`` to ``starts[g + 1]``.
+    terms : SvmTerms
+        N terms. The terms of group g are ``starts[g]`` to ``starts[g + 1] − 1``.
     starts : int64 array, shape (G + 1,)
-        Where groups begin.
+        First term of each group, and N.
     groups : (int, int)
-        The first group, and the one after the last.
+        First group, and one past the last group.
     loss : int
-        See `symscreen.multistage._kernels`.
+        `HINGE`, `PSI` or `LOGISTIC` of `symscreen.multistage._kernels`.
     tolerance : float
-        A group is solved when its duality gap is at most this share of its objective.
-    most : int
-        Sweeps over a group, at most, a round.
+        A group is solved when its duality gap is at most this fraction of its objective.
+    max_sweeps : int
+        Maximum number of sweeps over a group (for the ψ-loss: per surrogate).
     coefficients : float64 array, shape (G, K) or (G, K·p)
-        Where to start, ≥ 0; changed in place, and only where the objective falls.
+        Initial coefficients ≥ 0. Updated in place, and only where the objective decreases.
     fitted : float64 array, shape (N,)
-        x_eᵀβ + d_e; changed in place along with the coefficients.
+        Fitted values x_eᵀβ + d_e. Updated in place with the coefficients.
     gamma : float64 array, shape (N,)
-        Duals, to start from and to return.
-    drift, low : float64 arrays, shape (N,)
-        Room: the offsets d_e and the lower ends of boxes are written here.
-    told : float64 array, shape (G, 3)
-        The objective, the duality gap and the number of sweeps of each group are written here.
+        Initial duals. Updated in place.
+    offsets, low : float64 arrays, shape (N,)
+        Workspace for the offsets d_e and the lower bounds of the duals. Overwritten.
+    diagnostics : float64 array, shape (G, 3)
+        Output: the objective, the duality gap and the number of sweeps of each group.
     """
     size = coefficients.shape[1]
-    theta, beta, room = np.empty(size), np.empty(size), np.empty(size)
+    theta, beta, workspace = np.empty(size), np.empty(size), np.empty(size)
     for g in range(groups[0], groups[1]):
         span = (starts[g], starts[g + 1])
         _set_boxes(terms, span, fitted, loss, low, gamma)
-        best = _initialise(terms, span, fitted, gamma, theta, coefficients[g], room, loss, offsets)
+        best = _initialise(terms, span, fitted, gamma, theta, coefficients[g], workspace, loss, offsets)
         diagnostics[g, 2] = 0.0
         for _ in range(_MAX_TANGENT_ROUNDS):
             np.maximum(theta, 0.0, beta)
-            before = fitted[span[0] : span[1]].copy()
-            primal, gap, sweeps = _minimise(
-                terms, span, offsets, low, gamma, theta, beta, room, loss, tolerance, max_sweeps, fitted
+            fitted_before = fitted[span[0] : span[1]].copy()
+            primal, gap, n_sweeps = _minimise(
+                terms, span, offsets, low, gamma, theta, beta, workspace, loss, tolerance, max_sweeps, fitted
             )
             if primal > best or gap > tolerance * primal:
-                mine, after = coefficients[g], fitted[span[0] : span[1]]
-                s = _search_line(terms, span, mine, beta, before, after, loss)
-                beta[:] = mine + s * (beta - mine)
-                taken, _, _ = _compute_bounds(terms, span, offsets, low, gamma, beta, room, loss, fitted)
-                gap += taken - primal if loss != PSI else 0.0
-                primal = taken
-            diagnostics[g, 1], diagnostics[g, 2] = gap, diagnostics[g, 2] + sweeps
-            fell = best - primal
-            if fell > 0.0:
+                old, fitted_after = coefficients[g], fitted[span[0] : span[1]]
+                step = _search_line(terms, span, old, beta, fitted_before, fitted_after, loss)
+                beta[:] = old + step * (beta - old)
+                line_primal, _, _ = _compute_bounds(
+                    terms, span, offsets, low, gamma, beta, workspace, loss, fitted
+                )
+                gap += line_primal - primal if loss != PSI else 0.0
+                primal = line_primal
+            diagnostics[g, 1], diagnostics[g, 2] = gap, diagnostics[g, 2] + n_sweeps
+            decrease = best - primal
+            if decrease > 0.0:
                 best = primal
                 coefficients[g] = beta
             else:
-                fitted[span[0] : span[1]] = before
-            if loss != PSI or fell <= tolerance * best:
+                fitted[span[0] : span[1]] = fitted_before
+            if loss != PSI or decrease <= tolerance * best:
                 break
             if _set_boxes(terms, span, fitted, loss, low, gamma):
                 theta[:] = 0.0
                 for e in range(span[0], span[1]):
-                    x, _ = get_input(terms, e, room)
+                    x, _ = get_input(terms, e, workspace)
                     for k in range(size):
                         theta[k] += gamma[e] * terms.y[e] * x[k]
         diagnostics[g, 0] = best
@@ -282,20 +285,20 @@ def solve_groups(
 
 @dataclass(frozen=True, eq=False)
 class SvmSolution:
-    """What `solve_offset_svm` found.
+    """Result of `solve_offset_svm`.
 
     Parameters
     ----------
     coefficients : float64 array, shape (d,)
-        β ≥ 0.
+        Coefficients β ≥ 0.
     duals : float64 array, shape (N,)
-        γ; give them as `start` to go on from here.
+        Dual variables γ. Pass them as `initial_duals` to continue from this solution.
     objective : float
         P(β).
     gap : float
-        P(β) exceeds its minimum by at most this (of the ψ-loss: the last tangent's minimum).
-    sweeps : int
-        Over the terms.
+        Upper bound of P(β) minus its minimum. For the ψ-loss, minus the minimum of the last surrogate.
+    n_sweeps : int
+        Number of sweeps over the terms.
     converged : bool
         Whether the gap is within the tolerance.
     """
@@ -328,49 +331,51 @@ def solve_offset_svm(
     y : array-like, shape (N,)
         Signs, −1 or +1.
     cost : array-like, shape (N,)
-        c_e ≥ 0.
-    drift : array-like, shape (N,)
+        Costs c_e ≥ 0.
+    offsets : array-like, shape (N,)
         Fixed offsets d_e.
     loss : {"hinge", "psi", "logistic"}
-        V. The ψ-loss is not convex: what is found is where its tangents lead from β = 0.
+        Loss V. The ψ-loss is not convex: the result is the limit of its surrogates from β = 0.
     tolerance : float
-        The duality gap, as a share of the objective, at which descent stops.
+        Duality gap at which to stop, as a fraction of the objective, in (0, 1).
     max_sweeps : int
-        At most so many over all terms.
-    start : float64 array, shape (N,), optional
-        Duals to begin with; 0 otherwise.
+        Maximum number of sweeps over the terms, at least 1.
+    initial_duals : float64 array, shape (N,), optional
+        Duals to start from. Default: zeros.
 
     Returns
     -------
-    Solution
-        The same bytes for the same input.
+    SvmSolution
+        The solution. Identical input gives identical bytes.
 
     Raises
     ------
-    TableError
-        If shapes do not fit, a number is not finite, a sign is none, or a cost is negative.
+    DataError
+        If shapes do not match, a number is not finite, a sign is not ±1 or a cost is negative.
     OptionError
-        If an option has no meaning.
+        If an option is out of range.
 
     Warns
     -----
     ConvergenceWarning
-        If the tolerance was not met; `gap` says by how much the objective may exceed its minimum.
+        If the tolerance was not met. `gap` bounds the excess of the objective over its minimum.
 
-    Notes ----- Sweeps grow with costs: of 100 terms with 8 normal inputs, the hinge loss needs some hundreds
-    at costs of 1 and tens of thousands at 10; at 100 and more, 100,000 often leave a gap of 1e-5 to 1e-3 of
-    the objective.
+    Notes
+    -----
+    The number of sweeps grows with the costs. With 100 terms and 8 normal inputs, the hinge loss needs a few
+    hundred sweeps at costs of 1 and tens of thousands at costs of 10. At costs of 100 and more, 100,000
+    sweeps often leave a gap of 1e-5 to 1e-3 of the objective.
 
-    Hsieh, Chang, Lin, Keerthi and Sundararajan (2008) for the descent; Yu, Huang and Lin (2011) for the
-    logistic loss. A block of `MonotoneChainRecommender` is such a problem with c_e = w_e/(2 λ n).
+    The descent follows Hsieh, Chang, Lin, Keerthi and Sundararajan (2008), the logistic loss Yu, Huang and
+    Lin (2011). A block of `MonotoneChainRecommender` is such a problem with c_e = w_e/(2 λ n).
 
     Examples
     --------
-    >>> found = solve_offset_svm([[1.0, 0.0], [0.0, 1.0]], [1, -1], [1.0, 1.0], [0.5, 0.0])
-    >>> found.coefficients.tolist(), found.objective  # ½ · 0.5² + 0 + max(0, 1 + 0)
+    >>> solution = solve_offset_svm([[1.0, 0.0], [0.0, 1.0]], [1, -1], [1.0, 1.0], [0.5, 0.0])
+    >>> solution.coefficients.tolist(), solution.objective  # ½ · 0.5² + 0 + max(0, 1 + 0)
     ([0.5, 0.0], 1.125)
     """
-    terms, drifts = _build_terms(x, y, cost, offsets)
+    terms, fixed_offsets = _build_terms(x, y, cost, offsets)
     if not 0 < tolerance < 1 or max_sweeps < 1:
         raise OptionError(
             f"tolerance {tolerance!r} and max_sweeps {max_sweeps!r}: give a share in (0, 1) and at least 1"
@@ -379,9 +384,10 @@ def solve_offset_svm(
     gamma = np.zeros(n) if initial_duals is None else np.array(initial_duals, dtype=np.float64)
     if gamma.shape != (n,) or not np.isfinite(gamma).all():
         raise DataError(
-            f"start has shape {gamma.shape}, or holds NaN: give one finite dual for each of the {n} terms"
+            f"initial_duals has shape {gamma.shape} or holds NaN: "
+            f"give one finite dual for each of the {n} terms"
         )
-    coefficients, told = np.zeros((1, d)), np.empty((1, 3))
+    coefficients, diagnostics = np.zeros((1, d)), np.empty((1, 3))
     solve_groups(
         terms,
         np.array([0, n]),
@@ -390,22 +396,22 @@ def solve_offset_svm(
         tolerance,
         max_sweeps,
         coefficients,
-        drifts.copy(),  # what β = 0 fits
+        fixed_offsets.copy(),  # the fitted values of β = 0
         gamma,
         np.empty(n),
         np.empty(n),
-        told,
+        diagnostics,
     )
-    objective, gap, sweeps = told[0].tolist()
-    converged = bool(gap <= tolerance * objective or sweeps < max_sweeps)
+    objective, gap, n_sweeps = diagnostics[0].tolist()
+    converged = bool(gap <= tolerance * objective or n_sweeps < max_sweeps)
     if not converged:
         warnings.warn(
-            f"after {sweeps:.0f} sweeps the gap is {gap:.3g}, {gap / objective:.1e} of the objective: "
-            "give more max_sweeps, a larger tolerance or smaller costs",
+            f"after {n_sweeps:.0f} sweeps the gap is {gap:.3g}, {gap / objective:.1e} of the objective: "
+            "increase max_sweeps or tolerance, or use smaller costs",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return SvmSolution(coefficients[0], gamma, objective, gap, int(sweeps), converged)
+    return SvmSolution(coefficients[0], gamma, objective, gap, int(n_sweeps), converged)
 
 
 def compute_svm_objective(
@@ -417,14 +423,14 @@ def compute_svm_objective(
     *,
     loss: str = "hinge",
 ) -> float:
-    """Compute P(β) as it is defined.
+    """Compute the objective P(β) from its definition.
 
     Parameters
     ----------
     coefficients : array-like, shape (d,)
-        β.
-    x, y, cost, drift, loss
-        As for `solve_offset_svm`.
+        Coefficients β.
+    x, y, cost, offsets, loss
+        See `solve_offset_svm`.
 
     Returns
     -------
@@ -436,29 +442,28 @@ def compute_svm_objective(
     >>> compute_svm_objective([0.5, 0.0], [[1.0, 0.0], [0.0, 1.0]], [1, -1], [1.0, 1.0], [0.5, 0.0])
     1.125
     """
-    from symscreen.multistage._kernels import compute_losses
-
-    terms, drifts = _build_terms(x, y, cost, offsets)
+    terms, fixed_offsets = _build_terms(x, y, cost, offsets)
     beta = np.asarray(coefficients, dtype=np.float64)
-    margins = terms.y * (terms.left @ beta + drifts)
+    margins = terms.y * (terms.left @ beta + fixed_offsets)
     return float(
         0.5 * (beta * beta).sum() + (terms.cost * compute_losses(margins, get_loss_code(loss))).sum()
     )
 
 
 def _build_terms(x: Any, y: Any, cost: Any, offsets: Any) -> tuple[SvmTerms, Values]:
+    """Validate x (N, d), y, cost and offsets (N,); return them as one problem and as float64 offsets."""
     left = np.ascontiguousarray(x, dtype=np.float64)
-    signs, costs, drifts = (np.asarray(one, dtype=np.float64) for one in (y, cost, offsets))
-    if left.ndim != 2 or {signs.shape, costs.shape, drifts.shape} != {left.shape[:1]}:
+    signs, costs, fixed_offsets = (np.asarray(array, dtype=np.float64) for array in (y, cost, offsets))
+    if left.ndim != 2 or {signs.shape, costs.shape, fixed_offsets.shape} != {left.shape[:1]}:
         raise DataError(
-            f"x, y, cost and drift have shapes {left.shape}, {signs.shape}, {costs.shape}, {drifts.shape}: "
-            "give (N, d) and three times (N,)"
+            f"x, y, cost and offsets have shapes {left.shape}, {signs.shape}, {costs.shape}, "
+            f"{fixed_offsets.shape}: give (N, d) for x and (N,) for the others"
         )
-    if not all(np.isfinite(one).all() for one in (left, signs, costs, drifts)):
-        raise DataError("x, y, cost or drift holds NaN or an infinite number: drop such terms")
-    for wrong, words in ((np.abs(signs) != 1, "y must be −1 or +1"), (costs < 0, "costs must be ≥ 0")):
-        if wrong.any():
-            raise DataError(f"term {int(np.flatnonzero(wrong)[0])}: {words}")
+    if not all(np.isfinite(array).all() for array in (left, signs, costs, fixed_offsets)):
+        raise DataError("x, y, cost or offsets holds NaN or an infinite number: drop such terms")
+    for is_wrong, problem in ((np.abs(signs) != 1, "y must be −1 or +1"), (costs < 0, "costs must be ≥ 0")):
+        if is_wrong.any():
+            raise DataError(f"term {int(np.flatnonzero(is_wrong)[0])}: {problem}")
     n = len(left)
     terms = SvmTerms(
         left,
@@ -470,4 +475,4 @@ def _build_terms(x: Any, y: Any, cost: Any, offsets: Any) -> tuple[SvmTerms, Val
         signs.astype(np.int8),
         costs,
     )
-    return terms, drifts
+    return terms, fixed_offsets

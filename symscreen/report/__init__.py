@@ -1,1 +1,1 @@
-"""A result as terminal table and as files."""
+"""Reports of results: terminal tables, figures, an HTML page and notebook views."""

@@ -1,4 +1,4 @@
-"""An experiment's outcome: its first table and its remarks for the terminal, all of it as files."""
+"""Reports of experiments: the first table and the remarks for the terminal, everything as files."""
 
 from __future__ import annotations
 
@@ -26,48 +26,42 @@ if TYPE_CHECKING:
 
 __all__ = ["check_folder", "explain_missing_pictures", "show_experiments", "show_outcome", "write_outcome"]
 
-_DIGITS = 4
-_MAX_WIDTH = 80
-_MAX_TRANSPOSED_ROWS = 6
-_MAX_UNFOLDED_WIDTH = 16  # letters of a column that may be folded
+_DIGITS = 4  # significant digits
+_MAX_WIDTH = 80  # characters of a line
+_MAX_TRANSPOSED_ROWS = 6  # rows of a table that is transposed if it is too wide
+_MAX_UNFOLDED_WIDTH = 16  # characters of a text column that is not folded
 
 
 def show_experiments(experiments: Iterable[Experiment]) -> RenderableType:
-    """List the experiments."""
+    """Build a table of the experiments."""
     table = make_table(("name", "left"), ("what", "fold"), ("source", "fold"))
-    for one in experiments:
-        add_row(table, (one.name, one.title, one.source))
+    for experiment in experiments:
+        add_row(table, (experiment.name, experiment.title, experiment.source))
     return table
 
 
 def show_outcome(experiment: Experiment, outcome: ExperimentOutcome) -> RenderableType:
-    """Lay out the first table and the remarks.
+    """Build the listing of an experiment: its title, the first table and the remarks.
 
     Parameters
     ----------
     experiment : Experiment
-        What was run.
-    outcome : Outcome
-        What it found.
+        The experiment.
+    outcome : ExperimentOutcome
+        The result of running it.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
-    first = next(iter(outcome.tables.values()))
-    parts: list[RenderableType] = [
-        Text(f"{experiment.title}\n{experiment.source}"),
-        Text(""),
-        _build_table(first),
-        Text(""),
-    ]
-    remarks = "\n".join(outcome.remarks)
-    return Group(*parts, Text(remarks))
+    table = _build_table(next(iter(outcome.tables.values())))
+    title, remarks = Text(f"{experiment.title}\n{experiment.source}"), Text("\n".join(outcome.remarks))
+    return Group(title, Text(""), table, Text(""), remarks)
 
 
 def _build_table(frame: pd.DataFrame) -> RenderableType:
-    """Lay out a table; one of few rows that is too wide stands on its side."""
+    """Build a table from a frame; a table of few rows is transposed if it is too wide."""
     rows = [list(map(_format_cell, row)) for row in frame.itertuples(index=False)]
     lines = [[str(name) for name in frame], *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -75,10 +69,10 @@ def _build_table(frame: pd.DataFrame) -> RenderableType:
         lines = [list(line) for line in zip(*lines, strict=True)]
         columns = [(lines[0][0], "left"), *((heading, "right") for heading in lines[0][1:])]
     else:
-        numbers = [frame[name].dtype.kind in "fiub" for name in frame]
+        is_numeric = [frame[name].dtype.kind in "fiub" for name in frame]
         columns = [
-            (heading, "right" if number else "fold" if width > _MAX_UNFOLDED_WIDTH else "left")
-            for heading, number, width in zip(lines[0], numbers, widths, strict=True)
+            (heading, "right" if numeric else "fold" if width > _MAX_UNFOLDED_WIDTH else "left")
+            for heading, numeric, width in zip(lines[0], is_numeric, widths, strict=True)
         ]
     table = make_table(*columns, gap=1)
     for line in lines[1:]:
@@ -93,12 +87,12 @@ def _format_cell(value: Any) -> str:
 
 
 def check_folder(folder: Path, *, force: bool = False) -> None:
-    """Refuse, before any work is done, a folder that could not be written to after it.
+    """Check, before any work is done, that results can be written to a folder.
 
     Raises
     ------
     OutputError
-        If its parent is missing, it is a file, or it holds something and `force` is not given.
+        If the parent folder is missing, the path is a file, or the folder is not empty and `force` is false.
     """
     if folder.is_dir():
         if any(folder.iterdir()) and not force:
@@ -108,7 +102,7 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
 
 
 def explain_missing_pictures() -> str | None:
-    """Say, before any work is done, why no pictures can be written; None where they can.
+    """Explain, before any work is done, why no pictures can be written; None if they can.
 
     Returns
     -------
@@ -122,16 +116,16 @@ def explain_missing_pictures() -> str | None:
 
 
 def write_outcome(experiment: Experiment, outcome: ExperimentOutcome, folder: Path) -> list[Path]:
-    """Write every table as CSV, every picture as PNG where matplotlib is there, and the remarks as text.
+    """Write every table as CSV, the remarks as text and, if matplotlib is installed, every picture as PNG.
 
     Parameters
     ----------
     experiment : Experiment
-        What was run; its name begins each file's.
-    outcome : Outcome
-        What it found.
+        The experiment; each file name begins with its name.
+    outcome : ExperimentOutcome
+        The result of running it.
     folder : Path
-        Made where it is missing.
+        The folder; it is created if it is missing.
 
     Returns
     -------
@@ -141,12 +135,12 @@ def write_outcome(experiment: Experiment, outcome: ExperimentOutcome, folder: Pa
     Raises
     ------
     OutputError
-        If one cannot be written.
+        If a file or the folder cannot be written.
     """
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be made ({error.strerror})") from None
+        raise OutputError(f"{folder}: cannot be created ({error.strerror})") from None
     contents = {f"{name}.csv": format_csv(frame).encode() for name, frame in outcome.tables.items()}
     if explain_missing_pictures() is None:
         contents |= {f"{name}.png": encode_png(draw()) for name, draw in outcome.pictures.items()}

@@ -1,8 +1,7 @@
-"""The columns of the ranking on a page: how each is headed, what it means, how its cells are written.
+"""Write a result as one self-contained HTML page: no network, no fonts, no other files.
 
-What stands on the page of a report: words, numbers, formulas and pictures, ready to be laid out.
-
-A result as one page of HTML that needs nothing else: no network, no fonts, no other file.
+`build_headings` and `build_cells` format the columns of the ranking, `build_page_content` collects the texts,
+numbers, formulas and figures of the page, and `build_report_html` renders the template ``page.html.j2``.
 """
 
 from __future__ import annotations
@@ -74,20 +73,20 @@ _HEADINGS = {
 _MEANINGS = {
     "complexity": "the formula's complexity",
     "layer": "the layer that generated it",
-    "direction": "+ rises with the response, − falls",
-    "class_size": "how many features the first screener cannot tell from this one on these data",
-    "p_value": "the chance of a score as good if the feature were unrelated to the response",
+    "direction": "+ increases with the target, − decreases",
+    "class_size": "the number of features that the first screener cannot distinguish from it on these data",
+    "p_value": "the probability of a score as good if the feature were unrelated to the target",
     "q_value": "the false discovery rate of this feature and all better ones, over all features scored",
-    "p_family": "the share of permuted responses for which the best of the whole space is as good",
+    "p_family": "the share of permuted targets for which the best of the whole space is as good",
     "t0_se": "the standard error of t0",
-    "gamma": "1 − t0/Δ: 1 has the order of the response, −1 the reverse, 0 none; its interval as of a "
-    "feature chosen beforehand",
+    "gamma": "1 − t0/Δ: 1 is the order of the target, −1 the reverse, 0 no relation; its interval is for a "
+    "feature chosen in advance",
     "stability": "how often it, or one of its class, was among the best on half-samples",
-    "stands_for": "how many near-duplicates it stands for",
+    "stands_for": "the number of near-duplicates that it represents",
     "unit": "the unit of its values",
-    "unsafe_rows": "in how many rows rounding decides where the row stands",
-    "unsafe_by": "how far the first score may be from that of exact arithmetic",
-    "round": "which round found it; later ones screen what the best model of those before leaves",
+    "unsafe_rows": "the number of rows whose order is decided by rounding",
+    "unsafe_by": "a bound on the difference between the first score and that of exact arithmetic",
+    "round": "the round that found it; later rounds screen the residuals of the best model so far",
     "place_alone": "its place in the first round, among all features",
 }
 _OMITTED_COLUMNS = {"rank", "expression"}
@@ -95,16 +94,16 @@ _OMITTED_COLUMNS = {"rank", "expression"}
 
 @dataclass(frozen=True, slots=True)
 class ColumnHeading:
-    """A column's heading.
+    """The heading of a column.
 
     Parameters
     ----------
     name : str
         The column of the result's table.
     text : str
-        What stands above it.
+        The text above the column.
     meaning : str
-        What it tells; may be empty.
+        An explanation; may be empty.
     """
 
     name: str
@@ -114,29 +113,29 @@ class ColumnHeading:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell: what is read, and by what it is sorted (empty where there is nothing)."""
+    """The text of a table cell and its sort key, which is empty for a missing value."""
 
     text: str
     sort_key: str
 
 
 def build_headings(result: ScreenResult) -> list[ColumnHeading]:
-    """Head the columns that a result has, but rank and formula.
+    """Build the headings of a result's columns, except rank and formula.
 
     Parameters
     ----------
     result : ScreenResult
-        A result.
+        The result.
 
     Returns
     -------
-    list of Heading
-        In the order of the table. A screener's rank, its interval and whether it selects a feature stand in
-        the cell of its score, gamma's interval in gamma's.
+    list of ColumnHeading
+        Headings in the order of the table. The rank, the interval and the selection mark of a screener are
+        part of the cell of its score, and gamma's interval is part of gamma's cell.
     """
-    beside = {name for pair in _collect_interval_columns(result).values() for name in pair}
-    beside |= {f"{name}{more}" for name in _get_screener_names(result) for more in ("_rank", "_selected")}
-    blank = {"direction"} if not (result.table["direction"] != "").any() else set()
+    merged = {name for pair in _collect_interval_columns(result).values() for name in pair}
+    merged |= {f"{name}{suffix}" for name in _get_screener_names(result) for suffix in ("_rank", "_selected")}
+    blank = set() if (result.table["direction"] != "").any() else {"direction"}
     return [
         ColumnHeading(
             name,
@@ -144,17 +143,14 @@ def build_headings(result: ScreenResult) -> list[ColumnHeading]:
             _explain_column(result, name),
         )
         for name in map(str, result.table.columns)
-        if name not in _OMITTED_COLUMNS | beside | blank
+        if name not in _OMITTED_COLUMNS | merged | blank
     ]
 
 
 def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int) -> list[TableCell]:
-    """Write one row of the ranking, a cell for each heading."""
-    row, bounds, screeners = (
-        result.table.iloc[index],
-        _collect_interval_columns(result),
-        _get_screener_names(result),
-    )
+    """Format one row of the ranking, with a cell for each heading."""
+    row, screeners = result.table.iloc[index], _get_screener_names(result)
+    bounds = _collect_interval_columns(result)
     return [
         _format_score(row, heading.name, bounds.get(heading.name))
         if heading.name in screeners or heading.name in bounds
@@ -164,18 +160,18 @@ def build_cells(result: ScreenResult, headings: list[ColumnHeading], index: int)
 
 
 def _format_score(row: pd.Series[Any], name: str, bounds: tuple[str, str] | None) -> TableCell:
-    """Write a score, its interval, its rank and a mark where the feature is selected; sorted by the rank."""
+    """Format a score with its interval, its rank and a selection mark; the sort key is the rank, if any."""
     cell = _format_cell(row[name])
     if not cell.sort_key:
         return cell
-    text, value = cell.text, cell.sort_key
+    text, sort_key = cell.text, cell.sort_key
     if bounds is not None:
         low, high = (_format_cell(row[bound]).text for bound in bounds)
         text += f" [{low}, {high}]"
     rank = _format_cell(row.get(f"{name}_rank"))
     if rank.sort_key:
-        text, value = f"{text} ({rank.text})", rank.sort_key
-    return TableCell(f"{text} ✓" if row.get(f"{name}_selected") is True else text, value)
+        text, sort_key = f"{text} ({rank.text})", rank.sort_key
+    return TableCell(f"{text} ✓" if row.get(f"{name}_selected") is True else text, sort_key)
 
 
 def _get_screener_names(result: ScreenResult) -> list[str]:
@@ -204,12 +200,12 @@ def _explain_column(result: ScreenResult, name: str) -> str:
 
 
 def _explain_t0_scale(result: ScreenResult) -> str:
-    """Say where T0 lies; of rankings and stages its scale has one end only."""
+    """Describe the scale of T0; for rankings and stages only one end is good."""
     delta = result.scale
     if {"ranking", "stages"} & set(result.record["data"]):
-        return f"0 tells all, {delta:.5g} nothing"
-    free = "; either end is good" if result.record["options"]["sign"] == "free" else ""
-    return f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}"
+        return f"0 is best, {delta:.5g} no relation"
+    free = "; both ends are good" if result.record["options"]["sign"] == "free" else ""
+    return f"0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}"
 
 
 def _format_cell(value: Any) -> TableCell:
@@ -226,8 +222,8 @@ def _format_cell(value: Any) -> TableCell:
     return TableCell(f"{value:.4g}".replace("-", "−"), repr(float(value)))
 
 
-MAX_FEATURES = 200
-_THUMBNAIL_SIZE = (1.9, 1.2)
+MAX_FEATURES = 200  # features on a page
+_THUMBNAIL_SIZE = (1.9, 1.2)  # inches
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +233,17 @@ class ReportEntry:
     Parameters
     ----------
     rank : int
+        Rank, from 1.
     mathml, picture : str
-        Markup; no picture where there is none.
+        Markup of the formula and of the scatter plot; no picture if the target cannot be drawn.
     text : str
-        The formula in the one notation.
-    span : str
-        From where to where its values lie.
-    alike : str
-        Which other feature it is most like.
-    cells : list of Cell
+        The formula as text.
+    value_range : str
+        The range of its values.
+    most_similar : str
+        The feature with the highest rank correlation.
+    cells : list of TableCell
+        Cells of the other columns.
     """
 
     rank: int
@@ -258,19 +256,20 @@ class ReportEntry:
 
 
 def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, Any]:
-    """Gather what a page shows of a result.
+    """Collect the content of a page.
 
     Parameters
     ----------
     result : ScreenResult
-        What `symscreen.screen` returned; without its rows there are no scatters and no map.
+        The result of `symscreen.screen`. Without its data there are no scatter plots and no redundancy map.
     data : str
-        The file's name, for the command.
+        The name of the data file, for the command.
 
     Returns
     -------
     dict
-        For the template. All text is on one line and free of control characters; what is markup is named so.
+        The variables of the template. All texts are on one line and free of control characters. The names of
+        variables that contain markup end in ``markup``.
 
     Raises
     ------
@@ -307,6 +306,7 @@ def build_page_content(result: ScreenResult, data: str = "DATA") -> dict[str, An
 
 
 def _build_summary(result: ScreenResult) -> list[str]:
+    """Return the lines that summarise a result."""
     record = result.record
     data, search = record["data"], record.get("search")
     scored = f"{result.n_scored:,}"
@@ -314,17 +314,17 @@ def _build_summary(result: ScreenResult) -> list[str]:
         scored += f" of {search['features']:,} ({search['mode']})"
     names = ", ".join(record["options"]["screener"])
     rows, inputs = f"{data['rows']:,} rows", f"{len(data['inputs']):,} inputs"
-    what = f"{format_target_prefix(data)}{escape_control_chars(data['target'])} in {rows}"
-    lines = [f"{scored} features of {inputs} scored against {what} by {names}; {len(result):,} are kept."]
+    target = f"{format_target_prefix(data)}{escape_control_chars(data['target'])} in {rows}"
+    lines = [f"{scored} features of {inputs} scored against {target} by {names}; {len(result):,} are kept."]
     if len(result) > MAX_FEATURES:
         lines.append(f"The best {MAX_FEATURES} are shown here; a file of the ranking holds all of them.")
     if result.data is None:
         lines.append(
-            "The rows were not at hand: the scatters and the redundancy map are left out. "
+            "The data were not available: scatter plots and the redundancy map are left out. "
             "symscreen report RESULT --data DATA draws them."
         )
     elif not has_scatters(result):
-        lines.append("The response is no one column of numbers: there are no scatters against it.")
+        lines.append("The target is not one column of numbers: there are no scatter plots against it.")
     control = record.get("error_control", {})
     if control.get("passing") is not None:
         rate = f"a false discovery rate of {control['fdr']:g}"
@@ -333,6 +333,7 @@ def _build_summary(result: ScreenResult) -> list[str]:
 
 
 def _build_layer(layer: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
+    """Return the counts of one layer for the funnel table."""
     kind = {"u": "unary", "b": "binary"}.get(layer["kind"], layer["kind"])
     return {
         "name": kind if layer["kind"] == "inputs" else f"{layer['layer']}, {kind}",
@@ -344,29 +345,30 @@ def _build_layer(layer: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
 
 
 def _build_entries(result: ScreenResult, headings: list[ColumnHeading]) -> list[ReportEntry]:
-    alike = (
-        compute_rank_correlations(result, MAX_FEATURES)
-        if result.data is not None and len(result) > 1
-        else None
-    )
+    """Return the entries of the best features."""
+    correlations = None
+    if result.data is not None and len(result) > 1:
+        correlations = compute_rank_correlations(result, MAX_FEATURES)
     texts = list(map(escape_control_chars, result.table["expression"]))
     return [
         ReportEntry(
-            rank=place + 1,
-            mathml=to_mathml(result.expressions[place]),
-            picture=_draw_thumbnail(result, place) if has_scatters(result) else "",
-            text=texts[place],
-            value_range=_format_value_range(result, place),
-            most_similar="" if alike is None else _describe_most_similar(alike, place),
-            cells=build_cells(result, headings, place),
+            rank=index + 1,
+            mathml=to_mathml(result.expressions[index]),
+            picture=_draw_thumbnail(result, index) if has_scatters(result) else "",
+            text=texts[index],
+            value_range=_format_value_range(result, index),
+            most_similar="" if correlations is None else _describe_most_similar(correlations, index),
+            cells=build_cells(result, headings, index),
         )
-        for place in range(min(MAX_FEATURES, len(result)))
+        for index in range(min(MAX_FEATURES, len(result)))
     ]
 
 
 def _draw_thumbnail(result: ScreenResult, index: int) -> str:
-    direction = {"+": "rising", "-": "falling"}.get(result.table["direction"].iloc[index], "no direction")
-    title = f"Response against the feature of rank {index + 1}, {direction}"
+    direction = {"+": "increasing", "-": "decreasing"}.get(
+        result.table["direction"].iloc[index], "no direction"
+    )
+    title = f"Target against the feature of rank {index + 1}, {direction}"
     return draw_inline_svg(
         lambda axes: draw_feature(axes, result, index + 1, is_thumbnail=True),
         _THUMBNAIL_SIZE,
@@ -388,7 +390,7 @@ def _describe_most_similar(correlations: Any, index: int) -> str:
     if np.isnan(others).all():
         return ""
     nearest = int(np.nanargmax(others))
-    return f"most like rank {nearest + 1} (|ρ| = {others[nearest]:.3f})"
+    return f"most similar to rank {nearest + 1} (|ρ| = {others[nearest]:.3f})"
 
 
 def _draw_score_picture(result: ScreenResult) -> str:
@@ -405,7 +407,7 @@ def _draw_score_picture(result: ScreenResult) -> str:
 def _draw_redundancy_map(result: ScreenResult) -> str:
     if result.data is None or len(result) < 2:
         return ""
-    title = "Redundancy map; the ranking names for each feature the one that it is most like"
+    title = "Redundancy map; the ranking names the most similar feature of each feature"
     return draw_inline_svg(lambda axes: draw_redundancy(axes, result), (5.0, 5.0), title)
 
 
@@ -431,12 +433,12 @@ def _format_share(number: float) -> str:
 def _build_p_values(result: ScreenResult) -> dict[str, Any] | None:
     if "p_value" not in result.table and "histogram" not in result.record.get("error_control", {}):
         return None
-    counts, whole = compute_p_value_histogram(result)
+    counts, is_whole_space = compute_p_value_histogram(result)
     edges = np.linspace(0.0, 1.0, len(counts) + 1)
     bins = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
     return {
         "markup": _draw_svg(draw_p_values, result, (5.4, 3.0), "Histogram of p-values; see the table"),
-        "whole": whole,
+        "is_whole_space": is_whole_space,
         "bins": [(name, int(count)) for name, count in zip(bins, counts, strict=True) if count],
     }
 
@@ -448,9 +450,11 @@ def _draw_svg(
 
 
 def _format_record(record: dict[str, Any]) -> str:
-    """Write the record out, but for the members of classes, which may be many times the rest."""
-    told = {name: value for name, value in record.items() if name != "classes"}
-    return "\n".join(map(escape_control_chars, json.dumps(told, ensure_ascii=False, indent=1).splitlines()))
+    """Format the record as JSON without the members of classes, which may be much longer than the rest."""
+    content = {name: value for name, value in record.items() if name != "classes"}
+    return "\n".join(
+        map(escape_control_chars, json.dumps(content, ensure_ascii=False, indent=1).splitlines())
+    )
 
 
 def _list_data_facts(record: dict[str, Any]) -> list[tuple[str, str]]:
@@ -473,19 +477,19 @@ _REPORT_SUFFIXES = (".html", ".htm")
 
 
 def check_report(path: str | Path, *, force: bool = False) -> None:
-    """Refuse, before any work is done, a report that could not be written after it.
+    """Check, before any work is done, that a report can be written.
 
     Parameters
     ----------
     path : str or Path
-        Where it is to go.
+        The file name.
     force : bool
-        Whether an existing file may be overwritten.
+        Whether to overwrite an existing file.
 
     Raises
     ------
     OutputError
-        If the ending is neither ``.html`` nor ``.htm``, the folder is missing, or the file exists.
+        If the suffix is neither ``.html`` nor ``.htm``, the folder is missing, or the file exists.
     OptionError
         If jinja2 or matplotlib is not installed.
 
@@ -494,34 +498,34 @@ def check_report(path: str | Path, *, force: bool = False) -> None:
     >>> check_report("report.pdf")
     Traceback (most recent call last):
     ...
-    symscreen.errors.OutputError: report.pdf: a report is one page of HTML; give a name that ends in .html
+    symscreen.errors.OutputError: report.pdf: a report is an HTML page; give a name that ends in .html
     """
     path = Path(path)
     if path.suffix.lower() not in _REPORT_SUFFIXES:
-        raise OutputError(f"{path}: a report is one page of HTML; give a name that ends in .html")
+        raise OutputError(f"{path}: a report is an HTML page; give a name that ends in .html")
     check_writable(path, force=force)
     _load_templates()
     use_default_style()
 
 
 def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", force: bool = False) -> None:
-    """Write a report, the whole file or nothing.
+    """Write a report to a file. The file is written completely or not at all.
 
     Parameters
     ----------
     result : ScreenResult
-        What `symscreen.screen` returned.
+        The result of `symscreen.screen`.
     path : str or Path
-        A name that ends in ``.html``.
+        A file name that ends in ``.html``.
     data : str
-        The data's file, for the command that repeats the run.
+        The name of the data file, for the command that repeats the run.
     force : bool
-        Whether an existing file may be overwritten.
+        Whether to overwrite an existing file.
 
     Raises
     ------
     OutputError, OptionError
-        As of `check_report`; or if the file cannot be written.
+        See `check_report`; also if the file cannot be written.
     """
     check_report(path, force=force)
     page = build_report_html(result, data=data).encode(errors="backslashreplace")
@@ -529,20 +533,20 @@ def write_report(result: ScreenResult, path: str | Path, *, data: str = "DATA", 
 
 
 def build_report_html(result: ScreenResult, *, data: str = "DATA") -> str:
-    """Lay out a report.
+    """Render a report as HTML.
 
     Parameters
     ----------
     result : ScreenResult
-        What `symscreen.screen` returned.
+        The result of `symscreen.screen`.
     data : str
-        The data's file, for the command that repeats the run.
+        The name of the data file, for the command that repeats the run.
 
     Returns
     -------
     str
-        The page; equal results give equal bytes. It allows its own script only, by its digest, and loads
-        nothing.
+        The page. Equal results give identical pages. Its content security policy allows only its own script
+        (by digest), and it loads no other files.
 
     Raises
     ------

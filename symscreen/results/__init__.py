@@ -1,1 +1,1 @@
-"""Results."""
+"""Results of screens and fits, their records, and their files."""

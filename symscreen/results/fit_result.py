@@ -1,8 +1,6 @@
-"""A model of columns in base units, written for the columns as they came.
+"""Results of a fit: the formula, the uncertainty of its coefficients, and alternative models.
 
-What a fit returns: the formula, how sure its numbers are, and what else the data would allow.
-
-What a fit of several targets returns: one set of terms, and coefficients for each target.
+`FitResult` is for one target and `SharedFitResult` for several targets that share their terms.
 """
 
 from __future__ import annotations
@@ -31,15 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["FitResult", "SharedFitResult", "format_fit_html", "to_original_units"]
 
 
+_DIGITS = 6  # significant digits of numbers in displayed formulas and tables
+
+
 def to_original_units(formula: Formula, record: Mapping[str, Any] | None) -> Formula:
-    """Write a model so that it takes columns, and gives its target, in the units that they came in.
+    """Convert a model in base units to the original units of its columns and target.
 
     Parameters
     ----------
     formula : Formula
-        Of columns and a target in base units.
+        Formula of columns and a target in base units.
     record : mapping or None
-        The part ``units`` of a fit's record; None where there were no units.
+        The part ``units`` of a fit's record; None if no units were given.
 
     Returns
     -------
@@ -62,39 +63,36 @@ def to_original_units(formula: Formula, record: Mapping[str, Any] | None) -> For
     return Formula(
         formula.target,
         (formula.intercept - offset) / factor,
-        tuple(number / factor for number in formula.coefficients),
+        tuple(coefficient / factor for coefficient in formula.coefficients),
         convert_to_original_units(formula.terms, record),
     )
 
 
-_DIGITS = 6
-
-
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """A fitted formula and what speaks for and against it.
+    """A fitted formula with the evidence for and against it.
 
     Parameters
     ----------
     formula : Formula
-        The model chosen: text, sympy, LaTeX, predictions. With units it is of columns, and a target, in base
-        units.
+        The selected model: text, sympy, LaTeX, predictions. If units were given, its columns and target are
+        in base units.
     terms : pandas.DataFrame
-        One row for the intercept and one a term: ``term``, ``coefficient``, ``low``, ``high`` (the interval),
-        ``complexity``; with units ``unit``, the coefficient's.
+        One row for the intercept and one per term: ``term``, ``coefficient``, ``low``, ``high`` (confidence
+        interval), ``complexity``; with units also ``unit``, the unit of the coefficient.
     front : pandas.DataFrame
-        The Pareto front of error against complexity, simplest first, and the model chosen: ``complexity``,
+        The Pareto front of error and complexity, simplest first, and the selected model: ``complexity``,
         ``terms``, ``r2``, the criterion, ``rewritings``, ``formula``, ``chosen``.
-    rivals : pandas.DataFrame
-        Other formulas that fit as well, as far as the criterion can tell, with the same columns.
+    alternatives : pandas.DataFrame
+        Other formulas that the criterion cannot distinguish from the best one, with the same columns.
     r2 : float
-        1 − RSS/TSS of the formula on the rows that gave its coefficients.
+        1 − RSS/TSS of the formula on the rows that its coefficients were fitted on.
     notices : tuple of str
-        What a reader should know.
+        Notices for the user.
     record : dict
-        How the fit was made.
+        How the fit was computed.
     operators : mapping of str to Operator
-        The grammar's own, for `save`: definitions may call others that stand in no term.
+        Operators of the grammar, for `save`. A definition may use others that occur in no term.
     """
 
     formula: Formula
@@ -107,7 +105,7 @@ class FitResult:
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        head = f"<FitResult: {self.formula.round_numbers(6).equation}>"
+        head = f"<FitResult: {self.formula.round_numbers(_DIGITS).equation}>"
         return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
@@ -120,58 +118,55 @@ class FitResult:
         return typeset + format_fit_html([rounded.equation], self.notices, self.terms)
 
     def _repr_latex_(self) -> str:
-        return self.formula._repr_latex_()  # a notebook asks each for its own
+        return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
 
     @property
     def formula_in_original_units(self) -> Formula:
-        """The formula for columns in the units that they came in; `formula` where there were no units."""
+        """The formula in the original units of the columns and the target."""
         return to_original_units(self.formula, self.record.get("units"))
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
-        """Predict the response on new rows.
+        """Predict the target on new rows.
 
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the formula needs, in the units of the data that were fitted; an
-            array has columns x1 … xd.
+            Data with the inputs of the formula, in the units of the fitted data. The columns of an array are
+            x1 … xd.
 
         Returns
         -------
         float64 array, shape (m,)
-            In the target's own units; NaN in rows outside a term's domain.
+            Predictions in the original unit of the target; NaN in rows outside the domain of a term.
         """
         return self.formula_in_original_units.predict(rows)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the formula as a bundle that ``symscreen apply`` reads.
+        """Save the formula as a bundle that ``symscreen apply`` reads.
 
         Parameters
         ----------
         path : str or Path
-            The file's name; ``-`` is standard output.
+            Name of the file; ``-`` is standard output.
         force : bool
             Whether an existing file may be overwritten.
         """
-        from symscreen.export import save_bundle
-        from symscreen.grammar import OPERATORS
-
-        known = {**OPERATORS, **self.operators}
-        save_bundle(self.formula_in_original_units, path, operators=known, record=self.record, force=force)
+        _save_bundle(self, path, force=force)
 
     def export(
         self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
     ) -> str:
-        """Write the formula in another language, for columns in the units that they came in.
+        """Write the formula in another language, for columns in their original units.
 
         Parameters
         ----------
-        target : str
+        export_format : str
             One of `symscreen.export.EXPORT_FORMATS`: ``"numpy"``, ``"sql"``, ``"c"``, …
         names : mapping of str to str, optional
-            What columns are called there, or their cells.
+            Names or cell references of columns in the output, by column.
         digits : int, optional
-            Of fitted numbers in ``"latex"``, 4 by default; the others write every digit.
+            Significant digits of coefficients in ``"latex"``, 4 by default. The other formats write every
+            digit.
 
         Returns
         -------
@@ -182,59 +177,70 @@ class FitResult:
         return export_formulas(self, export_format, names=names, digits=digits)
 
 
+def _save_bundle(result: FitResult | SharedFitResult, path: str | Path, *, force: bool) -> None:
+    """Save the formulas of a fit as a bundle."""
+    from symscreen.export import save_bundle
+    from symscreen.grammar import OPERATORS
+
+    operators = {**OPERATORS, **result.operators}
+    save_bundle(
+        result.formula_in_original_units, path, operators=operators, record=result.record, force=force
+    )
+
+
 def format_fit_html(equations: Iterable[str], notices: Iterable[str], terms: pd.DataFrame) -> str:
-    """Write what a notebook shows of a fit.
+    """Format a fit for a notebook.
 
     Parameters
     ----------
     equations : iterable of str
-        One for each target.
+        One equation per target.
     notices : iterable of str
-        For people.
+        Notices for the user.
     terms : pandas.DataFrame
-        With the column ``term``.
+        Table with a column ``term``.
 
     Returns
     -------
     str
-        HTML in which names are text, and no formula is cut short.
+        HTML. Names are escaped, and formulas are not truncated.
     """
     import pandas as pd
 
-    lines = "<br>".join(escape(escape_control_chars(one)) for one in equations)
-    told = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
+    lines = "<br>".join(escape(escape_control_chars(equation)) for equation in equations)
+    paragraphs = "".join(f"<p>{escape(escape_control_chars(notice))}</p>" for notice in notices)
     safe = terms.rename(columns=escape_control_chars).assign(
         term=list(map(escape_control_chars, terms["term"]))
     )
     with pd.option_context("display.max_colwidth", None):
         table = safe.to_html(index=False, float_format=f"{{:.{_DIGITS}g}}".format)
-    return f"<p><code>{lines}</code></p>{told}{table}"
+    return f"<p><code>{lines}</code></p>{paragraphs}{table}"
 
 
 @dataclass(frozen=True, eq=False)
 class SharedFitResult:
-    """A fitted formula for each of several targets, of the same terms.
+    """Fitted formulas of several targets with the same terms.
 
     Parameters
     ----------
     formula : SharedFormula
-        The model chosen: `formula.of("a")` is that of one target.
+        The selected model; `formula.get_formula("a")` is the formula of one target.
     terms : pandas.DataFrame
-        One row for the intercept and one a term: ``term``, for each target such as a ``coefficient[a]``,
-        ``low[a]`` and ``high[a]`` (the interval), with units ``unit[a]``; ``complexity``.
+        One row for the intercept and one per term: ``term``; for each target such as a ``coefficient[a]``,
+        ``low[a]`` and ``high[a]`` (confidence interval), with units also ``unit[a]``; ``complexity``.
     front : pandas.DataFrame
-        The Pareto front of error against complexity, simplest first, and the model chosen: ``complexity``,
-        ``terms``, ``r2`` (the mean over targets), the criterion, ``rewritings``, ``features``, ``chosen``.
-    rivals : pandas.DataFrame
-        Other models that fit as well, as far as the criterion can tell, with the same columns.
+        The Pareto front of error and complexity, simplest first, and the selected model: ``complexity``,
+        ``terms``, ``r2`` (mean over targets), the criterion, ``rewritings``, ``features``, ``chosen``.
+    alternatives : pandas.DataFrame
+        Other models that the criterion cannot distinguish from the best one, with the same columns.
     r2 : dict of str to float
-        1 − RSS/TSS of each target's formula on the rows that gave its coefficients.
+        1 − RSS/TSS of each target's formula on the rows that its coefficients were fitted on.
     notices : tuple of str
-        What a reader should know.
+        Notices for the user.
     record : dict
-        How the fit was made.
+        How the fit was computed.
     operators : mapping of str to Operator
-        The grammar's own, for `save`: definitions may call others that stand in no term.
+        Operators of the grammar, for `save`. A definition may use others that occur in no term.
     """
 
     formula: SharedFormula
@@ -247,25 +253,28 @@ class SharedFitResult:
     operators: Mapping[str, Operator] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        head = f"<SharedFitResult: {'; '.join(self.formula.round_numbers(6).equations)}>"
+        head = f"<SharedFitResult: {'; '.join(self.formula.round_numbers(_DIGITS).equations)}>"
         return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        return format_fit_html(self.formula.round_numbers(6).equations, self.notices, self.terms)
+        return format_fit_html(self.formula.round_numbers(_DIGITS).equations, self.notices, self.terms)
 
     def _repr_latex_(self) -> str:
-        return self.formula._repr_latex_()  # a notebook asks each for its own
+        return self.formula._repr_latex_()  # a notebook calls this method on the object that it displays
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets' names, in the order of the predictions' columns."""
+        """Names of the targets, in the order of the columns of the predictions."""
         return self.formula.targets
 
     @property
     def formula_in_original_units(self) -> SharedFormula:
-        """The formulas for columns in the units that they came in; `formula` where there were no units."""
+        """The formulas in the original units of the columns and the targets."""
         return build_shared_formula(
-            [to_original_units(one, self.record.get("units")) for one in self.formula.complete_formulas]
+            [
+                to_original_units(formula, self.record.get("units"))
+                for formula in self.formula.complete_formulas
+            ]
         )
 
     def predict(self, rows: Any) -> NDArray[np.float64]:
@@ -274,45 +283,42 @@ class SharedFitResult:
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the formulas need, in the units of the data that were fitted; an
-            array has columns x1 … xd.
+            Data with the inputs of the formulas, in the units of the fitted data. The columns of an array are
+            x1 … xd.
 
         Returns
         -------
         float64 array, shape (m, K)
-            A column for each of `targets`, in its own units; NaN in rows outside a term's domain.
+            One column for each of `targets`, in its original unit; NaN in rows outside the domain of a term.
         """
         return self.formula_in_original_units.predict(rows)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the formulas as a bundle that ``symscreen apply`` reads.
+        """Save the formulas as a bundle that ``symscreen apply`` reads.
 
         Parameters
         ----------
         path : str or Path
-            The file's name; ``-`` is standard output.
+            Name of the file; ``-`` is standard output.
         force : bool
             Whether an existing file may be overwritten.
         """
-        from symscreen.export import save_bundle
-        from symscreen.grammar import OPERATORS
-
-        known = {**OPERATORS, **self.operators}
-        save_bundle(self.formula_in_original_units, path, operators=known, record=self.record, force=force)
+        _save_bundle(self, path, force=force)
 
     def export(
         self, export_format: str, *, names: Mapping[str, str] | None = None, digits: int | None = None
     ) -> str:
-        """Write the formulas in another language, for columns in the units that they came in.
+        """Write the formulas in another language, for columns in their original units.
 
         Parameters
         ----------
-        target : str
+        export_format : str
             One of `symscreen.export.EXPORT_FORMATS`: ``"numpy"``, ``"sql"``, ``"c"``, …
         names : mapping of str to str, optional
-            What columns are called there, or their cells.
+            Names or cell references of columns in the output, by column.
         digits : int, optional
-            Of fitted numbers in ``"latex"``, 4 by default; the others write every digit.
+            Significant digits of coefficients in ``"latex"``, 4 by default. The other formats write every
+            digit.
 
         Returns
         -------

@@ -1,6 +1,6 @@
-"""What a ranking's file says of itself, so that a bit that changed in it is noticed when it is read.
+"""Write a ranking to a file: CSV with its record in a second file, Parquet or JSON with the record inside.
 
-A result as a file: CSV with its record beside it, Parquet or JSON with the record inside.
+The record contains a digest of itself and of the ranking, so that a reader detects accidental changes.
 """
 
 from __future__ import annotations
@@ -42,23 +42,26 @@ __all__ = [
 ]
 
 
-def compute_ranking_digest(record: Mapping[str, Any], content: bytes) -> str:
-    """Return the digest of a ranking and of its record.
+_FORMULA_TRIGGERS = tuple("=+-@\t\r\n＝＋－＠")  # East Asian spreadsheets also accept the full-width forms
+RANKING_SUFFIXES = (".csv", ".parquet", ".json")
 
-    It tells what was changed by a fault, not by somebody who computes it again.
+
+def compute_ranking_digest(record: Mapping[str, Any], content: bytes) -> str:
+    """Compute the digest of a ranking and its record.
+
+    It detects accidental changes, but not changes by someone who recomputes the digest.
 
     Parameters
     ----------
     record : mapping
-        The record; a digest in it is left out.
+        The record. A digest in it is ignored.
     content : bytes
-        The ranking, as one of the functions below has it.
+        The ranking, from `serialize_csv`, `serialize_rows` or `serialize_table`.
 
     Returns
     -------
     str
-        SHA-256 in hexadecimal: of the record as JSON with sorted keys and no spaces, a line's end, and the
-        content.
+        Hexadecimal SHA-256 of the record as JSON with sorted keys and no spaces, a newline, and the content.
 
     Examples
     --------
@@ -71,7 +74,7 @@ def compute_ranking_digest(record: Mapping[str, Any], content: bytes) -> str:
 
 
 def serialize_csv(file: bytes) -> bytes:
-    r"""Return what a CSV file holds, whatever ends its lines: git may change that.
+    r"""Return the content of a CSV file with normalized line ends, which git may change.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def serialize_csv(file: bytes) -> bytes:
 
 
 def serialize_rows(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return what the rows of a JSON file hold, however it is laid out.
+    """Return the content of the rows of a JSON file, independent of its layout.
 
     Examples
     --------
@@ -93,7 +96,7 @@ def serialize_rows(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def serialize_table(table: pa.Table) -> bytes:
-    r"""Return what the columns of a Parquet file hold, however they are coded.
+    r"""Return the content of the columns of a Parquet file, independent of their encoding.
 
     Examples
     --------
@@ -108,67 +111,66 @@ def serialize_table(table: pa.Table) -> bytes:
 
 
 def _serialize_column(column: pa.ChunkedArray) -> bytes:
-    values = column.to_numpy()  # what is missing in a column of numbers is NaN
+    """Return numbers as little-endian float64 and other values as JSON."""
+    values = column.to_numpy()  # missing numbers are NaN
     if values.dtype.kind in "biuf":
         return bytes(values.astype("<f8").tobytes())
     return _serialize_json([None if value is None else str(value) for value in column.to_pylist()])
 
 
 def _serialize_json(content: Any) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()  # ASCII, whatever the names
-
-
-_FORMULA_TRIGGERS = tuple("=+-@\t\r\n＝＋－＠")  # the wide forms are the same to a spreadsheet in East Asia
-RANKING_SUFFIXES = (".csv", ".parquet", ".json")
+    """Return canonical JSON in ASCII."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
 def check_output(path: str | Path, *, force: bool = False) -> None:
-    """Refuse, before any work is done, an output that could not be written after it.
+    """Check before a run that its output can be written afterwards.
 
     Parameters
     ----------
     path : str or Path
-        Where the ranking is to go; ``-`` is standard output.
+        Name of the ranking's file; ``-`` is standard output.
     force : bool
         Whether existing files may be overwritten.
 
     Raises
     ------
     OutputError
-        If the ending is unknown, the folder is missing, or a file is there already.
+        If the suffix is unknown, the folder does not exist, or a file exists and `force` is not set.
     """
     if str(path) == "-":
         return
     path = Path(path)
     if path.suffix.lower() not in RANKING_SUFFIXES:
         raise OutputError(
-            f"{path}: the ending says how to write it; use one of {', '.join(RANKING_SUFFIXES)}"
+            f"{path}: the file format is chosen by the suffix; use one of {', '.join(RANKING_SUFFIXES)}"
         )
     for file in _list_output_files(path):
         check_writable(file, force=force)
 
 
 def _list_output_files(path: Path) -> list[Path]:
+    """Return the files that `write_ranking` writes."""
     return [path, get_sidecar_path(path)] if path.suffix.lower() == ".csv" else [path]
 
 
 def get_sidecar_path(path: Path) -> Path:
-    """Return where the record of a CSV ranking stands."""
+    """Return the path of the record of a CSV ranking."""
     return path.with_name(path.name + ".json")
 
 
 def is_partial_write(path: str | Path) -> bool:
-    """Say whether a run was killed between the record of a CSV ranking and the ranking itself.
+    """Return whether a run was killed after writing the record of a CSV ranking, before the ranking itself.
 
     Parameters
     ----------
     path : str or Path
-        Where the ranking is to go.
+        Name of the ranking's file.
 
     Returns
     -------
     bool
-        Whether a record of ours stands there alone.
+        Whether a record of symscreen exists without its ranking.
     """
     path = Path(path)
     record = get_sidecar_path(path)
@@ -182,14 +184,15 @@ def is_partial_write(path: str | Path) -> bool:
 
 
 def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False) -> list[Path]:
-    """Write a ranking with its record, all of it or nothing.
+    """Write a ranking with its record, either completely or not at all.
 
     Parameters
     ----------
     result : ScreenResult
-        What `symscreen.screen` returned.
+        Output of `symscreen.screen`.
     path : str or Path
-        A name that ends in ``.csv`` (the record goes to ``NAME.csv.json``), ``.parquet`` or ``.json``.
+        File name that ends in ``.csv`` (the record is written to ``NAME.csv.json``), ``.parquet`` or
+        ``.json``.
     force : bool
         Whether existing files may be overwritten.
 
@@ -201,7 +204,7 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
     Raises
     ------
     OutputError
-        If a file exists and `force` is not given, or cannot be written.
+        If a file cannot be written, or exists and `force` is not set.
     """
     check_output(path, force=force)
     path = Path(path)
@@ -211,7 +214,7 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
             record = (
                 json.dumps(_add_digest(result, serialize_csv(ranking)), ensure_ascii=False, indent=2) + "\n"
             )
-            # a ranking never stands there without its record: that is renamed first
+            # the record is renamed first, so that a ranking never exists without it
             write_all_atomically({get_sidecar_path(path): _encode_utf8(record), path: ranking}, force=force)
         case ".json":
             rows = [_to_json_row(row) for row in result.table.to_dict("records")]
@@ -224,37 +227,37 @@ def write_ranking(result: ScreenResult, path: str | Path, *, force: bool = False
 
 
 def _add_digest(result: ScreenResult, content: bytes) -> dict[str, Any]:
-    """Return the record with the digest of both."""
+    """Return the record with the digest of record and content."""
     return result.record | {"digest": compute_ranking_digest(result.record, content)}
 
 
 def _encode_utf8(text: str) -> bytes:
-    """Encode a text; half a surrogate pair, as in a file's name that is no text, as JSON escapes it."""
+    """Encode a text as UTF-8; lone surrogates, as in undecodable file names, become escapes."""
     return text.encode(errors="backslashreplace")
 
 
 def _to_json_row(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a row as JSON has it: null where a figure is missing or not finite."""
+    """Convert a row for JSON: missing and infinite values become null."""
     import pandas as pd
 
     def to_json_value(value: Any) -> Any:
-        missing = bool(pd.isna(value)) or (isinstance(value, float) and math.isinf(value))
-        return None if missing else value
+        is_null = bool(pd.isna(value)) or (isinstance(value, float) and math.isinf(value))
+        return None if is_null else value
 
     return {str(name): to_json_value(value) for name, value in row.items()}
 
 
 def format_ranking_csv(result: ScreenResult) -> str:
-    """Return the ranking as CSV text; floats are written so that they read back exactly.
+    """Format the ranking as CSV; floats are written so that they read back exactly.
 
-    A spreadsheet would run a cell that begins with a minus sign, so such a formula stands in parentheses.
+    Spreadsheets evaluate cells that start with a minus sign. Such formulas are enclosed in parentheses.
     """
     expressions = [escape_spreadsheet(text) for text in result.table["expression"]]
     return format_csv(result.table.assign(expression=expressions))
 
 
 def escape_spreadsheet(text: str) -> str:
-    """Put what a spreadsheet would run, by its first character, into parentheses.
+    """Enclose a text in parentheses if a spreadsheet would evaluate it because of its first character.
 
     Examples
     --------
@@ -265,12 +268,12 @@ def escape_spreadsheet(text: str) -> str:
 
 
 def format_csv(frame: pd.DataFrame) -> str:
-    """Return a frame as CSV text, its headings made inert for spreadsheets.
+    """Format a table as CSV, with headings that spreadsheets do not evaluate.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Numbers, and texts that are inert already.
+        Numbers, and texts that are escaped already.
 
     Returns
     -------
@@ -279,13 +282,14 @@ def format_csv(frame: pd.DataFrame) -> str:
     """
     frame = frame.rename(columns=lambda name: escape_spreadsheet(str(name)))
     texts = [text for name in frame.select_dtypes(include=["object", "string"]) for text in frame[name]]
-    # a bare carriage return ends a line for most readers, but Python's writer does not quote it
-    returns = any("\r" in str(text) for text in [*texts, *frame.columns])
-    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
+    # most readers end a line at a bare carriage return, but Python's writer does not quote it
+    has_carriage_return = any("\r" in str(text) for text in [*texts, *frame.columns])
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if has_carriage_return else csv.QUOTE_MINIMAL
     return str(frame.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def _encode_parquet(result: ScreenResult) -> bytes:
+    """Encode the ranking as Parquet with the record in its metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

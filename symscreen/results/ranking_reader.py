@@ -1,4 +1,8 @@
-"""A ranking read back from its file, with the record that tells how it was made."""
+"""Read a ranking and its record from a file, and check both before use.
+
+The file may be truncated, damaged, or written by someone else, so nothing in it is trusted. The digest in the
+record detects accidental changes; the fields that readers need are checked by type.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +44,14 @@ _TEXT_COLUMNS = ("expression", "direction", "unit")
 
 @dataclass(frozen=True, eq=False)
 class StoredRanking:
-    """A ranking as its file has it.
+    """A ranking that was read from a file.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The ranking; formulas are text.
+        The ranking. Formulas are text.
     record : dict
-        How it was made.
+        How it was computed.
     """
 
     table: pd.DataFrame
@@ -55,54 +59,55 @@ class StoredRanking:
 
 
 def read_ranking(path: str | Path, max_ram: str | int | None = None) -> StoredRanking:
-    """Read what `symscreen screen --out` wrote.
+    """Read a ranking that ``symscreen screen --out`` wrote.
 
     Parameters
     ----------
     path : str or Path
-        A ``.csv`` with its record beside it (``NAME.csv.json``), a ``.parquet`` or a ``.json``.
+        A ``.csv`` file with its record in ``NAME.csv.json``, a ``.parquet`` file or a ``.json`` file.
     max_ram : str or int, optional
-        Memory that reading a text may take, ``"2GB"`` or bytes; by default four fifths of the machine's.
+        Maximum memory for parsing a text file, ``"2GB"`` or bytes. The default is four fifths of the
+        machine's memory.
 
     Returns
     -------
     StoredRanking
-        Floats are what they were, to the last bit.
+        Floats are equal to the written ones to the last bit.
 
     Raises
     ------
-    TableError
-        If the file cannot be read, would not fit in the memory allowed, is no ranking, has lost its record,
-        or is not as it was written.
+    DataError
+        If the file cannot be read, exceeds the memory limit, is not a ranking, has lost its record, or was
+        changed.
     """
-    path, allowed = Path(path), parse_memory_limit(max_ram)
+    path, memory_limit = Path(path), parse_memory_limit(max_ram)
     try:
         match path.suffix.lower():
             case ".csv":
                 ranking, content = _parse_csv(
-                    _read_text(path, allowed, CSV_PARSE_FACTOR),
+                    _read_text(path, memory_limit, CSV_PARSE_FACTOR),
                     _read_bytes(get_sidecar_path(path), MAX_JSON_BYTES),
                 )
             case ".parquet":
                 ranking, content = _parse_parquet(_read_bytes(path, get_max_table_bytes()), path)
             case ".json":
-                ranking, content = _parse_json(_read_text(path, allowed, JSON_PARSE_FACTOR))
+                ranking, content = _parse_json(_read_text(path, memory_limit, JSON_PARSE_FACTOR))
             case _:
-                raise DataError(f"{path}: a ranking ends in one of {', '.join(RANKING_SUFFIXES)}")
+                raise DataError(f"{path}: the file name of a ranking ends in {', '.join(RANKING_SUFFIXES)}")
     except OSError as error:
         raise DataError(f"{error.filename or path}: cannot be read ({error.strerror})") from None
     except (csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArithmeticError,
             NotImplementedError) as error:  # fmt: skip
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{path} is no ranking that symscreen wrote ({_format_first_line(error)})") from None
+        raise DataError(f"{path} is not a ranking of symscreen ({_format_first_line(error)})") from None
     _check_ranking(path, ranking)
     return _verify_digest(path, ranking, content)
 
 
 @contextmanager
 def report_damaged_record(path: str | Path) -> Iterator[None]:
-    """Say that a record is damaged where reading it fails: not all of it is looked at beforehand.
+    """Report a failure inside the block as a damaged record. Not all of a record is checked beforehand.
 
     Parameters
     ----------
@@ -111,45 +116,46 @@ def report_damaged_record(path: str | Path) -> Iterator[None]:
 
     Raises
     ------
-    TableError
-        Instead of what Python says of keys and types.
+    DataError
+        Instead of Python's errors about keys, types and values.
     """
     try:
         yield
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        words = f"{type(error).__name__}: {_format_first_line(error)}"
-        raise DataError(f"{path}: its record is damaged ({words}); screen again") from None
+        reason = f"{type(error).__name__}: {_format_first_line(error)}"
+        raise DataError(f"{path}: its record is damaged ({reason}); screen again") from None
 
 
 def _format_first_line(error: Exception) -> str:
+    """Return the first line of an error message, at most 200 characters."""
     return escape_control_chars((str(error).strip().splitlines() or [type(error).__name__])[0])[:200]
 
 
 def _read_text(path: Path, memory_limit: int | None, memory_factor: int) -> bytes:
-    """Read a text that takes so many times its size while it is parsed."""
-    return _read_bytes(
-        path,
-        get_max_table_bytes()
-        if memory_limit is None
-        else min(get_max_table_bytes(), memory_limit // memory_factor),
-    )
+    """Read a text file whose parsing takes `memory_factor` times its size."""
+    max_bytes = get_max_table_bytes()
+    if memory_limit is not None:
+        max_bytes = min(max_bytes, memory_limit // memory_factor)
+    return _read_bytes(path, max_bytes)
 
 
 def _read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Read a regular file of at most `max_bytes` bytes."""
     data = read_regular_file(path, max_bytes)
     if len(data) > max_bytes:
-        raise ValueError(f"it has more than {format_bytes(max_bytes)}, as much as may be read here")
+        raise ValueError(f"it has more than {format_bytes(max_bytes)}, the maximum that may be read here")
     return data
 
 
 def _parse_csv(content: bytes, record: bytes) -> tuple[StoredRanking, bytes]:
+    """Return the ranking and the content for the digest."""
     return StoredRanking(_parse_frame(content), _parse_record(record)), serialize_csv(content)
 
 
 def _parse_frame(content: bytes) -> pd.DataFrame:
-    """Read what `format_csv` wrote; pandas' own reader may miss the last bit of a float."""
+    """Parse the output of `format_csv`; the reader of pandas may change the last bit of a float."""
     import pandas as pd
 
     lines = list(csv.reader(io.StringIO(content.decode(), newline="")))
@@ -168,131 +174,144 @@ def _parse_frame(content: bytes) -> pd.DataFrame:
 
 
 def _parse_cell(cell: str) -> float | bool | None:
+    """Convert a cell to a float or bool; an empty cell to None."""
     if cell in {"True", "False"}:
         return cell == "True"
     return float(cell) if cell else None
 
 
 def _parse_record(content: bytes) -> dict[str, Any]:
+    """Parse a record."""
     return _check_object(json.loads(content))
 
 
 def _check_object(record: Any) -> dict[str, Any]:
+    """Return the record if it is a JSON object."""
     if not isinstance(record, dict):
-        raise TypeError("its record is no object")
+        raise TypeError("its record is not a JSON object")
     return record
 
 
 def _parse_parquet(content: bytes, path: Path) -> tuple[StoredRanking, bytes]:
+    """Return the ranking and the content for the digest."""
     import pyarrow as pa
 
     try:
         table = read_parquet(content, str(path))
-        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in table.schema.types]
-        names = zip(table.column_names, kinds, strict=True)
-        table = table.cast(pa.schema(list(names), metadata=table.schema.metadata))
+        types = [type_.value_type if pa.types.is_dictionary(type_) else type_ for type_ in table.schema.types]
+        fields = list(zip(table.column_names, types, strict=True))
+        table = table.cast(pa.schema(fields, metadata=table.schema.metadata))
         table.validate(full=True)  # a damaged offset would crash the process later
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
-    told = (table.schema.metadata or {})[b"symscreen"]
-    if len(told) > MAX_JSON_BYTES:
+    record = (table.schema.metadata or {})[b"symscreen"]
+    if len(record) > MAX_JSON_BYTES:
         raise ValueError(f"its record has more than {format_bytes(MAX_JSON_BYTES)}")
-    record = _parse_record(told)
-    # what pandas notes in a file steers how it is read: it is not needed, and anybody may have written it
-    return StoredRanking(table.to_pandas(ignore_metadata=True), record), serialize_table(table)
+    # pandas metadata affects how a file is read; it is not needed, and anyone may have written it
+    ranking = StoredRanking(table.to_pandas(ignore_metadata=True), _parse_record(record))
+    return ranking, serialize_table(table)
 
 
 def _parse_json(content: bytes) -> tuple[StoredRanking, bytes]:
+    """Return the ranking and the content for the digest."""
     import pandas as pd
 
-    whole = _parse_record(content)
-    ranking = StoredRanking(pd.DataFrame(whole["ranking"]), _check_object(whole["record"]))
-    return ranking, serialize_rows(whole["ranking"])
+    parsed = _parse_record(content)
+    ranking = StoredRanking(pd.DataFrame(parsed["ranking"]), _check_object(parsed["record"]))
+    return ranking, serialize_rows(parsed["ranking"])
 
 
 def _check_ranking(path: Path, ranking: StoredRanking) -> None:
-    """Refuse a record that lacks what readers need, and a table that is another's."""
+    """Check that the record has the fields that readers need, and that the table fits the record."""
     record, table = ranking.record, ranking.table
-    found = record.get("format")
-    if not _is_count(found) or found not in range(1, RECORD_FORMAT + 1):
+    version = record.get("format")
+    if not _is_count(version) or version not in range(1, RECORD_FORMAT + 1):
         raise DataError(
-            f"{path}: its record has the format {escape_control_chars(reprlib.repr(found))}, and this "
-            "symscreen reads 1 "
-            f"to {RECORD_FORMAT}; screen again"
+            f"{path}: its record has the format {escape_control_chars(reprlib.repr(version))}, but this "
+            f"version of symscreen reads 1 to {RECORD_FORMAT}; screen again"
         )
     _check_fields(path, record, _RECORD_CHECKS)
     for name in ("rank", "expression", *record["options"]["screener"]):
         if name not in table:
             raise DataError(f"{path} is damaged: it has no column {name!r}")
     if not all(isinstance(text, str) for text in table["expression"]):
-        raise DataError(f"{path} is damaged: a formula is missing, or is no text")
+        raise DataError(f"{path} is damaged: a formula is missing or is not text")
     if len(table) != record["shown"]:
         raise DataError(
-            f"{path} has {len(table)} rows, but its record tells of {record['shown']}: it was changed, or "
-            "the record is another's; screen again"
+            f"{path} has {len(table)} rows, but its record reports {record['shown']}: it was changed, or the "
+            "record belongs to another ranking; screen again"
         )
 
 
 def check_report_record(path: str | Path, record: Mapping[str, Any]) -> None:
-    """Refuse a record that lacks what a report or a result needs beside what every reader does.
+    """Check that a record has the additional fields that a report or a result needs.
 
     Raises
     ------
-    TableError
-        With the part and what it holds.
+    DataError
+        With the field and its value.
     """
     _check_fields(path, record, _REPORT_CHECKS)
 
 
 def _check_fields(path: str | Path, record: Mapping[str, Any], checks: FieldChecks) -> None:
-    for place, (fits, meaning) in checks.items():
+    """Check the value of each dotted field name."""
+    for field, (is_valid, meaning) in checks.items():
         value: Any = record
-        for step in place.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if not fits(value):
+        for key in field.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if not is_valid(value):
             raise DataError(
-                f"{path}: its record is damaged: {place} is {escape_control_chars(reprlib.repr(value))}, "
+                f"{path}: its record is damaged: {field} is {escape_control_chars(reprlib.repr(value))}, "
                 f"not {meaning}"
             )
 
 
 def _verify_digest(path: Path, ranking: StoredRanking, content: bytes) -> StoredRanking:
-    """Compare the digest, and leave it out of the record: it is the file's."""
+    """Compare the digest, and remove it from the record, because it belongs to the file."""
     record = dict(ranking.record)
     if record["format"] == 1:
         return ranking
     digest = record.pop("digest", "")
-    # null cannot come of a bit that changed: it is the word of somebody who changed the file
+    # an accidental change cannot produce null: someone changed the file on purpose
     if digest is not None and digest != compute_ranking_digest(record, content):
-        where = {".csv": get_sidecar_path(path), ".json": path}.get(path.suffix.lower())
-        way = "" if where is None else f', or if you changed it on purpose, write "digest": null in {where}'
+        record_path = {".csv": get_sidecar_path(path), ".json": path}.get(path.suffix.lower())
+        remedy = ""
+        if record_path is not None:
+            remedy = f', or if you changed it on purpose, write "digest": null in {record_path}'
         raise DataError(
-            f"{path} with its record is not as it was written: the digest differs; screen again{way}"
+            f"{path} or its record was changed after it was written: the digest differs; screen again{remedy}"
         )
     return StoredRanking(ranking.table, record)
 
 
 def _is_count(value: object) -> bool:
+    """Return whether a value is an integer of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _is_name_list(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
+    """Return whether a value is a list of at least one text."""
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
 
 
 def _is_positive(value: object) -> bool:
+    """Return whether a value is a positive, finite float."""
     return isinstance(value, float) and 0.0 < value < math.inf
 
 
 def _is_text(value: object) -> bool:
+    """Return whether a value is a text."""
     return isinstance(value, str)
 
 
 def _is_layer_list(value: object) -> bool:
+    """Return whether a value is a list of at least one layer."""
     return isinstance(value, list) and bool(value) and all(map(_is_layer, value))
 
 
 def _is_layer(value: object) -> bool:
+    """Return whether a value is the record of a layer, see `build_layer_record`."""
     if not isinstance(value, dict):
         return False
     pruned = value.get("pruned")

@@ -1,6 +1,7 @@
-"""What is told of a screen that a time limit ended before it had looked at all of its space.
+"""Record of a run: everything that is needed to see how a result was computed and to repeat the run.
 
-The run's record: everything needed to tell how a result was made and to make it again.
+A record contains plain values only, ready for JSON, and no time, so that equal runs have equal records. If a
+time limit stopped a run early, the part ``partial`` describes where.
 """
 
 from __future__ import annotations
@@ -41,34 +42,40 @@ __all__ = [
 ]
 
 
+RECORD_FORMAT = 2  # format 1, which is still read, has no digest in the file's record
+
+
 def build_partial_record(space: Space, stream_result: StreamResult | None, n_layers: int) -> dict[str, Any]:
-    """Say for the record where a screen ended.
+    """Build the record of where a time limit stopped a screen.
 
     Parameters
     ----------
     space : Space
-        What was scored.
-    outcome : Streamed or None
-        What came of it.
-    layers : int
-        How many layers were asked for.
+        The space that was scored.
+    stream_result : StreamResult or None
+        Its result.
+    n_layers : int
+        Number of requested layers.
 
     Returns
     -------
     dict
-        Empty where nothing is missing. ``ended_in_layer`` tells in which layer, from 1, the time was over
-        while the space was grown: it and those behind it are missing.
+        Empty if the screen is complete. ``ended_in_layer``, from 1, is the layer that was being generated
+        when the time ran out; it and all later layers are missing.
     """
     if stream_result is None or (stream_result.is_complete and space.stopped_at_layer is None):
         return {}
-    told: dict[str, Any] = {"candidates_looked_at": stream_result.n_done, "candidates": stream_result.n_total}
+    partial: dict[str, Any] = {
+        "candidates_looked_at": stream_result.n_done,
+        "candidates": stream_result.n_total,
+    }
     if space.stopped_at_layer is not None:
-        told |= {"ended_in_layer": space.stopped_at_layer, "layers": n_layers}
-    return {"partial": told}
+        partial |= {"ended_in_layer": space.stopped_at_layer, "layers": n_layers}
+    return {"partial": partial}
 
 
 def format_partial_notice(partial: Mapping[str, Any]) -> str:
-    """Tell people where a screen ended.
+    """Format the notice about where a time limit stopped a screen.
 
     Parameters
     ----------
@@ -82,29 +89,30 @@ def format_partial_notice(partial: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> format_partial_notice({"candidates_looked_at": 9, "candidates": 9, "ended_in_layer": 3, "layers": 3})
-    'partial: time ran out while layer 3 of 3 was grown; this is the ranking of the 2 layers before'
+    'partial: time ran out while layer 3 of 3 was generated; this is the ranking of the 2 layers before'
     """
-    looked, of = partial["candidates_looked_at"], partial["candidates"]
+    n_done, n_total = partial["candidates_looked_at"], partial["candidates"]
     if "ended_in_layer" not in partial:
         return (
-            f"partial: time ran out when {looked:,} of {of:,} candidates had been looked at, in their fixed "
-            "order; the others are not in this ranking"
+            f"partial: time ran out after {n_done:,} of {n_total:,} candidates, in their fixed order; the "
+            "others are not in this ranking"
         )
     layer = partial["ended_in_layer"]
-    before = "the inputs" if layer == 1 else f"the {_format_layers(layer - 1)} before"
-    some = "" if looked == of else f", of which {looked:,} of {of:,} features were looked at"
+    previous = "the inputs" if layer == 1 else f"the {_format_layers(layer - 1)} before"
+    coverage = "" if n_done == n_total else f", {n_done:,} of whose {n_total:,} features were processed"
     return (
-        f"partial: time ran out while layer {layer} of {partial['layers']} was grown; this is the ranking of "
-        f"{before}{some}"
+        f"partial: time ran out while layer {layer} of {partial['layers']} was generated; this is the "
+        f"ranking of {previous}{coverage}"
     )
 
 
 def _format_layers(n_layers: int) -> str:
+    """Format a number of layers; 1 without the number."""
     return "layer" if n_layers == 1 else f"{n_layers} layers"
 
 
 def format_partial_summary(partial: Mapping[str, Any] | None) -> str:
-    """Tell it in few words, before the number of features.
+    """Format where a screen stopped as a short prefix to the number of features.
 
     Examples
     --------
@@ -120,16 +128,13 @@ def format_partial_summary(partial: Mapping[str, Any] | None) -> str:
     return f"partial, {partial['candidates_looked_at']:,} of {partial['candidates']:,} candidates: "
 
 
-RECORD_FORMAT = 2  # of 1, which is still read, a file's record has no digest
-
-
 def build_layer_record(count: LayerCount) -> dict[str, Any]:
-    """Write a layer's counts with the reasons in words.
+    """Build the record of a layer, with the exclusion reasons in words.
 
     Parameters
     ----------
     count : LayerCount
-        A layer's counts.
+        Counts of the layer.
 
     Returns
     -------
@@ -139,33 +144,33 @@ def build_layer_record(count: LayerCount) -> dict[str, Any]:
         "layer": count.layer,
         "kind": count.kind,
         "generated": count.n_generated,
-        "pruned": {EXCLUSION_REASONS[fate]: number for fate, number in count.n_excluded.items()},
+        "pruned": {EXCLUSION_REASONS[status]: number for status, number in count.n_excluded.items()},
         "features": count.n_features,
     }
 
 
 def build_grammar_record(grammar: Grammar) -> dict[str, Any]:
-    """Write out what a grammar adds to the shipped operators.
+    """Build the record of a grammar: its operators, rules, and differences from the built-in operators.
 
     Parameters
     ----------
     grammar : Grammar
-        A grammar.
+        The grammar.
 
     Returns
     -------
     dict
         With the keys of a grammar file.
     """
-    shipped = {name: operator.cost for name, operator in OPERATORS.items()}
+    default_costs = {name: operator.cost for name, operator in OPERATORS.items()}
     costs = {name: operator.cost for name, operator in grammar.operators.items()}
     return {
         "unary": [operator.name for operator in grammar.unary],
         "binary": [operator.name for operator in grammar.binary],
         "constants": list(grammar.constants),
         "max_complexity": grammar.max_complexity,
-        "costs": {name: cost for name, cost in costs.items() if shipped.get(name) != cost},
-        "define": {name: grammar.operators[name].summary for name in costs if name not in shipped},
+        "costs": {name: cost for name, cost in costs.items() if default_costs.get(name) != cost},
+        "define": {name: grammar.operators[name].summary for name in costs if name not in default_costs},
         **{
             rule: {name: sorted(others) for name, others in getattr(grammar, rule).items()}
             for rule in ("forbid", "forbid_within", "columns")
@@ -183,36 +188,36 @@ def build_run_record(
     n_invalid: Mapping[CandidateStatus, int],
     extra_record: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Collect the record of a run.
+    """Build the record of a run.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
     space : Space
         The space that was scored.
     grammar : Grammar
-        The rules, which are written out: a grammar's file may change.
+        The grammar. It is recorded in full, because its file may change.
     options : mapping
-        The options as given.
-    scored : int
-        How many features were scored.
-    lost : mapping of Fate to int
-        What the values of the last layer's candidates told.
-    further : mapping, optional
-        What only some runs have: joint screeners' verdicts, cuts, rounds.
+        The user's options.
+    n_scored : int
+        Number of features that were scored.
+    n_invalid : mapping of CandidateStatus to int
+        Counts of the features of the last layer that were excluded after their values were computed.
+    extra_record : mapping, optional
+        Parts that only some runs have: joint screeners, pruning, rounds and others.
 
     Returns
     -------
     dict
-        Of plain values, ready for JSON. It holds no time, so that equal runs have equal records.
+        Plain values, ready for JSON.
     """
     layers = [build_layer_record(count) for count in space.layer_counts]
     pruned = layers[-1]["pruned"]
-    for fate, number in n_invalid.items():
+    for status, number in n_invalid.items():
         if number:
-            pruned[EXCLUSION_REASONS[fate]] = pruned.get(EXCLUSION_REASONS[fate], 0) + number
-    # a search computes only what it keeps: of the rest it is not known how many are defined
+            pruned[EXCLUSION_REASONS[status]] = pruned.get(EXCLUSION_REASONS[status], 0) + number
+    # a search computes only the features that it keeps: how many others are defined is unknown
     layers[-1]["features"] = space.size - sum(n_invalid.values())
     return {
         "format": RECORD_FORMAT,
@@ -227,8 +232,6 @@ def build_run_record(
             "target": dataset.target.name,
             "gini_mean_difference": compute_gini_mean_difference(dataset.target),
             "inputs": list(dataset.names),
-            **_describe_ranking(dataset.target),
-            **_describe_stages(dataset.target),
             **_describe_target(dataset.target),
         },
         "layers": layers,
@@ -237,50 +240,51 @@ def build_run_record(
     }
 
 
-def _describe_ranking(target: Target) -> dict[str, Any]:
-    """Tell what a ranking ranks, how many rows of each kind there are, and how many count for a pair."""
-    if not isinstance(target, RankingTarget):
+def _describe_target(target: Target) -> dict[str, Any]:
+    """Return the part of the record that is specific to the type of the target; empty for a numeric one."""
+    if isinstance(target, RankingTarget):
+        key, value = "ranking", _describe_ranking(target)
+    elif isinstance(target, StagesTarget):
+        key, value = "stages", _describe_stages(target)
+    elif isinstance(target, MulticlassTarget):
+        key, value = "classes", {"names": list(target.classes), "rows": target.class_counts.tolist()}
+    elif isinstance(target, MultiOutputTarget):
+        scales = {output.name: compute_gini_mean_difference(output) for output in target.outputs}
+        key, value = "several", {"gini_mean_difference": scales}
+    elif isinstance(target, SurvivalTarget):
+        n_events = int(target.events.sum())
+        value = {"event": target.event, "met": n_events, "comparable": target.n_comparable_pairs}
+        key = "survival"
+    elif isinstance(target, WeightedTarget):
+        key, value = "weighted", {"effective_rows": target.effective_sample_size}
+    else:
         return {}
-    counted = target.binary_targets.n_observed
+    return {key: value}
+
+
+def _describe_ranking(target: RankingTarget) -> dict[str, Any]:
+    """Return labels, completeness, and the smallest and largest number of rows that compare a pair."""
+    n_observed = target.binary_targets.n_observed
     return {
-        "ranking": {
-            "labels": list(target.labels),
-            **target.completeness_counts,
-            "pairs": len(counted),
-            "rows_a_pair": [int(counted[0]), int(counted[-1])],
-        }
+        "labels": list(target.labels),
+        **target.completeness_counts,
+        "pairs": len(n_observed),
+        "rows_a_pair": [int(n_observed[0]), int(n_observed[-1])],
     }
 
 
-def _describe_stages(target: Target) -> dict[str, Any]:
-    """Tell which pairs of stages were compared, what each weighs, and how many rows go each."""
-    if not isinstance(target, StagesTarget):
-        return {}
+def _describe_stages(target: StagesTarget) -> dict[str, Any]:
+    """Return the names of the stages and, for each pair compared, its rows, successes and weight."""
     binary, names = target.binary_targets, target.stages
-    told = [
+    pairs = [
         {
             "present": names[present],
             "later": names[later],
-            "rows": int(binary.n_observed[place]),
-            "reached": int((binary.signs[place] == 1).sum()),
-            "weight": float(binary.weights[place]),
+            "rows": int(binary.n_observed[index]),
+            "reached": int((binary.signs[index] == 1).sum()),
+            "weight": float(binary.weights[index]),
         }
-        for place, (present, later) in enumerate(target.pairs)
+        for index, (present, later) in enumerate(target.pairs)
     ]
-    order = sorted(range(len(told)), key=target.pairs.__getitem__)
-    return {"stages": {"names": list(names), "pairs": [told[place] for place in order]}}
-
-
-def _describe_target(target: Target) -> dict[str, Any]:
-    """Tell of classes their rows, of several targets each one's Δ, of survival and weights what is known."""
-    if isinstance(target, MulticlassTarget):
-        return {"classes": {"names": list(target.classes), "rows": target.class_counts.tolist()}}
-    if isinstance(target, MultiOutputTarget):
-        each = {target.name: compute_gini_mean_difference(target) for target in target.outputs}
-        return {"several": {"gini_mean_difference": each}}
-    if isinstance(target, SurvivalTarget):
-        met = int(target.events.sum())
-        return {"survival": {"event": target.event, "met": met, "comparable": target.n_comparable_pairs}}
-    if isinstance(target, WeightedTarget):
-        return {"weighted": {"effective_rows": target.effective_sample_size}}
-    return {}
+    order = sorted(range(len(pairs)), key=target.pairs.__getitem__)
+    return {"names": list(names), "pairs": [pairs[index] for index in order]}

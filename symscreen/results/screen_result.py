@@ -1,17 +1,16 @@
-"""Many screeners over the same features: the rank that each gives, and how far they agree.
+"""The result of a screen: the ranking, the comparison of screeners, and the scores of joint screeners.
 
-A joint screener's verdict with the features that it was shown, for people and programs.
-
-What a screen returns.
-
-How a result is looked at: given to it from above, because what draws stands above what is drawn.
+A result is displayed by `Renderers` that are passed in, because the package that draws figures imports this
+one.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field
 from html import escape
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -53,50 +52,50 @@ __all__ = [
 
 _FLAGGED_SCORE_SHARE = 1e-3  # of the scale of the score
 _FLAGGED_ROW_SHARE = 0.01  # of the rows
+_AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features
 
 
 def is_flagged(n_unsafe_rows: float, score_error: float, *, n: int, scale: float) -> bool:
-    """Say whether a feature is marked as unsafe where people read: rounding decides more than a little.
+    """Return whether a feature is flagged because rounding errors affect its score noticeably.
 
     Parameters
     ----------
-    rows, by : float
-        As of `NumericalErrorEstimate`; NaN where they are not known.
+    n_unsafe_rows, score_error : float
+        See `NumericalErrorEstimate`; NaN if unknown.
     n : int
-        The rows there are.
+        Number of rows.
     scale : float
-        Of the first screener's score: Δ of T0, 1 of a coefficient.
+        Scale of the first screener's score: Δ for T0, 1 for a coefficient.
 
     Returns
     -------
     bool
-        Whether the score may move by more than a thousandth of its scale, or where that is not known, whether
-        more than a hundredth of the rows are unsafe.
+        Whether the score may change by more than a thousandth of its scale. If that is unknown, whether more
+        than a hundredth of the rows are unsafe.
 
     Examples
     --------
     >>> is_flagged(40, 1e-5, n=100, scale=1.0), is_flagged(40, float("nan"), n=100, scale=1.0)
     (False, True)
     """
-    if not n_unsafe_rows > 0:
+    if not n_unsafe_rows > 0:  # 0 or NaN
         return False
-    return (
-        score_error > _FLAGGED_SCORE_SHARE * scale
-        if score_error == score_error
-        else n_unsafe_rows > _FLAGGED_ROW_SHARE * n
-    )  # not NaN
+    if math.isnan(score_error):
+        return n_unsafe_rows > _FLAGGED_ROW_SHARE * n
+    return score_error > _FLAGGED_SCORE_SHARE * scale
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenerComparison:
-    """The ranks that screeners give to the same features.
+    """Ranks of the same q features by several screeners.
 
     Parameters
     ----------
     ranks : dict of str to float64 array, shape (q,)
-        For each screener, how many features it puts before each, plus 1; NaN where it was not shown one.
-    last : dict of str to float64 array, shape (q,)
-        The same with ties counted before: the worst rank that a tied feature can have.
+        For each screener, one plus the number of features with a smaller loss. NaN if the screener did not
+        score the feature.
+    worst_ranks : dict of str to float64 array, shape (q,)
+        The same with tied features counted as better: the largest rank that a tied feature can have.
     """
 
     ranks: dict[str, NDArray[np.float64]]
@@ -104,74 +103,75 @@ class ScreenerComparison:
 
 
 def compare_screeners(losses: dict[str, NDArray[np.float64]]) -> ScreenerComparison:
-    """Rank features by each screener's losses.
+    """Rank features by the losses of each screener.
 
     Parameters
     ----------
     losses : dict of str to float64 array, shape (q,)
-        Ascending is better; NaN where a screener was not shown a feature.
+        Losses of each screener; smaller is better. NaN if the screener did not score the feature.
 
     Returns
     -------
-    Comparison
+    ScreenerComparison
 
     Examples
     --------
-    >>> compared({"a": np.array([0.1, 0.5, 0.1])}).ranks["a"].tolist()
+    >>> compare_screeners({"a": np.array([0.1, 0.5, 0.1])}).ranks["a"].tolist()
     [1.0, 3.0, 1.0]
     """
     ranks: dict[str, NDArray[np.float64]] = {}
-    last: dict[str, NDArray[np.float64]] = {}
+    worst_ranks: dict[str, NDArray[np.float64]] = {}
     for name, loss in losses.items():
-        known = np.sort(loss[~np.isnan(loss)])
-        seen = np.where(np.isnan(loss), np.nan, 0.0)
-        ranks[name] = seen + np.searchsorted(known, loss, side="left").astype(np.float64) + 1.0
-        last[name] = seen + np.searchsorted(known, loss, side="right").astype(np.float64)
-    return ScreenerComparison(ranks, last)
+        scored = np.sort(loss[~np.isnan(loss)])
+        nan_mask = np.where(np.isnan(loss), np.nan, 0.0)
+        ranks[name] = nan_mask + np.searchsorted(scored, loss, side="left").astype(np.float64) + 1.0
+        worst_ranks[name] = nan_mask + np.searchsorted(scored, loss, side="right").astype(np.float64)
+    return ScreenerComparison(ranks, worst_ranks)
 
 
 def compute_agreement(comparison: ScreenerComparison, top: int) -> pd.DataFrame:
-    """Say how far each two screeners agree.
+    """Compute the agreement of each pair of screeners.
 
     Parameters
     ----------
-    comparison : Comparison
-        Their ranks.
+    comparison : ScreenerComparison
+        Ranks by each screener.
     top : int
-        K, the size of the head of a ranking; of few features half of them, for all of them are always common.
+        K, the number of best features whose overlap is computed. At most half of the common features are
+        used, because the overlap of all features is always complete.
 
     Returns
     -------
     pandas.DataFrame
-        One row a pair of screeners: ``first``, ``second``, ``features`` (how many both ranked), ``kendall``
-        (τ-b of the two rankings of these; NaN where one ties them all), ``top`` (K), ``overlap`` (of the
-        features that one or the other has surely among its best K, the share that both have; NaN where ties
-        leave none).
+        One row per pair of screeners: ``first``, ``second``, ``features`` (number of features that both
+        scored), ``kendall`` (τ-b of their ranks; NaN if a screener ties all of them), ``top`` (K),
+        ``overlap`` (of the features that are certainly among the best K of one or both screeners, the share
+        that both have in common; NaN if ties leave none).
 
     Examples
     --------
-    >>> ranks = compared({"a": np.array([0.1, 0.2, 0.3]), "b": np.array([1.0, 2.0, 3.0])})
-    >>> agreement(ranks, top=2)[["kendall", "top", "overlap"]].to_numpy().tolist()
+    >>> ranks = compare_screeners({"a": np.array([0.1, 0.2, 0.3]), "b": np.array([1.0, 2.0, 3.0])})
+    >>> compute_agreement(ranks, top=2)[["kendall", "top", "overlap"]].to_numpy().tolist()
     [[1.0, 1.0, 1.0]]
     """
     import pandas as pd
 
-    names = list(comparison.ranks)
     rows = []
-    for place, first in enumerate(names):
-        for second in names[place + 1 :]:
-            a, b = comparison.ranks[first], comparison.ranks[second]
-            both = ~np.isnan(a) & ~np.isnan(b)
-            features = int(both.sum())
-            best = max(1, min(top, features // 2))
-            heads = [(comparison.worst_ranks[name] <= best) & both for name in (first, second)]
-            either = int((heads[0] | heads[1]).sum())
-            overlap = int((heads[0] & heads[1]).sum()) / either if either else np.nan
-            rows.append((first, second, features, _kendall(a[both], b[both]), best, overlap))
+    for first, second in combinations(comparison.ranks, 2):
+        first_ranks, second_ranks = comparison.ranks[first], comparison.ranks[second]
+        is_common = ~np.isnan(first_ranks) & ~np.isnan(second_ranks)
+        n_common = int(is_common.sum())
+        k = max(1, min(top, n_common // 2))
+        top_k = [(comparison.worst_ranks[name] <= k) & is_common for name in (first, second)]
+        n_either = int((top_k[0] | top_k[1]).sum())
+        overlap = int((top_k[0] & top_k[1]).sum()) / n_either if n_either else np.nan
+        kendall = _kendall(first_ranks[is_common], second_ranks[is_common])
+        rows.append((first, second, n_common, kendall, k, overlap))
     return pd.DataFrame(rows, columns=["first", "second", "features", "kendall", "top", "overlap"])
 
 
 def _kendall(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Return Kendall's τ-b of two arrays of shape (m,); NaN if one is constant."""
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     from scipy.stats import kendalltau
@@ -181,85 +181,80 @@ def _kendall(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class JointScreenerResult:
-    """What a joint screener says of each feature that it was shown.
+    """Scores of a joint screener for each feature of its shortlist.
 
     Parameters
     ----------
     expressions : tuple of Expression, length q
-        The features shown, best first by the screener that chose them.
-    verdict : Verdict
-        In the same order; its path, where there is one, holds every fit.
+        The shortlist, best first by the column screeners.
+    scores : JointScores
+        The scores in the same order. Their path, if there is one, contains every fit.
     """
 
     expressions: tuple[Expression, ...]
     scores: JointScores
 
     def __repr__(self) -> str:
-        chosen = int(self.scores.selected.sum())
-        head = f"<Ruling: {chosen:,} selected of {len(self.expressions):,} features>"
+        n_selected = int(self.scores.selected.sum())
+        head = f"<JointScreenerResult: {n_selected:,} selected of {len(self.expressions):,} features>"
         return format_repr(head, (), {"table": self.table})
 
     @property
     def table(self) -> pd.DataFrame:
-        """Return one row a feature shown, best first: expression, score, selected, further figures."""
+        """One row per feature, best first: expression, score, selected, and the screener's own columns."""
         import pandas as pd
 
-        verdict = self.scores
         frame = pd.DataFrame(
             {
                 "expression": [to_text(expression) for expression in self.expressions],
-                "score": verdict.score,
-                "selected": verdict.selected,
-                **verdict.columns,
+                "score": self.scores.score,
+                "selected": self.scores.selected,
+                **self.scores.columns,
             }
         )
-        return frame.iloc[verdict.loss.argsort(kind="stable")].reset_index(drop=True)
+        return frame.iloc[self.scores.loss.argsort(kind="stable")].reset_index(drop=True)
 
 
 def build_joint_screener_result(space: Space, joint_result: JointResult) -> JointScreenerResult:
-    """Name the features that a joint screener was shown."""
+    """Build the public result of a joint screener, with expressions instead of feature numbers."""
     numbers = joint_result.shortlist.features.number.tolist()
     return JointScreenerResult(
         tuple(space.build_expression(number) for number in numbers), joint_result.scores
     )
 
 
-_AGREEMENT_TOP_K = 20  # of a ranking of all features: what another screener agrees on
-
-
 @dataclass(frozen=True, eq=False)
 class ScreenResult:
-    """A ranking of features and how it was made.
+    """A ranking of features with a record of how it was computed.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row a class of features (a feature, where all were asked for), best first, with the columns
-        ``rank``, ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener,
-        ``class_size``, and where they can be had: ``p_value``, ``q_value`` (over all features scored, not
-        only those shown; a p-value has four significant digits, rounded up), ``p_family``; ``t0_se``,
-        ``t0_low``, ``t0_high``, ``gamma``, ``gamma_low``, ``gamma_high``, where intervals were asked for;
-        ``unit``, where units were given.
+        One row per class of features (per feature, if all were requested), best first. Columns: ``rank``,
+        ``expression``, ``complexity``, ``layer``, ``direction``, one for each screener, ``class_size``, and
+        if available ``p_value``, ``q_value`` (over all scored features, not only the reported ones; a p-value
+        has four significant digits, rounded up), ``p_family``; with intervals ``t0_se``, ``t0_low``,
+        ``t0_high``, ``gamma``, ``gamma_low``, ``gamma_high``; with units ``unit``.
     expressions : tuple of Expression
         The features, in the order of the table.
-    scored : int
-        How many features were scored.
+    n_scored : int
+        Number of features that were scored.
     scale : float
-        Δ, Gini's mean difference of the response: T0 lies between 0 and 2Δ.
+        Δ, Gini's mean difference of the target. T0 lies between 0 and 2Δ.
     record : dict
-        How the result was made: version, options, data digest, counts by layer and reason.
+        How the result was computed: version, options, data digest, counts by layer and reason.
     notices : tuple of str
-        What a reader should know: columns left out, rows dropped.
+        Notices for the user, for example about excluded columns and dropped rows.
     agreement : pandas.DataFrame or None
-        Where several screeners were asked for, how far each two agree on the features compared: ``first``,
-        ``second``, ``features``, ``kendall``, ``top`` (K), ``overlap`` (of their best K). The ``…_rank``
-        columns of the table are the ranks among the same features.
-    rulings : dict of str to Ruling
-        What each joint screener says of the features that it was shown, in the first round.
-    data : Table or None
-        The rows that were screened, from which `plot` and reports draw. No file and no pickle holds them.
-    views : Views or None
-        What draws the result.
+        With several screeners, the agreement of each pair on the compared features: ``first``, ``second``,
+        ``features``, ``kendall``, ``top`` (K), ``overlap`` (of their best K). The ``…_rank`` columns of the
+        table are the ranks among the same features.
+    joint_results : dict of str to JointScreenerResult
+        Scores of each joint screener for its shortlist, in the first round.
+    data : Dataset or None
+        The screened rows, which `plot` and reports use. They are not saved to files or pickles.
+    renderers : Renderers or None
+        Functions that display the result.
     """
 
     table: pd.DataFrame
@@ -281,22 +276,22 @@ class ScreenResult:
         return format_repr(head, self.notices, {"table": self.table})
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is passed on holds formulas and scores: not the rows of a table that may be private
+        # a pickle contains formulas and scores, but not the rows, which may be private
         return {**self.__dict__, "data": None}
 
     @property
     def plot(self) -> ResultPlots:
-        """Pictures as matplotlib axes: ``scores()``, ``funnel()``, ``feature(rank)`` and others.
+        """Figures as matplotlib axes: ``scores()``, ``funnel()``, ``feature(rank)`` and others.
 
-        Each takes an ``ax`` to draw on; without one it makes a figure of its own.
+        Each method takes an optional ``ax`` to draw on. By default it creates a new figure.
 
         Raises
         ------
         OptionError
-            If the result was put together by hand.
+            If the result has no renderers, because it was not created by `symscreen.screen`.
         """
         if self.renderers is None:
-            raise OptionError("this result was not made by symscreen.screen, which is what gives it pictures")
+            raise OptionError("only a result of symscreen.screen has plots")
         return self.renderers.plot(self)
 
     def _repr_latex_(self) -> str | None:
@@ -316,28 +311,28 @@ class ScreenResult:
         Parameters
         ----------
         rows : path, pandas.DataFrame, dict of columns, or array of shape (m, d)
-            New data with the inputs that the features need; an array has columns x1 … xd.
+            Data with the inputs of the features. The columns of an array are x1 … xd.
 
         Returns
         -------
         pandas.DataFrame, shape (m, k)
-            One column a feature, named by its expression, with the index of `rows` if that is a frame; NaN
-            in rows outside a feature's domain.
+            One column per feature, named by its expression, with the index of `rows` if that is a DataFrame.
+            NaN in rows outside the domain of a feature.
 
         Raises
         ------
-        TableError
+        DataError
             If an input is missing or not numeric.
 
         Warns
         -----
         UserWarning
-            If a feature is undefined in some of the rows, with the count.
+            If a feature is undefined in some of the rows, with the number of rows.
 
         Examples
         --------
         >>> import symscreen
-        >>> data = symscreen.datasets.strogatz("glider2")
+        >>> data = symscreen.datasets.load_strogatz("glider2")
         >>> result = symscreen.screen(data.frame, layers="ub", unary=["cos"], binary=["div"], top=1)
         >>> result.transform(data.frame.head(2)).shape
         (2, 1)
@@ -346,18 +341,18 @@ class ScreenResult:
 
         names = sorted(frozenset().union(*map(collect_columns, self.expressions)))
         columns = convert_to_base_units(read_columns(rows, names), self.record.get("units"))
-        computed = {
+        values = {
             to_text(expression): evaluate_expression(expression, columns) for expression in self.expressions
         }
         index = rows.index if isinstance(rows, pd.DataFrame) else None
-        frame = pd.DataFrame(computed, index=index)
-        undefined = {name: int(np.isnan(values).sum()) for name, values in computed.items()}
-        if any(undefined.values()):
-            worst = max(undefined, key=lambda name: undefined[name])
-            some = sum(count > 0 for count in undefined.values())
+        frame = pd.DataFrame(values, index=index)
+        n_undefined = {name: int(np.isnan(column).sum()) for name, column in values.items()}
+        if any(n_undefined.values()):
+            worst = max(n_undefined, key=lambda name: n_undefined[name])
+            n_features = sum(count > 0 for count in n_undefined.values())
             warnings.warn(
-                f"{some} of {len(computed)} features are undefined in some of the {len(frame)} rows "
-                f"and NaN there; {worst!r} in {undefined[worst]}",
+                f"{n_features} of {len(values)} features are undefined in some of the {len(frame)} rows "
+                f"and NaN there; {worst!r} in {n_undefined[worst]}",
                 stacklevel=2,
             )
         return frame
@@ -373,98 +368,97 @@ def build_screen_result(
     target_ranks: NDArray[np.int64] | None = None,
     units: Units | None = None,
 ) -> ScreenResult:
-    """Turn what was kept into what a user sees.
+    """Build the public result of a screen.
 
     Parameters
     ----------
-    rounds : sequence of (Space, Screened, int64 array)
-        What each round found in its space, and the places of what is shown of it; one round as a rule.
+    rounds : sequence of (Space, ScoringResult, int64 array)
+        For each round its space, its result, and the indices of the features to report.
     screeners : sequence of Screener or JointScreener
-        Those asked for; the first one ranks.
+        The requested screeners. The first one orders the ranking.
     record : dict
         The run's record.
     scale : float
-        Δ of the response.
+        Δ of the target.
     notices : tuple of str
-        For people.
-    places : int64 array, optional
-        Where each feature of several rounds stands by the response itself.
+        Notices for the user.
+    target_ranks : int64 array, optional
+        With several rounds, rank of each reported feature by the original target.
     units : Units, optional
-        Those of the inputs: each feature's is then told.
+        Units of the inputs. If given, the table has the unit of each feature.
 
     Returns
     -------
     ScreenResult
-        Round by round.
+        Rows are ordered by round.
     """
     import pandas as pd
 
     frames: list[pd.DataFrame] = []
     expressions: list[Expression] = []
-    for number, (space, found, shown) in enumerate(rounds, start=1):
-        kept = found.features.take(shown)
-        own = [space.build_expression(feature) for feature in kept.number.tolist()]
+    for round_number, (space, result, shown_indices) in enumerate(rounds, start=1):
+        features = result.features.take(shown_indices)
+        round_expressions = [space.build_expression(number) for number in features.number.tolist()]
         columns: dict[str, Any] = {
-            "expression": [to_text(expression) for expression in own],
-            "complexity": kept.complexity,
-            "layer": space.get_metadata(kept.number).layer,
-            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in kept.direction],
+            "expression": [to_text(expression) for expression in round_expressions],
+            "complexity": features.complexity,
+            "layer": space.get_metadata(features.number).layer,
+            "direction": [{1: "+", -1: "-"}.get(int(sign), "") for sign in features.direction],
         }
-        columns |= {one.name: kept.scores[:, place] for place, one in enumerate(screeners)}
-        columns["class_size"] = kept.class_size
+        columns |= {screener.name: features.scores[:, index] for index, screener in enumerate(screeners)}
+        columns["class_size"] = features.class_size
         if units is not None:
-            columns["unit"] = [compute_unit(expression, units) for expression in own]
-        columns |= {name: values[shown] for name, values in found.extra_columns.items()}
+            columns["unit"] = [compute_unit(expression, units) for expression in round_expressions]
+        columns |= {name: values[shown_indices] for name, values in result.extra_columns.items()}
         frame = pd.DataFrame(columns)
         if len(rounds) > 1:
-            frame.insert(4, "round", number)
+            frame.insert(4, "round", round_number)
         frames.append(frame)
-        expressions += own
+        expressions += round_expressions
     table = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     if target_ranks is not None:
         table.insert(list(table.columns).index("round") + 1, "place_alone", target_ranks)
     table.insert(0, "rank", range(1, len(table) + 1))
     record = {**record, "shown": len(table)}
-    first = rounds[0][1]
-    best = (
-        _AGREEMENT_TOP_K
-        if record["options"]["top"] == "all"
-        else min(len(first.features), record["options"]["top"])
-    )
-    together = None if first.comparison is None else compute_agreement(first.comparison, best)
-    if together is not None and len(together):
-        rows = together.astype(object).where(together.notna(), None).to_dict("records")
-        record["agreement"] = [{str(name): value for name, value in row.items()} for row in rows]
-    rulings = {
-        name: build_joint_screener_result(rounds[0][0], ruling)
-        for name, ruling in first.joint_results.items()
+    first_space, first_result, _ = rounds[0]
+    agreement = None
+    if first_result.comparison is not None:
+        top = record["options"]["top"]
+        k = _AGREEMENT_TOP_K if top == "all" else min(len(first_result.features), top)
+        agreement = compute_agreement(first_result.comparison, k)
+        if len(agreement):
+            rows = agreement.astype(object).where(agreement.notna(), None).to_dict("records")
+            record["agreement"] = [{str(name): value for name, value in row.items()} for row in rows]
+    joint_results = {
+        name: build_joint_screener_result(first_space, joint_result)
+        for name, joint_result in first_result.joint_results.items()
     }
     return ScreenResult(
-        table, tuple(expressions), record["scored"], scale, record, notices, together, rulings
+        table, tuple(expressions), record["scored"], scale, record, notices, agreement, joint_results
     )
 
 
 class ResultPlots(Protocol):
-    """The pictures of one result, as matplotlib axes; see `symscreen.report.figures.screen_figures.Plots`."""
+    """Figures of one result as matplotlib axes; see `symscreen.report.figures.screen_figures.Plots`."""
 
     def scores(self, ax: Axes | None = None) -> Axes:
         """Draw the scores of the first screener, best first."""
         ...
 
     def funnel(self, ax: Axes | None = None) -> Axes:
-        """Draw what each layer generated, pruned and kept."""
+        """Draw how many candidates each layer generated, pruned and kept."""
         ...
 
     def feature(self, rank: int, ax: Axes | None = None) -> Axes:
-        """Draw the response against a feature, with its rank curve."""
+        """Draw the target against a feature, with its rank curve."""
         ...
 
     def agreement(self, ax: Axes | None = None) -> Axes:
-        """Draw how far the screeners agree."""
+        """Draw the agreement of the screeners."""
         ...
 
     def redundancy(self, ax: Axes | None = None) -> Axes:
-        """Draw how alike the features shown are."""
+        """Draw the correlations of the reported features."""
         ...
 
     def p_values(self, ax: Axes | None = None) -> Axes:
@@ -474,14 +468,14 @@ class ResultPlots(Protocol):
 
 @dataclass(frozen=True)
 class Renderers:
-    """What a result needs to be looked at in a notebook.
+    """Functions that display a result.
 
     Parameters
     ----------
     plot : callable
-        From a result to its pictures.
+        Maps a result to its figures.
     html, latex : callable
-        From a result to what a notebook shows of it.
+        Map a result to its representation in a notebook.
     """
 
     plot: Callable[[ScreenResult], ResultPlots]

@@ -1,4 +1,4 @@
-"""Screeners: what one is, those there are, and a registry."""
+"""Screeners: their interface, the built-in ones, and a registry."""
 
 from symscreen.screeners.base import (
     CoefficientPath,

@@ -1,13 +1,13 @@
-"""What a screener is: a record that says how features are scored, ordered, and which it cannot tell apart.
+"""The interface of screeners: how features are scored and sorted, and which of them are equivalent.
 
-What a joint screener is: it sees many features together, so its verdict depends on which it is shown.
+A column screener scores each feature independently. A joint screener scores many features together, so the
+scores depend on the features that it receives.
 
-The rank view of features, which is all that trees are shown of them.
-
-Trees split where values change, so a feature matters to them by its ranks alone, and the mirrored feature
-offers the same splits. Programs are less pure: stochtree draws a split evenly between the least and the
-largest *value* in a node, and takes the larger of that and zero for the largest. On mid-ranks, all positive,
-every cut between two neighbours is as likely as any other, and members of a rank class are one and the same.
+Trees receive mid-ranks of features (`transform_to_ranks`). They split between values, so only the ranks of a
+feature matter, and the mirrored feature offers the same splits. Implementations are not invariant: stochtree
+draws a split uniformly between the smallest and the largest *value* in a node, and replaces a negative
+maximum by zero. On positive mid-ranks every cut between two neighbours has the same probability, and members
+of a rank class are identical.
 """
 
 from __future__ import annotations
@@ -51,64 +51,64 @@ Sign = Literal["free", "positive"]
 
 
 def _return_statistics(statistics: Scores, target: Target) -> Scores:
+    """Return the statistics as the scores."""
     del target
     return statistics
 
 
 def _compute_loss_from_correlation(scores: Scores, scale: float, sign: Sign) -> Scores:
-    del scale  # a coefficient needs none
+    """Compute the loss of a coefficient from its score."""
+    del scale  # coefficients have no unit
     return 1.0 - (np.abs(scores) if sign == "free" else scores)
 
 
 @dataclass(frozen=True, slots=True)
 class Screener:
-    """A rule that gives every feature a score.
+    """A rule that scores every feature independently.
 
     Parameters
     ----------
     name : str
-        As users type it, and the name of its column.
-    sees : {"column", "joint"}
-        Whether it sees one feature at a time or many together.
+        The name in the user interface and in results.
+    scope : {"column", "joint"}
+        Always "column" for this class.
     statistic : callable
-        (features in order, response) to a number for each feature, shape (m,): a pure function of that
-        feature alone, and for a rank statistic exactly the negative, or the same, for mirrored ranks.
+        Maps (features as a `SortedBlock`, target) to one number per feature, shape (m,). It is a pure
+        function of each feature. Rank statistics have exactly the negative, or the same, value for mirrored
+        ranks.
     loss : callable
-        (statistics, response, sign) to what features are ordered by, ascending: 0 the best there can be,
-        about 1 under independence.
+        Maps (statistics, target, sign) to the values that features are sorted by, ascending: 0 for a perfect
+        feature, about 1 under independence.
     direction : callable
-        Statistics to +1 where the feature rises with the response, −1 where it falls, 0 where the statistic
-        does not say; int8, shape (m,).
-    blind_to : {"ranks", "affine"}
-        What it cannot tell apart: features with the same ranks, or affine copies.
+        Maps statistics to +1 if the feature rises with the target, −1 if it falls, 0 if unknown; int8, shape
+        (m,).
+    equivalence : {"ranks", "affine"}
+        Which features it cannot distinguish: those with equal ranks, or affine copies.
     summary, assumes, fails, cost, source : str
-        One line each, for people.
+        Descriptions for the user, one line each.
     score : callable
-        (statistics, response) to the scores that are shown; by default the statistics themselves.
-    loss_of_score : callable
-        (scores as shown, Δ, sign) to the loss, for rankings that were written and read back; Δ is Gini's
-        mean difference of the response. By default that of a coefficient in [−1, 1].
-    by_pairs : bool
-        Whether the loss is twice the chance that a feature orders against the response a pair of rows that
-        is drawn with a probability in proportion to |y_i − y_j|, ties counting half. Then a few pairs tell of
-        it at a known risk, and it can be raced (`symscreen.search`). Of a numeric response.
-    accepts : tuple of str
-        The kinds of responses that it scores against, of `symscreen.targets.TARGET_TYPE_DESCRIPTIONS`: what
-        it is given is a
-        `NumericTarget`, `RankingTarget` and so on; ``"weighted"`` says that it takes weights of rows, of
-        which only the ratios may count. The sign is free but for numbers and survival, and only there
-        `direction` is asked: a ranking has none, and of stages, and of two classes, it is the one that all
-        pairs agree on. One that sees columns and takes numbers takes several targets, too
-        (`symscreen.screeners.column.multioutput_screener`).
-    null : callable, optional
-        (numeric response, seed) to the distribution of the statistic under independence, which gives
-        features their p-values: `symscreen.statistics.nulls.null_table.NullDistribution`. None where it is
-        not known.
-    weights : callable, optional
-        Of a linear rank statistic: a numeric response to w, shape (n,), of moderate size, such that the loss
-        falls, among features with one pattern of ties, with Σ w_i R_i (where the sign is free: with its
-        distance from its mean), R the mid-ranks of the feature. Then the best of a space can be compared with
-        the best under permutations of the response (`symscreen.statistics.inference.max_t`).
+        Maps (statistics, target) to the reported scores. Default: the statistics.
+    loss_from_score : callable
+        Maps (reported scores, Δ, sign) to the loss, for rankings that are read from a file. Δ is Gini's mean
+        difference of the target. Default: the loss of a coefficient in [−1, 1].
+    is_pairwise : bool
+        Whether the loss for numeric targets is twice the probability that a feature orders a pair of rows
+        against the target, for pairs drawn with probability proportional to |y_i − y_j|; ties count half. A
+        few pairs then estimate it at a known risk, so features can be raced.
+    target_types : tuple of str
+        The supported target types (`symscreen.targets.TARGET_TYPE_DESCRIPTIONS`), which determine the class
+        of the target: `NumericTarget`, `RankingTarget` and so on. ``"weighted"`` means that row weights are
+        supported; only their ratios may matter. The sign is "free" except for numeric and survival targets,
+        and only there `direction` is called. Column screeners of numeric targets also support multi-output
+        targets (`symscreen.screeners.column.multioutput_screener`).
+    null_distribution : callable, optional
+        Maps (numeric target, seed) to the distribution of the statistic under independence, which gives
+        p-values (`symscreen.statistics.nulls.null_table.NullDistribution`). None if it is unknown.
+    rank_weights : callable, optional
+        For linear rank statistics. Maps a numeric target to w, shape (n,), such that among features with
+        equal tie patterns the loss decreases with Σ w_i R_i (with its absolute deviation from the mean if the
+        sign is free), where R are the mid-ranks of the feature. The best feature of a space can then be
+        compared with the best under permutations of the target (`symscreen.statistics.inference.max_t`).
     """
 
     name: str
@@ -134,7 +134,7 @@ class Screener:
 
 
 def compute_sign_direction(statistics: Scores) -> NDArray[np.int8]:
-    """Read a direction off a coefficient's sign; zero counts as rising.
+    """Return the sign of each coefficient as its direction; zero counts as rising.
 
     Examples
     --------
@@ -144,20 +144,19 @@ def compute_sign_direction(statistics: Scores) -> NDArray[np.int8]:
     return np.where(statistics >= 0, 1, -1).astype(np.int8)
 
 
-def compute_correlation_loss(statistics: Scores, target: Target, sign: Sign) -> Scores:
-    """Turn a coefficient in [−1, 1] into a loss: 1 − |r| where the sign is free, else 1 − r.
+def compute_correlation_loss(statistics: Scores, target: Target, sign: Sign) -> Scores:  # noqa: ARG001
+    """Convert coefficients in [−1, 1] to losses: 1 − |r| if the sign is free, otherwise 1 − r.
 
     Examples
     --------
     >>> compute_correlation_loss(np.array([-0.9, 0.5]), None, "free").round(6).tolist()
     [0.1, 0.5]
     """
-    del target  # a coefficient needs no scale
-    return 1.0 - (np.abs(statistics) if sign == "free" else statistics)
+    return _compute_loss_from_correlation(statistics, 1.0, sign)
 
 
 SettingValue = int | float | str
-_PAIRS_PER_ROW = 40  # pairs of labels that cost trees of rankings what a number costs trees of numbers
+_PAIRS_PER_ROW = 40  # label pairs per row at which a tree of rankings costs as much as one of numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +166,15 @@ class ScreenerOption:
     Parameters
     ----------
     name : str
-        As users type it: ``lasso[engine=glmnet]``.
+        The name in the user interface: ``lasso[engine=glmnet]``.
     default : int, float or str
-        Its value where none is given; its type is the type of the setting.
-    meaning : str
-        One line, for people.
+        The default value. Its type is the type of the setting.
+    help : str
+        A description for the user, one line.
     choices : tuple of str
-        The words it takes, if it takes words.
-    least, most : float
-        The range of a number, both ends included.
+        The allowed values of a text setting.
+    min_value, max_value : float
+        The range of a number, bounds included.
     """
 
     name: str
@@ -186,33 +185,34 @@ class ScreenerOption:
     max_value: float = np.inf
 
     def parse(self, value: object) -> SettingValue:
-        """Turn what a user gave into a setting.
+        """Parse a value given by the user.
 
         Raises
         ------
         OptionError
-            If it is not of the right kind, not among the choices, or out of range.
+            If it has the wrong type, is not among the choices, or is out of range.
 
         Examples
         --------
-        >>> ScreenerOption("folds", 10, "folds of the cross-validation", least=2).parse("5")
+        >>> ScreenerOption("folds", 10, "folds of the cross-validation", min_value=2).parse("5")
         5
         """
         if self.choices:
             if str(value) not in self.choices:
                 raise OptionError(f"{self.name} is {value!r}{suggest(str(value), self.choices)}")
             return str(value)
-        whole = isinstance(self.default, int)
+        is_integer = isinstance(self.default, int)
         try:
-            number = int(str(value)) if whole else float(str(value))
+            number = int(str(value)) if is_integer else float(str(value))
         except ValueError:
             number = np.nan
         if not self.min_value <= number <= self.max_value:
-            kind = "a whole number" if whole else "a number"
-            raise OptionError(f"{self.name} is {value!r}; give {kind}{self._format_range()}")
+            expected = "an integer" if is_integer else "a number"
+            raise OptionError(f"{self.name} is {value!r}; give {expected}{self._format_range()}")
         return number
 
     def _format_range(self) -> str:
+        """Format the allowed range for an error message."""
         if np.isfinite(self.max_value):
             return f" from {self.min_value:g} to {self.max_value:g}"
         return f" of at least {self.min_value:g}" if np.isfinite(self.min_value) else ""
@@ -220,18 +220,18 @@ class ScreenerOption:
 
 @dataclass(frozen=True, eq=False)
 class JointInput:
-    """What a joint screener is shown.
+    """The input of a joint screener.
 
     Parameters
     ----------
     values : float64 array, shape (q, n), C-contiguous
-        One row a feature: finite, not constant, no two equal; q ≥ 1. Not to be changed.
-    response : Response, RankingResponse or StagesResponse
-        The response, of a kind that the screener accepts; the n rows stand in its order.
+        One feature per row: finite, not constant, pairwise different; q ≥ 1. It must not be changed.
+    target : NumericTarget, RankingTarget or StagesTarget
+        The target, of a supported type; the n rows are in its order.
     seed : int
-        From which all that is random must be drawn: the same seed gives the same verdict.
+        The only source of randomness: equal seeds give equal results.
     jobs : int
-        Threads or processes that may be used; the verdict must not depend on it.
+        Number of threads or processes that may be used. The result must not depend on it.
     """
 
     values: NDArray[np.float64]
@@ -241,23 +241,24 @@ class JointInput:
 
     @property
     def numeric_target(self) -> NumericTarget:
-        """The response where the screener accepts no other than a numeric one."""
+        """The target, for screeners that support numeric targets only."""
         return require_numeric_target(self.target, "the screener")
 
 
 @dataclass(frozen=True, eq=False)
 class CoefficientPath:
-    """Coefficients along a path of penalties or sizes.
+    """Coefficients along a path of penalties or model sizes.
 
     Parameters
     ----------
     steps : float64 array, shape (s,)
-        λ from the largest down, or the number of features in the model.
+        λ in descending order, or the number of features in the model.
     coefficients : float64 array, shape (s, q)
-        On the features' own scale.
+        Coefficients of the features in their original scale.
     intercepts : float64 array, shape (s,)
+        The intercept of each model.
     error : float64 array, shape (s,)
-        The cross-validated mean squared error, or NaN where none was computed.
+        The cross-validated mean squared error, or NaN.
     """
 
     steps: NDArray[np.float64]
@@ -268,27 +269,26 @@ class CoefficientPath:
 
 @dataclass(frozen=True, eq=False)
 class JointScores:
-    """What a joint screener says of the features it was shown.
+    """The result of a joint screener for its q input features.
 
     Parameters
     ----------
     score : float64 array, shape (q,)
-        What is shown under the screener's name; finite.
+        The reported scores; finite.
     loss : float64 array, shape (q,)
-        What features are ordered by, ascending; finite. Features that the screener does not tell apart,
-        such as those that it left out in the same way, have equal losses.
+        The values that features are sorted by, ascending; finite. Features that the screener does not
+        distinguish, such as those that it excluded for the same reason, have equal losses.
     selected : bool array, shape (q,)
-        The set that the screener chooses by its own rule.
+        The features that the screener selects by its own rule.
     direction : int8 array, shape (q,)
-        +1 where the feature enters with a positive coefficient, −1 with a negative one, 0 where the screener
-        does not say.
+        +1 for a positive coefficient, −1 for a negative one, 0 if unknown.
     columns : dict of str to float64 array, shape (q,)
-        Further figures, by names that begin with the screener's: ``lasso_entry``. NaN where there is none.
-    path : Path, optional
-        For methods that have one.
+        Further results. Their names begin with the screener's: ``lasso_entry``. Missing values are NaN.
+    path : CoefficientPath, optional
+        The coefficient path of methods that compute one.
     record : dict
-        What the run's record keeps: the λ chosen, thresholds, warnings in words. Plain values, ready for
-        JSON.
+        Metadata for the run's record, such as the chosen λ, thresholds and warnings. Plain values that can be
+        written as JSON.
     """
 
     score: NDArray[np.float64]
@@ -307,28 +307,27 @@ class JointScreener:
     Parameters
     ----------
     name : str
-        As users type it, and the name of its column.
-    judge : callable
-        (Shown, settings) to Verdict: a pure function of both.
+        The name in the user interface and in results.
+    score_function : callable
+        Maps (`JointInput`, settings) to `JointScores`; a pure function of both.
     capacity : callable
-        (rows, settings) to the most features that it can take in reasonable time and memory. Of rankings a
-        row counts once for every 40 pairs of labels.
-    blind_to : {"ranks", "affine"}
-        What it cannot tell apart, and what is merged before it is shown the features: for trees those with
-        the same or mirrored ranks, for linear methods only affine copies.
-    options : tuple of Option
+        Maps (rows, settings) to the maximum number of features for reasonable time and memory. A row of a
+        ranking counts once for every 40 pairs of labels.
+    equivalence : {"ranks", "affine"}
+        Which features it cannot distinguish; they are merged before the screener is called. Trees cannot
+        distinguish equal or mirrored ranks, linear methods only affine copies.
+    options : tuple of ScreenerOption
         Its settings.
-    needs : str
-        The module that it imports, and the extra of the package that brings it: ``"stochtree"``, ``"bart"``;
-        empty for those that always work.
+    requirement : tuple of str, optional
+        The module that it imports, and the extra of the package that installs it: ``("stochtree", "bart")``.
     summary, assumes, fails, cost, source : str
-        One line each, for people.
+        Descriptions for the user, one line each.
     settings : mapping of str to int, float or str
         Settings that differ from the defaults.
-    to_cut : mapping of str to int, float or str
-        Defaults that differ where it cuts between layers.
-    accepts : tuple of {"numeric", "ranking", "stages"}
-        The kinds of responses that it judges by.
+    pruning_defaults : mapping of str to int, float or str
+        Other default settings for pruning the pool between layers.
+    target_types : tuple of {"numeric", "ranking", "stages"}
+        The supported target types.
     """
 
     name: str
@@ -348,61 +347,61 @@ class JointScreener:
     target_types: tuple[TargetType, ...] = ("numeric",)
 
     def __repr__(self) -> str:
-        given = ",".join(f"{name}={value}" for name, value in self.settings.items())
-        return f"<JointScreener {self.name}{f'[{given}]' if given else ''}: {self.summary}>"
+        settings = ",".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"<JointScreener {self.name}{f'[{settings}]' if settings else ''}: {self.summary}>"
 
     def replace_settings(self, settings: Mapping[str, object]) -> JointScreener:
-        """Return the screener with settings of the user's.
+        """Return a copy with other settings.
 
         Raises
         ------
         OptionError
-            If there is no such option, with near matches, or its value has no meaning.
+            If an option is unknown (with similar names), or its value is invalid.
         """
         options = {option.name: option for option in self.options}
-        read: dict[str, SettingValue] = {}
+        parsed: dict[str, SettingValue] = {}
         for name, value in settings.items():
             if name not in options:
                 raise OptionError(f"the screener {self.name} has no option {name!r}{suggest(name, options)}")
             try:
-                read[name] = options[name].parse(value)
+                parsed[name] = options[name].parse(value)
             except OptionError as error:
                 raise OptionError(f"{self.name}: {error}") from None
-        return replace(self, settings={**self.settings, **read})
+        return replace(self, settings={**self.settings, **parsed})
 
     @property
     def pruning_screener(self) -> JointScreener:
-        """The screener with the defaults that it has where it cuts between layers."""
+        """The screener with its default settings for pruning the pool between layers."""
         return replace(self, settings={**self.pruning_defaults, **self.settings})
 
     @property
     def all_settings(self) -> dict[str, SettingValue]:
-        """Every option's value: what was given, else the default."""
+        """The value of every option: the setting if given, otherwise the default."""
         return {option.name: option.default for option in self.options} | dict(self.settings)
 
     def compute_max_features(self, n_rows: int, n_labels: int = 2) -> int:
-        """Say how many features it can take over so many rows, which rank so many labels if they do."""
+        """Return the maximum number of features for a number of rows, and of labels if rows are rankings."""
         pairs = n_labels * (n_labels - 1) // 2
         return self.capacity(n_rows * max(1, math.ceil(pairs / _PAIRS_PER_ROW)), self.all_settings)
 
     def score_features(self, inputs: JointInput) -> JointScores:
-        """Judge the features shown."""
+        """Score features together."""
         return self.score_function(inputs, self.all_settings)
 
 
 def transform_to_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn features into mid-ranks that are the same for all members of a rank class.
+    """Convert features to mid-ranks that are equal for all members of a rank class.
 
     Parameters
     ----------
     values : float64 array, shape (q, n), C-contiguous
-        One row a feature; finite.
+        One feature per row; finite.
 
     Returns
     -------
     float64 array, shape (n, q), C-contiguous
-        One column a feature, as learners want it; mid-ranks from 1 to n. Of the ranks R and the mirrored
-        ranks n + 1 − R, those whose first row off the middle lies below it.
+        One feature per column, as learners expect; mid-ranks from 1 to n. Of the ranks R and the mirrored
+        ranks n + 1 − R, those are returned whose first row different from the middle is below it.
 
     Examples
     --------
@@ -412,5 +411,5 @@ def transform_to_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     n = values.shape[1]
     centred = sort_block(values).doubled_ranks.astype(np.int64) - (n + 1)
     first = np.argmax(centred != 0, axis=1)
-    turn = np.where(centred[np.arange(len(centred)), first] > 0, -1, 1)
-    return np.ascontiguousarray((centred * turn[:, None] + (n + 1)).T / 2.0)
+    sign = np.where(centred[np.arange(len(centred)), first] > 0, -1, 1)
+    return np.ascontiguousarray((centred * sign[:, None] + (n + 1)).T / 2.0)

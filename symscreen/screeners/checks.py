@@ -1,7 +1,4 @@
-"""Small generated data on which `symscreen.screeners.checks` tries a screener.
-
-Does a screener keep what its protocol promises? For those who write one, and for the ones shipped here.
-"""
+"""Conformance checks of screeners on small generated data, for built-in screeners and plugins."""
 
 from __future__ import annotations
 
@@ -37,15 +34,32 @@ if TYPE_CHECKING:
 
 __all__ = ["CASE_ROWS", "ScreenerCheckCase", "check_screener", "generate_cases"]
 
-CASE_ROWS = 60
+CASE_ROWS = 60  # rows of most cases
 _LABEL_NAMES = ("a", "b", "c", "d")
+_ABSOLUTE_TOLERANCE = 1e-9  # affine copies differ by rounding
+_MAX_TARGET_LOSS = 0.25  # maximum loss of the target itself as a feature, with 60 rows
+_NOISE_LOSS_TOLERANCE = 0.25  # maximum deviation of the mean loss of noise from 1
+_RESERVED_NAMES = {
+    "rank",
+    "expression",
+    "complexity",
+    "layer",
+    "direction",
+    "round",
+    "place_alone",
+    "class_size",
+    "p_value",
+    "q_value",
+    "p_family",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenerCheckCase:
-    """Features and a response; the strongest feature, where there is one, is the response or its negative.
+    """Features and a target. The strongest feature, if there is one, is the target or its negative.
 
-    Of a ranking it is what decides the order of each pair of labels; of stages, who reaches each.
+    For rankings the strongest feature determines the order of each pair of labels; for stages, which rows
+    reach each.
     """
 
     description: str
@@ -57,7 +71,7 @@ class ScreenerCheckCase:
 
     @property
     def target_values(self) -> Values:
-        """The numbers that make the response."""
+        """The arrays that define the target."""
         if isinstance(self.target, StagesTarget):
             return self.target.outcomes.astype(np.float64)
         if isinstance(self.target, MulticlassTarget):
@@ -72,13 +86,15 @@ class ScreenerCheckCase:
 
     @property
     def is_separable(self) -> bool:
-        """Whether the strongest feature explains the response to the last row."""
-        own = self.target.numeric_target if isinstance(self.target, WeightedTarget) else self.target
-        return not isinstance(own, NumericTarget) or own.is_untied
+        """Whether the strongest feature explains the target in every row."""
+        numeric_target = (
+            self.target.numeric_target if isinstance(self.target, WeightedTarget) else self.target
+        )
+        return not isinstance(numeric_target, NumericTarget) or numeric_target.is_untied
 
 
 def generate_cases(target_type: TargetType, rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
-    """Yield the cases of a kind of response, one with a strongest feature among noise first."""
+    """Generate the cases of a target type; the first has a strongest feature among noise."""
     if target_type == "ranking":
         yield from _generate_ranking_cases(rng)
     elif target_type == "stages":
@@ -96,6 +112,7 @@ def generate_cases(target_type: TargetType, rng: np.random.Generator) -> Iterato
 
 
 def _generate_numeric_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate numeric targets."""
     y = NumericTarget(np.sort(rng.normal(size=CASE_ROWS)))
     noise = _draw_noise(rng)
     tied = NumericTarget(np.sort(rng.integers(0, 5, CASE_ROWS).astype(np.float64)))
@@ -108,7 +125,7 @@ def _generate_numeric_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckC
     yield ScreenerCheckCase(
         "features of the sizes 1e-150 and 1e150", _make_scales() * _insert_feature(noise, 3, y.values), y, 3
     )
-    yield ScreenerCheckCase("a response with ties", _insert_feature(noise, 4, tied.values), tied, 4)
+    yield ScreenerCheckCase("a target with ties", _insert_feature(noise, 4, tied.values), tied, 4)
     yield ScreenerCheckCase(
         "more features than rows", _insert_feature(rng.normal(size=(40, 20)), 2, few.values), few, 2
     )
@@ -116,6 +133,7 @@ def _generate_numeric_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckC
 
 
 def _generate_ranking_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate rankings."""
     z = np.sort(rng.normal(size=CASE_ROWS))
     y = _make_ranking_target(z)
     noise = _draw_noise(rng)
@@ -152,6 +170,7 @@ def _generate_ranking_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckC
 
 
 def _generate_stages_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate stages."""
     z = np.sort(rng.normal(size=CASE_ROWS))
     y = _make_stages_target(z)
     noise = _draw_noise(rng)
@@ -181,6 +200,7 @@ def _generate_stages_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCa
 
 
 def _generate_multiclass_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate classes."""
     z, noise = np.sort(rng.normal(size=CASE_ROWS)), _draw_noise(rng)
     two, three = (_make_multiclass_target(z, at) for at in ([0.5], [0.3, 0.6]))
     few = np.sort(rng.normal(size=20))
@@ -204,27 +224,32 @@ def _generate_multiclass_cases(rng: np.random.Generator) -> Iterator[ScreenerChe
 
 
 def _generate_survival_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate survival times."""
     z, noise = np.sort(rng.exponential(size=CASE_ROWS)), _draw_noise(rng)
     y = SurvivalTarget(z, np.ones(CASE_ROWS, dtype=np.bool_))
-    cut = SurvivalTarget(z, rng.random(CASE_ROWS) < 0.6)
+    censored = SurvivalTarget(z, rng.random(CASE_ROWS) < 0.6)
     few = np.sort(rng.exponential(size=20))
-    met = SurvivalTarget(few, np.arange(20) % 3 > 0)
+    few_times = SurvivalTarget(few, np.arange(20) % 3 > 0)
     five = SurvivalTarget(np.array([1.0, 2.0, 2.0, 3.0, 4.0]), np.array([True, True, False, True, False]))
     yield ScreenerCheckCase("times among noise", _insert_feature(noise, 4, z), y, 4)
     yield ScreenerCheckCase("times, falling among noise", _insert_feature(noise, 4, -z), y, 4, -1)
-    yield ScreenerCheckCase("times, one feature alone", z[None].copy(), cut, 0)
-    yield ScreenerCheckCase("times, one feature of noise alone", noise[:1], cut)
+    yield ScreenerCheckCase("times, one feature alone", z[None].copy(), censored, 0)
+    yield ScreenerCheckCase("times, one feature of noise alone", noise[:1], censored)
     yield ScreenerCheckCase(
-        "times, features of the sizes 1e-150 and 1e150", _make_scales() * _insert_feature(noise, 3, z), cut, 3
+        "times, features of the sizes 1e-150 and 1e150",
+        _make_scales() * _insert_feature(noise, 3, z),
+        censored,
+        3,
     )
-    yield ScreenerCheckCase("times cut short", _insert_feature(noise, 4, z), cut, 4)
+    yield ScreenerCheckCase("censored times", _insert_feature(noise, 4, z), censored, 4)
     yield ScreenerCheckCase(
-        "times, more features than rows", _insert_feature(rng.normal(size=(40, 20)), 2, few), met, 2
+        "times, more features than rows", _insert_feature(rng.normal(size=(40, 20)), 2, few), few_times, 2
     )
     yield ScreenerCheckCase("five times", rng.normal(size=(3, 5)), five, may_refuse=True)
 
 
 def _generate_multioutput_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate multi-output targets."""
     z, noise = rng.normal(size=CASE_ROWS), _draw_noise(rng)
     y = build_multi_output_target({"a": z, "b": -(z**3)})
     tied = build_multi_output_target(
@@ -240,11 +265,12 @@ def _generate_multioutput_cases(rng: np.random.Generator) -> Iterator[ScreenerCh
 
 
 def _generate_weighted_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
+    """Generate weighted targets."""
     z, noise = np.sort(rng.normal(size=CASE_ROWS)), _draw_noise(rng)
     weights = rng.integers(1, 9, CASE_ROWS).astype(np.float64)
-    y, tied = (WeightedTarget(NumericTarget(own), weights) for own in (z, np.round(z)))
+    y, tied = (WeightedTarget(NumericTarget(values), weights) for values in (z, np.round(z)))
     few = np.sort(rng.normal(size=20))
-    of_few = WeightedTarget(NumericTarget(few), weights[:20])
+    few_rows = WeightedTarget(NumericTarget(few), weights[:20])
     five = WeightedTarget(NumericTarget(np.array([-1.0, 0.0, 0.5, 2.0, 3.0])), weights[:5])
     yield ScreenerCheckCase("weights among noise", _insert_feature(noise, 4, z), y, 4)
     yield ScreenerCheckCase("weights, falling among noise", _insert_feature(noise, 4, -z), y, 4, -1)
@@ -253,92 +279,74 @@ def _generate_weighted_cases(rng: np.random.Generator) -> Iterator[ScreenerCheck
     yield ScreenerCheckCase(
         "weights, features of the sizes 1e-150 and 1e150", _make_scales() * _insert_feature(noise, 3, z), y, 3
     )
+    yield ScreenerCheckCase("weights and a target with ties", _insert_feature(noise, 4, np.round(z)), tied, 4)
     yield ScreenerCheckCase(
-        "weights and a response with ties", _insert_feature(noise, 4, np.round(z)), tied, 4
-    )
-    yield ScreenerCheckCase(
-        "weights, more features than rows", _insert_feature(rng.normal(size=(40, 20)), 2, few), of_few, 2
+        "weights, more features than rows", _insert_feature(rng.normal(size=(40, 20)), 2, few), few_rows, 2
     )
     yield ScreenerCheckCase("five rows with weights", rng.normal(size=(3, 5)), five, may_refuse=True)
 
 
 def _make_multiclass_target(z: Values, shares: list[float]) -> MulticlassTarget:
-    """Part z at some quantiles."""
+    """Divide z, shape (n,), into classes at some quantiles."""
     codes = np.searchsorted(np.quantile(z, shares), z, side="right")
     return MulticlassTarget(codes.astype(np.int64), _LABEL_NAMES[: len(shares) + 1])
 
 
 def _make_stages_target(z: Values) -> StagesTarget:
-    """Let the upper 70 % of z reach the second of three stages, the upper 40 % the third."""
+    """Let the upper 70 % of z reach the second of three stages, and the upper 40 % the third."""
     at = np.quantile(z, [0.0, 0.3, 0.6])
     outcomes = np.where(z[:, None] >= at, 1, -1).astype(np.int8)
     return StagesTarget(outcomes, ("a", "b", "c"), np.ones(3))
 
 
 def _make_ranking_target(z: Values) -> RankingTarget:
-    """Rank labels by lines in z: the order of any two changes once, at about a third or more of the rows."""
+    """Rank labels by linear functions of z: the order of any two labels changes once, away from the ends."""
     slopes, at = np.array([0.0, 1.0, 2.0, 4.0]), np.quantile(z, [0.5, 0.4, 0.5, 0.6])
     return RankingTarget(Rankings(slopes * (z[:, None] - at), _LABEL_NAMES))
 
 
 def _draw_noise(rng: np.random.Generator) -> Values:
+    """Draw features of noise, shape (8, CASE_ROWS), some of them with ties."""
     noise = rng.normal(size=(8, CASE_ROWS))
     noise[::3] = np.round(noise[::3])
     return noise
 
 
 def _make_scales() -> Values:
+    """Return the scale of each of eight features, shape (8, 1)."""
     return 10.0 ** np.array([-150.0, 150.0, 0.0, -150.0, 150.0, 0.0, -150.0, 150.0])[:, None]
 
 
 def _insert_feature(noise: Values, index: int, feature: Values) -> Values:
+    """Return a copy of the noise with one feature replaced."""
     values = noise.copy()
     values[index] = feature
     return values
 
 
-_ABSOLUTE_TOLERANCE = 1e-9  # affine copies differ by rounding
-_MAX_TARGET_LOSS = 0.25  # the loss of the response itself among 60 rows, at most
-_NOISE_LOSS_TOLERANCE = 0.25  # how far the mean loss of noise may lie from 1
-_RESERVED_NAMES = {
-    "rank",
-    "expression",
-    "complexity",
-    "layer",
-    "direction",
-    "round",
-    "place_alone",
-    "class_size",
-} | {
-    "p_value",
-    "q_value",
-    "p_family",
-}
-
-
 def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> None:
-    """Run a screener over small generated data and check the promises of its protocol.
+    """Check on small generated data that a screener conforms to its interface.
 
     Parameters
     ----------
     screener : Screener or JointScreener
-        With the settings that it shall be checked with; a joint one judges a dozen times, up to 60 rows of
-        40 features.
+        The screener with the settings to check. A joint screener runs about a dozen times, on up to 60 rows
+        and 40 features.
     rng_seed : int
-        From which the data are drawn, not negative.
+        The seed of the generated data, not negative.
 
     Raises
     ------
     AssertionError
-        If it breaks a promise; the message says which. Every screener gives arrays of the right shape and
-        kind that are finite, and the same bytes for the same input; it leaves its input as it was; it puts
-        the response itself before noise; it takes ties, a single feature, more features than rows, and
-        features of the sizes 1e-150 and 1e150. A column screener scores each feature for itself, with a loss
-        near 0 for the response (of rankings and stages: for what decides them) and about 1 for noise, which
-        the shown score gives back, is blind to what it says it is blind to, and has the loss that `by_pairs`
-        and `weights` promise. A joint screener does not depend on the number of jobs, draws from its seed
-        alone, names its columns after itself, and keeps a record of plain values; five rows it may refuse
-        with an InputError.
+        If a requirement is violated; the message says which. Every screener returns finite arrays of the
+        right shape and type, and identical bytes for identical input. It does not change its input. It ranks
+        the target itself before noise. It supports ties, a single feature, more features than rows, and
+        features of magnitude 1e-150 and 1e150. A column screener scores each feature independently. Its loss
+        is near 0 for the target (for rankings and stages: for the variable that determines them) and about 1
+        for noise, can be computed from the reported score, is equal for features that `equivalence` says it
+        cannot distinguish, and is as `is_pairwise` and `rank_weights` require. A joint screener does not
+        depend on the number of jobs, uses its seed as the only source of randomness, begins the names of its
+        columns with its own, and has a record of plain values. With five rows it may raise an InputError.
 
     Examples
     --------
@@ -369,26 +377,28 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
 
 
 def _check_promise(screener: Screener | JointScreener, promise: str, holds: object) -> None:
+    """Raise an AssertionError if a requirement does not hold."""
     if not holds:
-        raise AssertionError(f"the screener {screener.name!r} breaks a promise: {promise}")
+        raise AssertionError(f"the screener {screener.name!r} violates a requirement: {promise}")
 
 
 def _check_description(screener: Screener | JointScreener) -> None:
+    """Check name, target types and descriptions."""
     name = screener.name
     _check_promise(screener, "its name is one word without []=,", name and not set(name) & set(" \t\n[]=,"))
     _check_promise(
         screener,
-        f"its name is none of the table's own columns {sorted(_RESERVED_NAMES)}",
+        f"its name is not one of the reserved column names {sorted(_RESERVED_NAMES)}",
         name not in _RESERVED_NAMES,
     )
     kinds = set(screener.target_types)
     _check_promise(
         screener,
-        f"it accepts some of {', '.join(get_args(TargetType))}, nothing else",
+        f"it supports some of the target types {', '.join(get_args(TargetType))}, and no others",
         kinds and kinds <= set(get_args(TargetType)),
     )
     _check_promise(
-        screener, "it is blind to ranks or affine copies", screener.equivalence in {"ranks", "affine"}
+        screener, "its equivalence is ranks or affine", screener.equivalence in {"ranks", "affine"}
     )
     for word in ("summary", "assumes", "fails", "cost", "source"):
         text = getattr(screener, word)
@@ -396,29 +406,32 @@ def _check_description(screener: Screener | JointScreener) -> None:
 
 
 def _is_array(values: object, dtype: type, size: int) -> bool:
+    """Check type and shape of a vector."""
     return isinstance(values, np.ndarray) and values.dtype == dtype and values.shape == (size,)
 
 
 def _is_score(values: object, size: int) -> bool:
+    """Check for a vector of finite floats."""
     return _is_array(values, np.float64, size) and bool(np.isfinite(np.asarray(values)).all())
 
 
 def _is_direction(values: object, size: int) -> bool:
+    """Check for a vector of −1, 0 and 1."""
     return _is_array(values, np.int8, size) and bool(np.isin(np.asarray(values), (-1, 0, 1)).all())
 
 
 def _to_bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
+    """Return the bytes of each array."""
     return [array.tobytes() for array in arrays]
 
 
-# Column screeners
-
-
 def _list_signs(case: ScreenerCheckCase) -> tuple[Sign, ...]:
+    """List the signs that a target supports."""
     return ("free", "positive") if isinstance(case.target, NumericTarget | WeightedTarget) else ("free",)
 
 
 def _compute_statistic(screener: Screener, description: str, ordered: SortedBlock, target: Target) -> Values:
+    """Compute the statistic; an error of the screener becomes an AssertionError."""
     try:
         return screener.statistic(ordered, target)
     except Exception as error:
@@ -426,152 +439,176 @@ def _compute_statistic(screener: Screener, description: str, ordered: SortedBloc
 
 
 def _check_column_screener(screener: Screener, case: ScreenerCheckCase) -> None:
-    what, count = case.description, len(case.values)
+    """Check statistics, scores, losses and directions of a column screener on a case."""
+    description, n_features = case.description, len(case.values)
     ordered = sort_block(case.values)
-    given = (ordered.values, ordered.order, ordered.doubled_ranks, ordered.tied, case.target_values)
-    before = _to_bytes(*given)
-    statistics = _compute_statistic(screener, what, ordered, case.target)
+    inputs = (ordered.values, ordered.order, ordered.doubled_ranks, ordered.tied, case.target_values)
+    before = _to_bytes(*inputs)
+    statistics = _compute_statistic(screener, description, ordered, case.target)
     _check_promise(
-        screener, f"its statistics are {count} finite float64 ({what})", _is_score(statistics, count)
+        screener,
+        f"its statistics are {n_features} finite float64 ({description})",
+        _is_score(statistics, n_features),
     )
-    again = _compute_statistic(screener, what, ordered, case.target)
+    repeated = _compute_statistic(screener, description, ordered, case.target)
     _check_promise(
-        screener, f"the same input gives the same bytes ({what})", _to_bytes(statistics) == _to_bytes(again)
+        screener,
+        f"the same input gives the same bytes ({description})",
+        _to_bytes(statistics) == _to_bytes(repeated),
     )
     scores = screener.score(statistics, case.target)
-    _check_promise(screener, f"its scores are {count} finite float64 ({what})", _is_score(scores, count))
+    _check_promise(
+        screener, f"its scores are {n_features} finite float64 ({description})", _is_score(scores, n_features)
+    )
     direction = screener.direction(statistics)
-    _check_promise(screener, f"directions are int8, -1, 0 or 1 ({what})", _is_direction(direction, count))
+    _check_promise(
+        screener, f"directions are int8, -1, 0 or 1 ({description})", _is_direction(direction, n_features)
+    )
     for sign in _list_signs(case):
         loss = screener.loss(statistics, case.target, sign)
-        _check_promise(screener, f"its losses are {count} finite float64 ({what})", _is_score(loss, count))
+        _check_promise(
+            screener,
+            f"its losses are {n_features} finite float64 ({description})",
+            _is_score(loss, n_features),
+        )
         if case.strongest is not None and (sign == "free" or case.direction == 1):
             others = np.delete(loss, case.strongest)
             first = loss[case.strongest] < others.min(initial=np.inf)
-            _check_promise(screener, f"the response comes first, sign {sign} ({what})", first)
-            good = not case.is_separable or loss[case.strongest] <= _MAX_TARGET_LOSS
-            _check_promise(screener, f"the loss of the response is near 0 ({what})", good)
-    _check_promise(screener, f"it leaves its input as it was ({what})", _to_bytes(*given) == before)
+            _check_promise(screener, f"the target ranks first, sign {sign} ({description})", first)
+            is_near_zero = not case.is_separable or loss[case.strongest] <= _MAX_TARGET_LOSS
+            _check_promise(screener, f"the loss of the target is near 0 ({description})", is_near_zero)
+    _check_promise(screener, f"it does not change its input ({description})", _to_bytes(*inputs) == before)
     if case.strongest is not None:
-        sign_of = int(direction[case.strongest])
-        _check_promise(screener, f"it tells rising from falling ({what})", sign_of in {0, case.direction})
+        strongest_direction = int(direction[case.strongest])
+        _check_promise(
+            screener,
+            f"the direction of the target is right ({description})",
+            strongest_direction in {0, case.direction},
+        )
     rows = (sort_block(row[None]) for row in case.values)
-    alone = [_compute_statistic(screener, what, row, case.target) for row in rows]
+    separate = [_compute_statistic(screener, description, row, case.target) for row in rows]
     _check_promise(
         screener,
-        f"a feature's score does not depend on the others ({what})",
-        np.concatenate(alone).tobytes() == statistics.tobytes(),
+        f"a feature's score does not depend on the others ({description})",
+        np.concatenate(separate).tobytes() == statistics.tobytes(),
     )
 
 
 def _check_equivalence(screener: Screener, case: ScreenerCheckCase) -> None:
+    """Check that equivalent features have equal statistics and losses."""
+
     def compute_statistic_and_loss(values: Values) -> tuple[Values, Values]:
+        """Compute the statistic and the loss with a free sign."""
         statistics = _compute_statistic(screener, "a copy", sort_block(values), case.target)
         return statistics, screener.loss(statistics, case.target, "free")
 
-    (own, loss), (mirror, mirror_loss) = (
+    (original, loss), (mirror, mirror_loss) = (
         compute_statistic_and_loss(case.values),
         compute_statistic_and_loss(-case.values),
     )
     if screener.equivalence == "ranks":
         copy, copy_loss = compute_statistic_and_loss(case.values**3)
         _check_promise(
-            screener, "features with the same ranks have the same bytes", _to_bytes(copy) == _to_bytes(own)
+            screener,
+            "features with the same ranks have the same bytes",
+            _to_bytes(copy) == _to_bytes(original),
         )
-        opposite = (mirror == -own) | (mirror == own)
+        opposite = (mirror == -original) | (mirror == original)
         _check_promise(screener, "mirrored ranks give exactly the negative, or the same", opposite.all())
         same = _to_bytes(mirror_loss) == _to_bytes(loss)
         _check_promise(screener, "with a free sign mirrored ranks have the same loss", same)
         return
     copy, copy_loss = compute_statistic_and_loss(2.5 * case.values - 1.0)
     near = (
-        np.abs(copy - own).max() <= _ABSOLUTE_TOLERANCE
+        np.abs(copy - original).max() <= _ABSOLUTE_TOLERANCE
         and np.abs(copy_loss - loss).max() <= _ABSOLUTE_TOLERANCE
     )
-    _check_promise(screener, "affine copies have the same statistic and loss but for rounding", near)
+    _check_promise(screener, "affine copies have the same statistic and loss up to rounding", near)
     near = np.abs(mirror_loss - loss).max() <= _ABSOLUTE_TOLERANCE
     _check_promise(screener, "with a free sign a feature and its negative have the same loss", near)
 
 
 def _check_noise_loss(screener: Screener, rng: np.random.Generator) -> None:
-    response = NumericTarget(np.sort(rng.normal(size=CASE_ROWS)))
+    """Check the mean loss of noise."""
+    target = NumericTarget(np.sort(rng.normal(size=CASE_ROWS)))
     ordered = sort_block(rng.normal(size=(200, CASE_ROWS)))
-    loss = screener.loss(_compute_statistic(screener, "noise", ordered, response), response, "positive")
-    far = abs(float(loss.mean()) - 1.0)
+    loss = screener.loss(_compute_statistic(screener, "noise", ordered, target), target, "positive")
+    deviation = abs(float(loss.mean()) - 1.0)
     _check_promise(
-        screener, "the mean loss of noise, sign positive, is about 1", far <= _NOISE_LOSS_TOLERANCE
+        screener, "the mean loss of noise, sign positive, is about 1", deviation <= _NOISE_LOSS_TOLERANCE
     )
 
 
 def _check_loss_from_score(screener: Screener, case: ScreenerCheckCase) -> None:
+    """Check that the loss can be computed from the reported score."""
     statistics = _compute_statistic(screener, case.description, sort_block(case.values), case.target)
     scores, scale = screener.score(statistics, case.target), compute_gini_mean_difference(case.target)
     for sign in _list_signs(case):
         loss = screener.loss(statistics, case.target, sign)
         near = np.abs(screener.loss_from_score(scores, scale, sign) - loss).max() <= _ABSOLUTE_TOLERANCE
-        _check_promise(screener, f"the loss of a score that is read back is the loss, sign {sign}", near)
+        _check_promise(screener, f"the loss computed from the score is the loss, sign {sign}", near)
 
 
 def _check_pairwise_loss(screener: Screener, case: ScreenerCheckCase) -> None:
-    """Compare the loss with the chance of a discordant pair, weighed by the gap in the response."""
+    """Check that the loss is twice the probability of a discordant pair, weighted by |y_i − y_j|."""
     z, y = case.values, case.target_values
     low, high = np.nonzero(y[:, None] < y)
     weights = y[high] - y[low]
     discordant = (z[:, low] > z[:, high]) + 0.5 * (z[:, low] == z[:, high])
     expected = 2.0 * (discordant * weights).sum(axis=1) / weights.sum()
     statistics = screener.statistic(sort_block(z), case.target)
-    found = screener.loss(statistics, case.target, "positive")
+    loss = screener.loss(statistics, case.target, "positive")
     _check_promise(
-        screener, "has the loss that by_pairs promises", np.allclose(found, expected, rtol=0, atol=1e-9)
+        screener, "its loss is what is_pairwise requires", np.allclose(loss, expected, rtol=0, atol=1e-9)
     )
 
 
 def _check_rank_weights(screener: Screener, case: ScreenerCheckCase) -> None:
-    """Compare the order of the losses with that of the weighted sums of ranks."""
-    response = case.target
-    if screener.rank_weights is None or not isinstance(response, NumericTarget):
+    """Check that the loss decreases with the weighted sum of ranks."""
+    target = case.target
+    if screener.rank_weights is None or not isinstance(target, NumericTarget):
         return
-    weights, ordered = screener.rank_weights(response), sort_block(case.values)
-    _check_promise(screener, f"its weights are {response.n} finite float64", _is_score(weights, response.n))
-    loss = screener.loss(screener.statistic(ordered, response), response, "positive")
+    weights, ordered = screener.rank_weights(target), sort_block(case.values)
+    _check_promise(screener, f"its weights are {target.n} finite float64", _is_score(weights, target.n))
+    loss = screener.loss(screener.statistic(ordered, target), target, "positive")
     sums = (ordered.doubled_ranks * weights).sum(axis=1)
-    of_one_pattern = ~ordered.tied
-    falling = loss[of_one_pattern][np.argsort(sums[of_one_pattern])]
+    is_untied = ~ordered.tied
+    losses = loss[is_untied][np.argsort(sums[is_untied])]
     _check_promise(
         screener,
-        "its loss falls with the sum of ranks by weights",
-        (np.diff(falling) <= _ABSOLUTE_TOLERANCE).all(),
+        "its loss decreases with the weighted sum of ranks",
+        (np.diff(losses) <= _ABSOLUTE_TOLERANCE).all(),
     )
 
 
-# Joint screeners
-
-
 def _check_options(screener: JointScreener) -> None:
+    """Check default values of options and the capacity."""
     for option in screener.options:
         try:
-            taken = option.parse(option.default) == option.default == option.parse(str(option.default))
+            is_accepted = option.parse(option.default) == option.default == option.parse(str(option.default))
         except OptionError:
-            taken = False
-        _check_promise(screener, f"the option {option.name} takes its own default", taken)
+            is_accepted = False
+        _check_promise(screener, f"the option {option.name} accepts its own default", is_accepted)
     for rows in (5, 100, 1_000_000):
-        most = screener.compute_max_features(rows)
+        max_features = screener.compute_max_features(rows)
         _check_promise(
-            screener, "its capacity is a whole number of at least 1", isinstance(most, int) and most >= 1
+            screener,
+            "its capacity is an integer of at least 1",
+            isinstance(max_features, int) and max_features >= 1,
         )
 
 
 def _run_joint_screener(
     screener: JointScreener, case: ScreenerCheckCase, jobs: int = 1
 ) -> JointScores | None:
-    """Let it judge under the conditions of a screen: as many features as it takes, one BLAS thread."""
+    """Run a joint screener like a screen does, with its maximum number of features and one BLAS thread."""
     from threadpoolctl import threadpool_limits
 
     values = case.values[: screener.compute_max_features(case.target.n)].copy()
     before = _to_bytes(values, case.target_values)
     try:
         with threadpool_limits(1):
-            verdict = screener.score_features(JointInput(values, case.target, seed=3, jobs=jobs))
+            scores = screener.score_features(JointInput(values, case.target, seed=3, jobs=jobs))
     except Exception as error:
         if case.may_refuse and isinstance(error, InputError):
             return None
@@ -579,41 +616,62 @@ def _run_joint_screener(
             f"the screener {screener.name!r} fails ({case.description}): {error!r}"
         ) from error
     after = _to_bytes(values, case.target_values)
-    _check_promise(screener, f"it leaves its input as it was ({case.description})", after == before)
-    _check_promise(screener, f"it returns a Verdict ({case.description})", isinstance(verdict, JointScores))
-    return verdict
+    _check_promise(screener, f"it does not change its input ({case.description})", after == before)
+    _check_promise(screener, f"it returns JointScores ({case.description})", isinstance(scores, JointScores))
+    return scores
 
 
 def _check_joint_screener(screener: JointScreener, case: ScreenerCheckCase) -> None:
-    what, count = case.description, min(len(case.values), screener.compute_max_features(case.target.n))
-    verdict = _run_joint_screener(screener, case)
-    if verdict is None:
+    """Check the result of a joint screener on a case."""
+    description, n_features = (
+        case.description,
+        min(len(case.values), screener.compute_max_features(case.target.n)),
+    )
+    scores = _run_joint_screener(screener, case)
+    if scores is None:
         return
-    _check_promise(screener, f"score is {count} finite float64 ({what})", _is_score(verdict.score, count))
-    _check_promise(screener, f"loss is {count} finite float64 ({what})", _is_score(verdict.loss, count))
     _check_promise(
-        screener, f"selected is {count} bool ({what})", _is_array(verdict.selected, np.bool_, count)
+        screener, f"score is {n_features} finite float64 ({description})", _is_score(scores.score, n_features)
     )
     _check_promise(
-        screener, f"direction is int8, -1, 0 or 1 ({what})", _is_direction(verdict.direction, count)
+        screener, f"loss is {n_features} finite float64 ({description})", _is_score(scores.loss, n_features)
     )
-    _check_columns(screener, verdict, count)
-    _check_record(screener, verdict)
-    if verdict.path is not None:
-        _check_path(screener, verdict.path, count)
-    if case.strongest is not None and case.strongest < count:
-        others = np.delete(verdict.loss, case.strongest)
-        first = verdict.loss[case.strongest] < others.min(initial=np.inf)
-        _check_promise(screener, f"the response comes first ({what})", first)
-        sign_of = int(verdict.direction[case.strongest])
-        _check_promise(screener, f"it tells rising from falling ({what})", sign_of in {0, case.direction})
+    _check_promise(
+        screener,
+        f"selected is {n_features} bool ({description})",
+        _is_array(scores.selected, np.bool_, n_features),
+    )
+    _check_promise(
+        screener,
+        f"direction is int8, -1, 0 or 1 ({description})",
+        _is_direction(scores.direction, n_features),
+    )
+    _check_columns(screener, scores, n_features)
+    _check_record(screener, scores)
+    if scores.path is not None:
+        _check_path(screener, scores.path, n_features)
+    if case.strongest is not None and case.strongest < n_features:
+        others = np.delete(scores.loss, case.strongest)
+        first = scores.loss[case.strongest] < others.min(initial=np.inf)
+        _check_promise(screener, f"the target ranks first ({description})", first)
+        strongest_direction = int(scores.direction[case.strongest])
+        _check_promise(
+            screener,
+            f"the direction of the target is right ({description})",
+            strongest_direction in {0, case.direction},
+        )
 
 
 def _check_columns(screener: JointScreener, scores: JointScores, n_features: int) -> None:
-    own = {f"{screener.name}_selected", f"{screener.name}_rank"}
+    """Check names and values of the result's columns."""
+    reserved_names = {f"{screener.name}_selected", f"{screener.name}_rank"}
     for name, values in scores.columns.items():
-        named = name.startswith(f"{screener.name}_") and name not in own
-        _check_promise(screener, f"columns begin with its name and are not {sorted(own)}: {name!r}", named)
+        is_valid_name = name.startswith(f"{screener.name}_") and name not in reserved_names
+        _check_promise(
+            screener,
+            f"columns begin with its name and are not {sorted(reserved_names)}: {name!r}",
+            is_valid_name,
+        )
         _check_promise(
             screener, f"the column {name} is {n_features} float64", _is_array(values, np.float64, n_features)
         )
@@ -621,24 +679,27 @@ def _check_columns(screener: JointScreener, scores: JointScores, n_features: int
 
 
 def _check_record(screener: JointScreener, scores: JointScores) -> None:
+    """Check that the record survives a round trip through JSON."""
     try:
-        plain = json.loads(json.dumps(scores.record, allow_nan=False)) == scores.record
+        is_plain = json.loads(json.dumps(scores.record, allow_nan=False)) == scores.record
     except (TypeError, ValueError):
-        plain = False
-    _check_promise(screener, "its record is of plain values, ready for JSON", plain)
+        is_plain = False
+    _check_promise(screener, "its record contains only plain values that JSON can represent", is_plain)
 
 
 def _check_path(screener: JointScreener, path: CoefficientPath, n_features: int) -> None:
-    steps = len(path.steps)
+    """Check the shapes of a coefficient path."""
+    n_steps = len(path.steps)
     shapes = (path.coefficients.shape, path.intercepts.shape, path.error.shape)
     _check_promise(
         screener,
-        "its path has one row of coefficients, an intercept and an error a step",
-        shapes == ((steps, n_features), (steps,), (steps,)),
+        "its path has one row of coefficients, one intercept and one error per step",
+        shapes == ((n_steps, n_features), (n_steps,), (n_steps,)),
     )
 
 
 def _check_reproducible(screener: JointScreener, case: ScreenerCheckCase) -> None:
+    """Check that the result depends only on input and seed."""
     first = _serialize_scores(_run_joint_screener(screener, case))
     states = random.getstate(), np.random.get_state()  # noqa: NPY002  # the very generators it must not use
     random.seed(12345)
@@ -650,10 +711,11 @@ def _check_reproducible(screener: JointScreener, case: ScreenerCheckCase) -> Non
         np.random.set_state(states[1])  # noqa: NPY002  # put back as it was
     _check_promise(screener, "the same input and seed give the same bytes", again == first)
     many = _serialize_scores(_run_joint_screener(screener, case, jobs=2))
-    _check_promise(screener, "the verdict does not depend on the number of jobs", many == first)
+    _check_promise(screener, "the result does not depend on the number of jobs", many == first)
 
 
 def _serialize_scores(scores: JointScores | None) -> list[object]:
+    """Convert scores to a list that can be compared for identity."""
     if scores is None:
         return []
     columns = [(name, values.tobytes()) for name, values in scores.columns.items()]

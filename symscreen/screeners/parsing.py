@@ -1,4 +1,4 @@
-"""What a user asks for, ``t0,lasso[engine=glmnet]``, to screeners with their settings."""
+"""Parse a user's choice of screeners, such as ``t0,lasso[engine=glmnet]``, into screeners with settings."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def parse_screeners(
     other_screeners: Sequence[AnyScreener] = (),
     allow_unused: bool = False,
 ) -> tuple[AnyScreener, ...]:
-    """Look up screeners; the first one ranks.
+    """Parse a choice of screeners; the first one ranks the features.
 
     Parameters
     ----------
-    asked : str, Screener, JointScreener, or a sequence of them
-        ``"t0,lasso[engine=glmnet,folds=5]"``, or its parts in a list; at least one, each once.
+    screeners : str, Screener, JointScreener, or a sequence of them
+        ``"t0,lasso[engine=glmnet,folds=5]"``, or a sequence of its parts; at least one, without repetition.
     shorthand : mapping, optional
-        Settings for whichever of the screeners has an option of that name that takes the value, such as
-        ``{"rule": "gse"}``; None is no setting. What stands in a screener's own brackets goes first.
-    beside : sequence of Screener or JointScreener
-        Others that may take a shorthand instead.
-    partly : bool
-        Whether a shorthand that none of these takes is left for others.
+        Settings, such as ``{"rule": "gse"}``, for each screener that has an option of this name and accepts
+        the value. None means not set. Settings in a screener's own brackets have precedence.
+    other_screeners : sequence of Screener or JointScreener
+        Other screeners that may accept a shorthand instead.
+    allow_unused : bool
+        Whether a shorthand may be accepted by none of the screeners.
 
     Returns
     -------
@@ -54,86 +54,90 @@ def parse_screeners(
     Raises
     ------
     OptionError
-        If there is none, one is unknown (with near matches), named twice, has no such option, or needs an
-        extra that is not installed; or if no screener takes a shorthand.
+        If no screener is given; if one is unknown (with similar names), repeated, has no such option, or
+        needs an extra that is not installed; or if no screener accepts a shorthand.
 
     Examples
     --------
     >>> [screener.name for screener in parse_screeners("xi,t0")]
     ['xi', 't0']
     """
-    found: list[AnyScreener] = []
+    parsed: list[AnyScreener] = []
     for part in (
         list(screeners) if isinstance(screeners, Iterable) and not isinstance(screeners, str) else [screeners]
     ):
-        found += [part] if isinstance(part, Screener | JointScreener) else _parse_screener_list(part)
-    if not found:
+        parsed += [part] if isinstance(part, Screener | JointScreener) else _parse_screener_list(part)
+    if not parsed:
         raise OptionError("no screener is named; give for instance --screener t0")
-    names = [one.name for one in found]
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    names = [screener.name for screener in parsed]
+    for i, name in enumerate(names):
+        if name in names[:i]:
             raise OptionError(f"the screener {name!r} is named twice")
-    given = {name: value for name, value in (shorthand or {}).items() if value is not None}
+    settings = {name: value for name, value in (shorthand or {}).items() if value is not None}
     if not allow_unused:
-        for name, value in given.items():
-            _check_option_supported((*found, *other_screeners), name, value)
-    found = [_apply_shorthand(one, given) for one in found]
-    for one in found:
-        _check_extra_installed(one)
-    return tuple(found)
+        for name, value in settings.items():
+            _check_option_supported((*parsed, *other_screeners), name, value)
+    parsed = [_apply_shorthand(screener, settings) for screener in parsed]
+    for screener in parsed:
+        _check_extra_installed(screener)
+    return tuple(parsed)
 
 
 def _parse_screener_list(text: str) -> list[AnyScreener]:
+    """Parse a comma-separated list of screeners with optional settings in brackets."""
     if not isinstance(text, str):
         raise OptionError(f"a screener is {text!r}; give its name, such as 't0'")
-    found: list[AnyScreener] = []
-    place = 0
-    while place < len(text):
-        match = _SCREENER_PATTERN.match(text, place)
+    screeners: list[AnyScreener] = []
+    position = 0
+    while position < len(text):
+        match = _SCREENER_PATTERN.match(text, position)
         if match is None:
             raise OptionError(
-                f"cannot read the screeners {text!r} at character {place + 1}; write t0,lasso[folds=5]"
+                f"cannot read the screeners {text!r} at character {position + 1}; write t0,lasso[folds=5]"
             )
-        found.append(_build_screener(match[1], match[2]))
-        place = match.end()
+        screeners.append(_build_screener(match[1], match[2]))
+        position = match.end()
     if text.rstrip().endswith(","):
-        raise OptionError(f"the screeners {text!r} end with a comma: name one behind it, or leave it out")
-    return found
+        raise OptionError(f"the screeners {text!r} end with a comma: add a name after it, or remove it")
+    return screeners
 
 
 def _build_screener(name: str, settings: str | None) -> AnyScreener:
+    """Look up a screener and apply the settings of its brackets."""
     screener = get_screener(name)
     if settings is None:
         return screener
     if isinstance(screener, Screener):
-        raise OptionError(f"the screener {name} has no options; write {name} alone")
-    given: dict[str, object] = {}
+        raise OptionError(f"the screener {name} has no options; write {name} without brackets")
+    values: dict[str, object] = {}
     for setting in settings.split(","):
         option, equals, value = (part.strip() for part in setting.partition("="))
         if not equals:
             raise OptionError(f"{name}: cannot read {setting.strip()!r}; write {name}[option=value]")
-        if option in given:
+        if option in values:
             raise OptionError(f"{name}: the option {option!r} is given twice")
-        given[option] = value
-    return screener.replace_settings(given)
+        values[option] = value
+    return screener.replace_settings(values)
 
 
 def _has_option(screener: AnyScreener, option: str) -> bool:
-    return isinstance(screener, JointScreener) and option in {each.name for each in screener.options}
+    """Check whether a screener has an option."""
+    return isinstance(screener, JointScreener) and option in {item.name for item in screener.options}
 
 
 def _check_option_supported(screeners: Sequence[AnyScreener], option: str, value: object) -> None:
-    """Refuse a shorthand that no screener takes; where one has the option, say what that takes."""
-    having = [one for one in screeners if isinstance(one, JointScreener) and _has_option(one, option)]
-    if not having:
-        names = ", ".join(dict.fromkeys(one.name for one in screeners))
+    """Raise an error if no screener accepts a shorthand."""
+    candidates = [item for item in screeners if isinstance(item, JointScreener) and _has_option(item, option)]
+    if not candidates:
+        names = ", ".join(dict.fromkeys(screener.name for screener in screeners))
         raise OptionError(f"none of the screeners {names} has an option {option!r}; leave it out")
-    refused = [error for one in having if (error := _find_setting_error(one, option, value)) is not None]
-    if len(refused) == len(having):
-        raise refused[0]
+    errors = [error for item in candidates if (error := _find_setting_error(item, option, value)) is not None]
+    if len(errors) == len(candidates):
+        raise errors[0]
 
 
 def _find_setting_error(screener: JointScreener, option: str, value: object) -> OptionError | None:
+    """Return the error that a setting causes, or None."""
     try:
         screener.replace_settings({option: value})
     except OptionError as error:
@@ -142,20 +146,21 @@ def _find_setting_error(screener: JointScreener, option: str, value: object) -> 
 
 
 def _apply_shorthand(screener: AnyScreener, shorthand: Mapping[str, object]) -> AnyScreener:
-    """Set what the screener takes: one screener's rule may have no meaning for another."""
+    """Apply the shorthand settings that the screener accepts: a value may be valid for another one only."""
     if isinstance(screener, Screener):
         return screener
-    taken = {
+    accepted = {
         name: value
         for name, value in shorthand.items()
         if _has_option(screener, name)
         and name not in screener.settings
         and _find_setting_error(screener, name, value) is None
     }
-    return screener.replace_settings(taken)
+    return screener.replace_settings(accepted)
 
 
 def _check_extra_installed(screener: AnyScreener) -> None:
+    """Raise an error if the extra that a screener needs is not installed."""
     if isinstance(screener, JointScreener) and screener.requirement is not None:
         module, extra = screener.requirement
         if find_spec(module) is None:
@@ -165,53 +170,49 @@ def _check_extra_installed(screener: AnyScreener) -> None:
 
 
 def check_target_support(screeners: Sequence[AnyScreener], target_type: TargetType) -> None:
-    """Refuse screeners that do not take a kind of response.
+    """Raise an error if a screener does not support a target type.
 
     Parameters
     ----------
     screeners : sequence of Screener or JointScreener
-        Those asked for.
-    kind : Kind
-        What the response is.
+        The requested screeners.
+    target_type : TargetType
+        The type of the target.
 
     Raises
     ------
     OptionError
-        With the names of those that do.
+        Names the screeners that support it.
 
     Examples
     --------
     >>> check_target_support([XI], "ranking")
     Traceback (most recent call last):
     ...
-    symscreen.errors.OptionError: the screener xi takes no ranking as the response; t0, crit and forest do
+    symscreen.errors.OptionError: the screener xi does not support ranking targets; t0, crit and forest do
     >>> check_target_support([XI], "stages")
     Traceback (most recent call last):
     ...
-    symscreen.errors.OptionError: the screener xi takes no stages as the response; t0 does
+    symscreen.errors.OptionError: the screener xi does not support stages targets; t0 does
     """
-    for one in screeners:
-        if _can_score(one, target_type):
+    for screener in screeners:
+        if _can_score(screener, target_type):
             continue
-        *others, last = (each.name for each in SCREENERS.values() if _can_score(each, target_type))
-        others_that_do = f"{', '.join(others)} and {last}" if others else last
+        *others, last = (item.name for item in SCREENERS.values() if _can_score(item, target_type))
+        supporting = f"{', '.join(others)} and {last} do" if others else f"{last} does"
         if target_type == "weighted":
-            raise OptionError(f"the screener {one.name} takes no weights of rows; {others_that_do} do")
+            raise OptionError(f"the screener {screener.name} does not support row weights; {supporting}")
         if target_type != "numeric":
-            do = "do" if others else "does"
-            what = "several targets" if target_type == "several" else f"no {target_type}"
-            takes = "does not take" if target_type == "several" else "takes"
-            raise OptionError(
-                f"the screener {one.name} {takes} {what} as the response; {others_that_do} {do}"
-            )
+            name = "multi-output" if target_type == "several" else target_type
+            raise OptionError(f"the screener {screener.name} does not support {name} targets; {supporting}")
         raise OptionError(
-            f"the screener {one.name} takes only a ranking as the response (--ranking), and this one is "
-            f"numeric; {others_that_do} take that"
+            f"the screener {screener.name} supports only ranking targets (--ranking), and this target is "
+            f"numeric; {supporting}"
         )
 
 
 def _can_score(screener: AnyScreener, target_type: TargetType) -> bool:
-    """Tell whether a screener takes a kind of response; against several targets goes what takes a column."""
+    """Check whether a screener supports a target type; for multi-output, whether it supports its columns."""
     if target_type == "several":
         return isinstance(screener, Screener) and "numeric" in screener.target_types
     return target_type in screener.target_types
@@ -220,20 +221,20 @@ def _can_score(screener: AnyScreener, target_type: TargetType) -> bool:
 def select_prescreeners(
     screeners: Sequence[AnyScreener], target_type: TargetType = "numeric"
 ) -> tuple[Screener, ...]:
-    """Return the column screeners that choose what joint ones are shown.
+    """Return the column screeners that select the features for the joint screeners.
 
     Parameters
     ----------
     screeners : sequence of Screener or JointScreener
-        Those asked for.
-    kind : Kind
-        What the response is.
+        The requested screeners.
+    target_type : TargetType
+        The type of the target.
 
     Returns
     -------
     tuple of Screener
-        The first column screener asked for; where there is none, T0 and ξ, whose best are united: T0 alone
-        does not see a relation that turns. Against what ξ does not take, T0.
+        The first requested column screener. If there is none, T0 and ξ (the union of their best features),
+        because T0 alone misses non-monotone relations; only T0 if ξ does not support the target type.
     """
-    asked = tuple(one for one in screeners if isinstance(one, Screener))
-    return asked[:1] or tuple(one for one in (T0, XI) if _can_score(one, target_type))
+    requested = tuple(screener for screener in screeners if isinstance(screener, Screener))
+    return requested[:1] or tuple(screener for screener in (T0, XI) if _can_score(screener, target_type))

@@ -1,4 +1,4 @@
-"""The screeners there are, by name."""
+"""Registry of screeners by name: the built-in ones and those of plugins."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _BUILTIN_SCREENERS: tuple[Screener | JointScreener, ...] = (
     FOREST,
 )
 
-SCREENERS: dict[str, Screener | JointScreener] = {one.name: one for one in _BUILTIN_SCREENERS}
+SCREENERS: dict[str, Screener | JointScreener] = {screener.name: screener for screener in _BUILTIN_SCREENERS}
 
 
 def get_screener(name: str) -> Screener | JointScreener:
-    """Find a screener: one that ships, or one of another package.
+    """Return a screener by name: a built-in one, or one of a plugin.
 
     Parameters
     ----------
     name : str
-        As users type it.
+        The name of the screener.
 
     Returns
     -------
@@ -56,8 +56,7 @@ def get_screener(name: str) -> Screener | JointScreener:
     Raises
     ------
     OptionError
-        If there is none of that name, with near matches; or that of another package cannot be used, with
-        its origin.
+        If the name is unknown (with similar names), or a plugin's screener cannot be used (with its origin).
 
     Examples
     --------
@@ -75,26 +74,28 @@ def get_screener(name: str) -> Screener | JointScreener:
 
 
 def load_plugin_screeners() -> dict[str, Screener | JointScreener | OptionError]:
-    """Load the screeners of other packages.
+    """Load the screeners of plugins.
 
     Returns
     -------
     dict of str to Screener, JointScreener or OptionError
-        By origin and name, ``"normal_scores (symscreen-example 0.1)"``; the error says why it is not usable.
+        By name and origin, ``"normal_scores (symscreen-example 0.1)"``. An error explains why the screener is
+        not usable.
     """
-    found: dict[str, Screener | JointScreener | OptionError] = {}
+    screeners: dict[str, Screener | JointScreener | OptionError] = {}
     for plugin in find_plugins("screener", SCREENERS):
         try:
-            found[f"{plugin.name} ({plugin.origin})"] = _load_screener(plugin)
+            screeners[f"{plugin.name} ({plugin.origin})"] = _load_screener(plugin)
         except OptionError as error:
-            found[f"{plugin.name} ({plugin.origin})"] = error
-    return found
+            screeners[f"{plugin.name} ({plugin.origin})"] = error
+    return screeners
 
 
 def _load_screener(plugin: Plugin) -> Screener | JointScreener:
+    """Load a plugin's screener and check its type and name."""
     screener = plugin.load()
     if not isinstance(screener, Screener | JointScreener):
         raise plugin.build_error(f"is of type {type(screener).__name__}, not a Screener or JointScreener")
     if screener.name != plugin.name:
-        raise plugin.build_error(f"calls itself {screener.name!r}: entry point and record need one name")
+        raise plugin.build_error(f"has the name {screener.name!r}, which differs from its entry point")
     return screener

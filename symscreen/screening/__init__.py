@@ -1,1 +1,1 @@
-"""Screening."""
+"""Screening: prepare, generate, score and rank a space of formulas."""

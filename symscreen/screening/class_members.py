@@ -1,10 +1,10 @@
-"""The members of the classes of a ranking: found by a second pass over its space, so many of each held.
+"""Members of the equivalence classes of a ranking, and how each is related to its representative.
 
-Other ways in which a space writes a feature: candidates that were left out as equal to it by algebra.
-
-Who is behind each feature that a screen shows, and how each member of its class is related to it.
-
-`symscreen.classes`: the members of the classes of a ranking, stored with it or found again.
+A screen stores one representative of each class and the size of the class. `find_class_members` evaluates the
+space a second time and collects up to a given number of members of each class, so memory is bounded.
+`find_equivalent_forms` lists the candidates of the last layer that were excluded as algebraic duplicates of a
+feature. `classes` is the public function: it reads members that are stored in a result's record, or repeats
+the screen from the record and finds them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,20 @@ MEMBER_COLUMNS = (
     "rank", "class_size", "member", "expression", "complexity", "layer", "direction", "relation",
 )  # fmt: skip
 _CLASS_COLUMNS = ("rank", "class_size")
-_LOSS_TOLERANCE = 1e-9  # members of a class of affine copies share their loss up to rounding
+RELATIONS = {
+    "shown": "represents its class",
+    "same formula": "equal by algebra",
+    "same values": "equal on these rows, not by algebra",
+    "affine copy": "a*shown + b on these rows",
+    "same ranks": "the same order of the rows",
+    "mirrored ranks": "the reversed order of the rows",
+    "rounding": "the same except for rows that rounding ties or swaps",
+}
+_LOSS_TOLERANCE = 1e-9  # absolute; rounding error of the loss among affine copies
+_AFFINE_TOLERANCE = 1e-9  # relative to the spread; rounding error of an affine copy
+_BLOCK_VALUES = 1 << 22  # values computed at a time
+_CHUNK_CANDIDATES = 1 << 16  # candidates per task of the search for equivalent forms
+_MIN_MERGE_FEATURES = 1 << 14  # members that wait at least before they are merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +91,13 @@ class ClassMembers:
 
     Parameters
     ----------
-    kept : Kept
-        At most so many of each class as were asked for, class by class, in the order that members have among
-        themselves.
-    place : int64 array, shape (m,), ascending
-        The place of each member's class in the ranking.
-    sizes : int64 array, shape (k,)
-        How many members each entry's class has in all; 0 where the entry is not the first of its class.
+    features : FeatureTable, length m
+        The members, at most `limit` of each class, class by class. Within a class they have the order of
+        `FeatureTable.compute_member_order`.
+    class_indices : int64 array, shape (m,), ascending
+        Index in the ranking of each member's class.
+    class_sizes : int64 array, shape (k,)
+        Total number of members of each entry's class; 0 where the entry is not the first of its class.
     """
 
     features: FeatureTable
@@ -100,20 +113,20 @@ def find_class_members(
     Parameters
     ----------
     space : Space
-        The features that were screened.
-    response : Response or RankingResponse
-        What they were scored against.
-    request : Request
-        What was asked.
-    found : Screened
-        What came of it.
+        The space that was screened.
+    target : Target
+        The target of the screen.
+    scoring : ScoringConfig
+        The configuration of the screen.
+    scoring_result : ScoringResult
+        The ranking of k entries.
     limit : int
-        How many members of each class to hold at most; memory is bounded by that.
+        Maximum number of members to return for each class.
 
     Returns
     -------
-    Members
-        The same for every backend and chunk size.
+    ClassMembers
+        The result does not depend on the backend or the chunk size.
     """
     classes = scoring_result.classes
     scorer = Scorer(space, target, scoring.column_screeners, scoring.sign, ())
@@ -126,18 +139,18 @@ def find_class_members(
     )
     sizes = np.zeros(len(scoring_result.features), dtype=np.int64)
     parts = [make_empty_features(len(scorer.screeners))]
-    for some, counted in scoring.backend.map(finder, space.split_chunks(scoring.chunk_size)):
-        sizes += counted
-        parts.append(some)
-        if sum(map(len, parts[1:])) > 2 * len(parts[0]) + (1 << 14):
+    for chunk_members, chunk_sizes in scoring.backend.map(finder, space.split_chunks(scoring.chunk_size)):
+        sizes += chunk_sizes
+        parts.append(chunk_members)
+        if sum(map(len, parts[1:])) > 2 * len(parts[0]) + _MIN_MERGE_FEATURES:
             parts = [_take_first_per_class(concatenate_features(parts), limit)]
-    kept = _take_first_per_class(concatenate_features(parts), limit)
-    return ClassMembers(kept, kept.signature.astype(np.int64), sizes)
+    members = _take_first_per_class(concatenate_features(parts), limit)
+    return ClassMembers(members, members.signature.astype(np.int64), sizes)
 
 
 @dataclass(frozen=True, eq=False)
 class _ClassMemberFinder:
-    """Finds the members among the features of a range; what it returns is signed by the class's place."""
+    """Find the class members in a range; their `signature` is the index of their class in the ranking."""
 
     scorer: Scorer
     scoring_result: ScoringResult
@@ -146,26 +159,29 @@ class _ClassMemberFinder:
     limit: int
 
     def __call__(self, chunk: tuple[int, int]) -> tuple[FeatureTable, NDArray[np.int64]]:
+        """Return the members found and the number of members of each class, shape (k,)."""
         sizes = np.zeros(len(self.scoring_result.features), dtype=np.int64)
         parts = [make_empty_features(len(self.scorer.screeners))]
         for block in self.scorer.space.evaluate_range(*chunk):
             if not len(block.numbers):
                 continue
-            ordered = sort_block(block.values)
-            good = self._find_passing(block.numbers, ordered)
-            some = ordered.take(good)
-            places = self.scoring_result.classes.find_positions(some)
-            members = np.flatnonzero(places >= 0)
+            sorted_block = sort_block(block.values)
+            passing = self._find_passing(block.numbers, sorted_block)
+            passing_block = sorted_block.take(passing)
+            class_indices = self.scoring_result.classes.find_positions(passing_block)
+            members = np.flatnonzero(class_indices >= 0)
             if not len(members):
                 continue
-            sizes += np.bincount(places[members], minlength=len(sizes))
-            kept = self.scorer.describe_features(self.spec, block.numbers[good[members]], some.take(members))
-            own = replace(kept, signature=places[members].astype(np.uint64))
-            parts = [_take_first_per_class(concatenate_features([*parts, own]), self.limit)]
+            sizes += np.bincount(class_indices[members], minlength=len(sizes))
+            features = self.scorer.describe_features(
+                self.spec, block.numbers[passing[members]], passing_block.take(members)
+            )
+            features = replace(features, signature=class_indices[members].astype(np.uint64))
+            parts = [_take_first_per_class(concatenate_features([*parts, features]), self.limit)]
         return parts[0], sizes
 
     def _find_passing(self, numbers: NDArray[np.int64], block: SortedBlock) -> NDArray[np.int64]:
-        """Return the places of those whose loss does not keep them out of every class."""
+        """Return the indices of features whose loss does not exclude them from every class."""
         if np.isinf(self.threshold):
             return np.arange(len(numbers))
         screener, sign = self.scorer.screeners[0], "free" if self.spec.mirrored else self.scorer.sign
@@ -175,19 +191,17 @@ class _ClassMemberFinder:
 
 
 def _compute_loss_threshold(scoring: ScoringConfig, scoring_result: ScoringResult) -> float:
-    """Return the loss above which no feature is in a class that is shown; infinite where unknown."""
+    """Return the loss above which no feature belongs to a reported class; infinite if unknown."""
     if scoring.screeners[0] != scoring.column_screeners[0] or not len(scoring_result.features):
         return np.inf
-    # classes that were merged for being equal up to rounding may lie a swap of two rows apart
-    return (
-        np.inf
-        if scoring_result.classes.has_merged_entries
-        else float(scoring_result.features.loss.max()) + _LOSS_TOLERANCE
-    )
+    # the losses of classes that were merged as equal up to rounding may differ by a swap of two rows
+    if scoring_result.classes.has_merged_entries:
+        return np.inf
+    return float(scoring_result.features.loss.max()) + _LOSS_TOLERANCE
 
 
 def _take_first_per_class(features: FeatureTable, limit: int) -> FeatureTable:
-    """Return the first so many members of each class, class by class."""
+    """Return at most the first `limit` members of each class, class by class."""
     features = features.take(features.compute_member_order())
     features = features.take(np.argsort(features.signature, kind="stable"))
     _, first = np.unique(features.signature, return_index=True)
@@ -196,24 +210,24 @@ def _take_first_per_class(features: FeatureTable, limit: int) -> FeatureTable:
 
 
 def build_members_record(table: pd.DataFrame, limit: int) -> dict[str, Any]:
-    """Write the members of classes for a result's record.
+    """Convert the members of classes to a part of a result's record.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        With `MEMBER_COLUMNS`, class by class.
+        Table with the columns `MEMBER_COLUMNS`, class by class.
     limit : int
-        How many of each class it holds at most.
+        Maximum number of members of each class in the table.
 
     Returns
     -------
     dict
-        Of plain values.
+        Plain values, ready for JSON.
     """
-    own = [name for name in MEMBER_COLUMNS if name not in {*_CLASS_COLUMNS, "member"}]
+    names = [name for name in MEMBER_COLUMNS if name not in {*_CLASS_COLUMNS, "member"}]
     shown = []
     for rank, rows in table.groupby("rank", sort=True):
-        members = [dict(zip(own, row, strict=True)) for row in rows[own].to_numpy(dtype=object).tolist()]
+        members = [dict(zip(names, row, strict=True)) for row in rows[names].to_numpy(dtype=object).tolist()]
         shown.append({"rank": int(str(rank)), "class_size": int(rows.class_size.iloc[0]), "members": members})
     return {"members": limit, "shown": shown}
 
@@ -224,96 +238,101 @@ def read_members_record(record: Mapping[str, Any], relations: Sequence[str]) -> 
     Parameters
     ----------
     record : mapping
-        Of a result; somebody may have altered it.
+        Record of a result. It is checked, because its file may have been altered.
     relations : sequence of str
-        How a member can be related to the one shown, which comes first.
+        Valid relations of a member. The first one is that of the representative.
 
     Returns
     -------
     pandas.DataFrame or None
-        What `build_members_record` was given; None where none are stored.
+        The table that `build_members_record` converted; None if no members are stored.
 
     Raises
     ------
-    TableError
-        If it is not as `build_members_record` writes it.
+    DataError
+        If the record does not have the structure that `build_members_record` produces.
     """
     import pandas as pd
 
     if "classes" not in record:
         return None
     limit, shown = _read_fields(record["classes"], {"members": _is_count, "shown": _is_filled_list})
-    rows, last = [], 0
-    for one in shown:
+    rows, previous_rank = [], 0
+    for class_record in shown:
         rank, size, members = _read_fields(
-            one, {"rank": _is_count, "class_size": _is_count, "members": _is_filled_list}
+            class_record, {"rank": _is_count, "class_size": _is_count, "members": _is_filled_list}
         )
-        if rank <= last or len(members) != min(limit, size):
+        if rank <= previous_rank or len(members) != min(limit, size):
             raise _make_damage_error(
-                f"the class of rank {rank} is out of order, or does not have its members"
+                f"the class of rank {rank} is out of order or has a wrong number of members"
             )
-        last = rank
-        for place, member in enumerate(members, start=1):
-            known = relations[:1] if place == 1 else relations[1:]
-            figures = _read_fields(member, {**_MEMBER_CHECKS, "relation": partial(contains, known)})
-            rows.append((rank, size, place, *figures))
+        previous_rank = rank
+        for position, member in enumerate(members, start=1):
+            valid_relations = relations[:1] if position == 1 else relations[1:]
+            values = _read_fields(member, {**_MEMBER_CHECKS, "relation": partial(contains, valid_relations)})
+            rows.append((rank, size, position, *values))
     return pd.DataFrame(rows, columns=list(MEMBER_COLUMNS))
 
 
 def check_members(members: pd.DataFrame, table: pd.DataFrame, record: Mapping[str, Any]) -> None:
-    """Refuse members of other classes than a ranking has.
+    """Check that stored class members belong to the classes of a ranking.
 
     Parameters
     ----------
     members : pandas.DataFrame
-        What `read_members_record` returned.
+        Output of `read_members_record`.
     table : pandas.DataFrame
         The ranking.
     record : mapping
-        Of the same result.
+        Record of the same result.
 
     Raises
     ------
-    TableError
-        If ranks, sizes or the formulas shown are not those of the ranking.
+    DataError
+        If the ranks, sizes or representatives differ from those of the ranking.
     """
-    heads = members[members["member"] == 1]
-    ranks = heads["rank"].tolist()
-    whole = record["options"]["top"] != "all"  # else only the first of a class stands for it
-    if (whole and ranks != list(range(1, len(table) + 1))) or (ranks and ranks[-1] > len(table)):
+    representatives = members[members["member"] == 1]
+    ranks = representatives["rank"].tolist()
+    is_top_k = record["options"]["top"] != "all"  # with "all", only the first feature of a class has members
+    if (is_top_k and ranks != list(range(1, len(table) + 1))) or (ranks and ranks[-1] > len(table)):
         raise _make_damage_error("its classes are not those of the ranking")
-    # of a search that drops features the ranking counts those that it did not drop
-    exact = record["options"].get("search", "exact") == "exact"
-    for rank, size, text in zip(ranks, heads["class_size"], heads["expression"], strict=True):
-        shown = table.iloc[rank - 1]
-        if shown["expression"] not in {text, f"({text})"}:
-            raise _make_damage_error(f"the class of rank {rank} is that of another formula")
-        counted = shown["class_size"] if "class_size" in table else size
-        if counted > size or (exact and counted != size):
+    # a search that drops features counts only the remaining members in the ranking
+    is_exact = record["options"].get("search", "exact") == "exact"
+    for rank, size, text in zip(
+        ranks, representatives["class_size"], representatives["expression"], strict=True
+    ):
+        entry = table.iloc[rank - 1]
+        if entry["expression"] not in {text, f"({text})"}:
+            raise _make_damage_error(f"the class of rank {rank} belongs to another formula")
+        ranking_size = entry["class_size"] if "class_size" in table else size
+        if ranking_size > size or (is_exact and ranking_size != size):
             raise _make_damage_error(
-                f"the class of rank {rank} has {size} members, and in the ranking another number"
+                f"the class of rank {rank} has {size} members, but {ranking_size} in the ranking"
             )
 
 
 def _read_fields(value: object, checks: Mapping[str, Callable[[Any], bool]]) -> list[Any]:
-    """Return the parts of an object, each of its own kind, and no others."""
+    """Return the values of an object that has exactly the fields of `checks`, each of which passes."""
     if not isinstance(value, dict) or value.keys() != checks.keys():
-        raise _make_damage_error(f"where {', '.join(checks)} are expected, it has {quote_value(value)}")
-    for name, fits in checks.items():
-        if not fits(value[name]):
+        raise _make_damage_error(f"expected the fields {', '.join(checks)}, found {quote_value(value)}")
+    for name, is_valid in checks.items():
+        if not is_valid(value[name]):
             raise _make_damage_error(f"{name} is {quote_value(value[name])}")
     return [value[name] for name in checks]
 
 
 def _make_damage_error(reason: str) -> DataError:
+    """Build the error for a damaged record."""
     return DataError(f"the record of the classes is damaged: {reason}; screen again")
 
 
 def _is_count(value: object) -> bool:
+    """Return whether a value is an integer from 1 to 2⁶³ − 1."""
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 1 << 63
 
 
 def _is_filled_list(value: object) -> bool:
+    """Return whether a value is a list with at least one item."""
     return isinstance(value, list) and bool(value)
 
 
@@ -325,82 +344,81 @@ _MEMBER_CHECKS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-_CHUNK_CANDIDATES = 1 << 16
-
-
 @dataclass(frozen=True, eq=False)
 class _EquivalentFormFinder:
-    """Finds the duplicates of some features in a range of candidates."""
+    """Find the duplicates of some features in a range of candidates."""
 
     space: Space
-    keys: NDArray[np.uint64]  # ascending by their first word
+    keys: NDArray[np.uint64]  # shape (m, 2), ascending by the first word
 
     def __call__(self, span: tuple[int, int]) -> Matches:
-        """Return places among the keys, numbers and complexities."""
+        """Return the index in `keys`, the number and the complexity of each duplicate."""
         start, stop = span
-        numbers = (
-            self.space.n_materialized
-            + start
-            + np.flatnonzero(self.space.statuses[start:stop] == CandidateStatus.DUPLICATE)
-        )
+        is_duplicate = self.space.statuses[start:stop] == CandidateStatus.DUPLICATE
+        numbers = self.space.n_materialized + start + np.flatnonzero(is_duplicate)
         if not len(numbers):
             return np.zeros(0, dtype=np.int64), numbers, np.zeros(0, dtype=np.int32)
         features = self.space.get_metadata(numbers)
-        places = np.full(len(numbers), -1)
-        at = np.searchsorted(self.keys[:, 0], features.keys[:, 0], side="left")
-        while (inside := at < len(self.keys)).any():
-            same = inside.copy()
-            same[inside] = self.keys[at[inside], 0] == features.keys[inside, 0]
-            if not same.any():
+        matches = np.full(len(numbers), -1)
+        # compare with each key that has the same first word
+        position = np.searchsorted(self.keys[:, 0], features.keys[:, 0], side="left")
+        while (inside := position < len(self.keys)).any():
+            same_first = inside.copy()
+            same_first[inside] = self.keys[position[inside], 0] == features.keys[inside, 0]
+            if not same_first.any():
                 break
-            equal = same.copy()
-            equal[same] = self.keys[at[same], 1] == features.keys[same, 1]
-            places[equal] = at[equal]
-            at = np.where(same, at + 1, len(self.keys))
-        good = places >= 0
-        return places[good], numbers[good], features.complexity[good]
+            same_key = same_first.copy()
+            same_key[same_first] = self.keys[position[same_first], 1] == features.keys[same_first, 1]
+            matches[same_key] = position[same_key]
+            position = np.where(same_first, position + 1, len(self.keys))
+        found = matches >= 0
+        return matches[found], numbers[found], features.complexity[found]
 
 
 def find_equivalent_forms(
     space: Space, numbers: NDArray[np.int64], limit: int, backend: Backend
 ) -> list[list[str]]:
-    """List other ways in which the last layer writes some features.
+    """List the candidates of the last layer that are algebraic duplicates of some features.
 
     Parameters
     ----------
     space : Space
-        The features.
+        The space.
     numbers : int64 array, shape (m,)
-        Those asked about.
+        Numbers of the features.
     limit : int
-        How many ways to list for each at most: the simplest, then by their place in the layer.
+        Maximum number of forms for each feature. They are ordered by complexity, then by number.
     backend : Backend
-        Where candidates are looked at.
+        Backend that runs the search.
 
     Returns
     -------
     list of list of str, length m
-        Formulas equal by algebra, which the space has left out as duplicates. Those of earlier layers are not
-        kept, and not listed.
+        Equivalent formulas, which the space excluded as duplicates. Duplicates in earlier layers are not
+        stored and therefore not listed.
     """
     keys = space.get_metadata(numbers).keys
     order = np.argsort(keys[:, 0], kind="stable")
     total = space.candidates.total
     spans = [(start, min(start + _CHUNK_CANDIDATES, total)) for start in range(0, total, _CHUNK_CANDIDATES)]
-    speller = _EquivalentFormFinder(space, keys[order])
-    found: list[list[tuple[int, int]]] = [[] for _ in order]
-    for places, others, complexity in backend.map(speller, spans):
-        for place, number, cost in zip(places.tolist(), others.tolist(), complexity.tolist(), strict=True):
-            own = found[order[place]]
-            own.append((cost, number))
-            if len(own) > 2 * limit:
-                own[:] = sorted(own)[:limit]
-    pairs = zip(found, numbers.tolist(), strict=True)
-    return [list(_format_forms(space, sorted(own), number, limit)) for own, number in pairs]
+    finder = _EquivalentFormFinder(space, keys[order])
+    matches: list[list[tuple[int, int]]] = [[] for _ in order]
+    for positions, duplicates, complexities in backend.map(finder, spans):
+        for position, duplicate, complexity in zip(
+            positions.tolist(), duplicates.tolist(), complexities.tolist(), strict=True
+        ):
+            feature_matches = matches[order[position]]
+            feature_matches.append((complexity, duplicate))
+            if len(feature_matches) > 2 * limit:
+                feature_matches[:] = sorted(feature_matches)[:limit]
+    return [
+        list(_format_forms(space, sorted(feature_matches), number, limit))
+        for feature_matches, number in zip(matches, numbers.tolist(), strict=True)
+    ]
 
 
 def _format_forms(space: Space, matches: list[tuple[int, int]], feature: int, limit: int) -> Iterator[str]:
-    """Write them, leaving out what is written as the feature is, or as another one."""
+    """Yield the text of each match, without the text of the feature itself and without repetitions."""
     seen = {to_text(space.build_expression(feature))}
     for _, number in matches[:limit]:
         text = to_text(space.build_expression(number))
@@ -409,83 +427,71 @@ def _format_forms(space: Space, matches: list[tuple[int, int]], feature: int, li
             yield text
 
 
-RELATIONS = {
-    "shown": "stands for its class",
-    "same formula": "equal by algebra",
-    "same values": "equal on these rows, not by algebra",
-    "affine copy": "a*shown + b on these rows",
-    "same ranks": "the same order of the rows",
-    "mirrored ranks": "the reversed order of the rows",
-    "rounding": "the same but for rows that rounding ties or swaps",
-}
-_AFFINE_TOLERANCE = 1e-9  # of the spread: what an affine copy may be off by for rounding
-_BLOCK_VALUES = 1 << 22
-
-
 def list_class_members(
     round_results: Sequence[RoundResult], scoring: ScoringConfig, limit: int, spellings: int = 0
 ) -> pd.DataFrame:
-    """List the members of the classes that a screen shows.
+    """List the members of the reported classes of a screen.
 
     Parameters
     ----------
-    found : sequence of Round
-        What the rounds of the screen found.
-    request : Request
-        What was asked.
+    round_results : sequence of RoundResult
+        The rounds of the screen.
+    scoring : ScoringConfig
+        The configuration of the screen.
     limit : int
-        How many members of each class to list at most.
+        Maximum number of members of each class.
     spellings : int
-        How many other ways of writing each member to list at most.
+        Maximum number of equivalent forms of each member.
 
     Returns
     -------
     pandas.DataFrame
-        One row a member: ``rank`` (of the class in the ranking), ``class_size``, ``member`` (1 for the one
-        shown), ``expression``, ``complexity``, ``layer``, ``direction``, ``relation`` (a key of
-        `RELATIONS`). Classes in their order; in each the member that is shown first, then the others by
-        |Pearson's correlation| with the response and complexity. With spellings a column ``also_written``:
-        lists of formulas.
+        One row per member: ``rank`` (of the class in the ranking), ``class_size``, ``member`` (1 for the
+        representative), ``expression``, ``complexity``, ``layer``, ``direction``, ``relation`` (a key of
+        `RELATIONS`). Classes have the order of the ranking. The representative comes first, then the other
+        members by |Pearson's correlation| with the target and complexity. If `spellings` is positive, the
+        column ``also_written`` contains lists of formulas.
     """
     import pandas as pd
 
-    frames, shown = [], 0
-    for each in round_results:
-        frames.append(_list_round_members(each, scoring, limit, shown, spellings))
-        shown += len(each.shown_indices)
+    frames, n_shown = [], 0
+    for round_result in round_results:
+        frames.append(_list_round_members(round_result, scoring, limit, n_shown, spellings))
+        n_shown += len(round_result.shown_indices)
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
 
 
 def _list_round_members(
     round_result: RoundResult, scoring: ScoringConfig, limit: int, n_before: int, spellings: int
 ) -> pd.DataFrame:
+    """List the class members of one round; `n_before` features were reported in earlier rounds."""
     import pandas as pd
 
-    space, kept = round_result.space, round_result.scoring_result.features
+    space, ranking = round_result.space, round_result.scoring_result.features
     members = find_class_members(space, round_result.target, scoring, round_result.scoring_result, limit)
     rows: list[dict[str, Any]] = []
     listed: list[int] = []
-    for rank, place in enumerate(round_result.shown_indices.tolist(), start=n_before + 1):
-        if not members.class_sizes[place]:
-            continue  # where every feature is shown, only the first of a class stands for it
-        own = members.features.take(np.flatnonzero(members.class_indices == place))
-        head = int(kept.number[place])
-        own = own.take(np.flatnonzero(own.number != head)).take_first(limit - 1)
-        numbers = np.concatenate(([head], own.number))
+    for rank, index in enumerate(round_result.shown_indices.tolist(), start=n_before + 1):
+        if not members.class_sizes[index]:
+            continue  # with --top all, only the first feature of a class represents it
+        others = members.features.take(np.flatnonzero(members.class_indices == index))
+        representative = int(ranking.number[index])
+        others = others.take(np.flatnonzero(others.number != representative)).take_first(limit - 1)
+        numbers = np.concatenate(([representative], others.number))
         listed += numbers.tolist()
         features = space.get_metadata(numbers)
         expressions = [space.build_expression(number) for number in numbers.tolist()]
         relations = ["shown", *_find_relations(space, numbers, expressions)]
-        for at, relation in enumerate(relations):
-            sign = int(kept.direction[place] if at == 0 else own.direction[at - 1])
+        for position, relation in enumerate(relations):
+            sign = int(ranking.direction[index] if position == 0 else others.direction[position - 1])
             rows.append(
                 {
                     "rank": rank,
-                    "class_size": int(members.class_sizes[place]),
-                    "member": at + 1,
-                    "expression": to_text(expressions[at]),
-                    "complexity": int(features.complexity[at]),
-                    "layer": int(features.layer[at]),
+                    "class_size": int(members.class_sizes[index]),
+                    "member": position + 1,
+                    "expression": to_text(expressions[position]),
+                    "complexity": int(features.complexity[position]),
+                    "layer": int(features.layer[position]),
                     "direction": {1: "+", -1: "-"}.get(sign, ""),
                     "relation": relation,
                 }
@@ -499,32 +505,34 @@ def _list_round_members(
 
 
 def _find_relations(space: Space, numbers: NDArray[np.int64], expressions: Sequence[Expression]) -> list[str]:
-    """Tell how each feature but the first is related to the first, some at a time."""
-    head, found = space.compute_values(numbers[:1])[0], list[str]()
+    """Return the relation of each feature except the first one to the first one, block by block."""
+    representative, relations = space.compute_values(numbers[:1])[0], list[str]()
     for start in range(1, len(numbers), step := max(1, _BLOCK_VALUES // max(1, space.n_rows))):
-        found += classify_relations(head, space.compute_values(numbers[start : start + step]))
-    same = [at for at, relation in enumerate(found, start=1) if relation == "same values"]
-    if same:
-        algebra = find_affine_copies([expressions[at] for at in same], expressions[0])
-        for at in np.array(same)[algebra].tolist():
-            found[at - 1] = "same formula"
-    return found
+        block = space.compute_values(numbers[start : start + step])
+        relations += classify_relations(representative, block)
+    equal = [index for index, relation in enumerate(relations, start=1) if relation == "same values"]
+    if equal:
+        is_algebraic = find_affine_copies([expressions[index] for index in equal], expressions[0])
+        for index in np.array(equal)[is_algebraic].tolist():
+            relations[index - 1] = "same formula"
+    return relations
 
 
 def classify_relations(representative: Values, others: Values) -> list[str]:
-    """Tell how features are related to another one by their values.
+    """Classify how features are related to a representative, from their values.
 
     Parameters
     ----------
-    head : float64 array, shape (n,)
-        The one that stands for the class.
+    representative : float64 array, shape (n,)
+        Values of the representative of the class.
     others : float64 array, shape (m, n)
-        Members of the class.
+        Values of other members of the class.
 
     Returns
     -------
     list of str, length m
-        The closest of ``same values``, ``affine copy``, ``same ranks``, ``mirrored ranks``, ``rounding``.
+        The closest relation that holds: ``same values``, ``affine copy``, ``same ranks``,
+        ``mirrored ranks`` or ``rounding``.
 
     Examples
     --------
@@ -534,27 +542,27 @@ def classify_relations(representative: Values, others: Values) -> list[str]:
     """
     equal = is_equal_to_rounding(np.broadcast_to(representative, others.shape), others)
     ranks = sort_block(np.ascontiguousarray(np.vstack((representative, others)))).doubled_ranks
-    own, theirs = ranks[0], ranks[1:]
+    first_ranks, other_ranks = ranks[0], ranks[1:]
     tests = (
         ("same values", equal),
         ("affine copy", _find_affine_copies(representative, others)),
-        ("same ranks", (theirs == own).all(axis=1)),
-        ("mirrored ranks", (theirs == 2 * (len(representative) + 1) - own).all(axis=1)),
+        ("same ranks", (other_ranks == first_ranks).all(axis=1)),
+        ("mirrored ranks", (other_ranks == 2 * (len(representative) + 1) - first_ranks).all(axis=1)),
     )
-    return [next((name for name, holds in tests if holds[at]), "rounding") for at in range(len(others))]
+    return [next((name for name, holds in tests if holds[index]), "rounding") for index in range(len(others))]
 
 
 def _find_affine_copies(representative: Values, others: Values) -> NDArray[np.bool_]:
-    """Say which features are affine copies of another one, but for rounding."""
+    """Return which rows of `others`, shape (m, n), are affine copies of `representative`, shape (n,)."""
 
     def standardize(values: Values) -> Values:
-        moved = values / np.abs(values).max(axis=1, keepdims=True)
-        moved = moved - moved.mean(axis=1, keepdims=True)
-        return np.asarray(moved / np.abs(moved).max(axis=1, keepdims=True))
+        centered = values / np.abs(values).max(axis=1, keepdims=True)
+        centered = centered - centered.mean(axis=1, keepdims=True)
+        return np.asarray(centered / np.abs(centered).max(axis=1, keepdims=True))
 
-    own, theirs = standardize(representative[None]), standardize(others)
-    off = np.minimum(np.abs(theirs - own).max(axis=1), np.abs(theirs + own).max(axis=1))
-    return np.asarray(off <= _AFFINE_TOLERANCE)
+    first, rest = standardize(representative[None]), standardize(others)
+    deviation = np.minimum(np.abs(rest - first).max(axis=1), np.abs(rest + first).max(axis=1))
+    return np.asarray(deviation <= _AFFINE_TOLERANCE)
 
 
 def classes(
@@ -568,54 +576,55 @@ def classes(
     max_ram: str | int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pd.DataFrame:
-    """List the members of the classes of a ranking, and how each is related to the one that is shown.
+    """List the members of the classes of a ranking and their relation to the representative.
 
     Parameters
     ----------
     result : ScreenResult or StoredRanking
-        What `symscreen.screen` returned or `symscreen.read_ranking` read.
+        Output of `symscreen.screen` or `symscreen.read_ranking`.
     X, y : optional
-        The data that were screened. Needed unless the result was made with ``members=``: the screen is then
-        run again as its record tells, and its space is gone through once more.
+        The screened data, in any form that `symscreen.screen` accepts. They are required unless the result
+        was computed with ``members=``. The screen is then repeated from its record, and its space is
+        evaluated once more.
     members : int
-        How many of each class to list at most; memory is bounded by it.
+        Maximum number of members of each class, at least 1. Memory use grows with this number.
     spellings : int
-        How many other ways of writing each member to list at most: formulas of the last layer that are equal
-        to it by algebra, and so no features of their own.
+        Maximum number of equivalent forms of each member: formulas of the last layer that are equal to it by
+        algebra and therefore not separate features.
     jobs : int, optional
-        Threads; the answer does not depend on it.
+        Number of threads. Does not affect the result.
     max_ram : str or int, optional
-        As of `symscreen.screen`.
+        Memory limit, see `symscreen.screen`.
     progress : callable, optional
-        As of `symscreen.screen`.
+        Progress callback, see `symscreen.screen`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a member: ``rank`` and ``class_size`` of its class, ``member`` (1 for the one shown),
-        ``expression``, ``complexity``, ``layer``, ``direction`` and ``relation`` to the one shown:
+        One row per member: ``rank`` and ``class_size`` of its class, ``member`` (1 for the representative),
+        ``expression``, ``complexity``, ``layer``, ``direction`` and ``relation`` to the representative:
         ``same formula`` (equal by algebra), ``same values`` (equal on these rows), ``affine copy``,
-        ``same ranks``, ``mirrored ranks``, or ``rounding`` (the same but for rows that rounding ties or
-        swaps). With spellings a column ``also_written``, of lists of formulas.
+        ``same ranks``, ``mirrored ranks``, or ``rounding`` (the same except for rows that rounding ties or
+        swaps). If `spellings` is positive, the column ``also_written`` contains lists of formulas.
 
     Raises
     ------
     OptionError
-        If no members are stored with the result and no data are given.
-    TableError
-        If the data are others than those that were screened, or what is stored does not fit together.
+        If the result does not contain members and no data are given.
+    DataError
+        If the data differ from the screened data, or the stored members do not match the ranking.
 
     Notes
     -----
-    A class holds the features of the space that the first screener cannot tell apart on these rows: of equal
-    (or mirrored) ranks for rank statistics, affine copies for linear ones. Formulas that algebra shows to be
-    another one written differently are no features of their own (the record counts them as algebraic
-    duplicates): they are no members, but spellings of one.
+    A class contains the features of the space that the first screener cannot distinguish on these rows:
+    features with equal or mirrored ranks for rank statistics, affine copies for linear statistics. A formula
+    that algebra shows to be equal to another one is not a separate feature (the record counts it as an
+    algebraic duplicate). It is not a member, but an equivalent form of a member.
 
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=20)
+    >>> data = symscreen.datasets.make_additive(n=20)
     >>> result = symscreen.screen(data.frame, layers="u", unary=["cube", "neg"], top=1)
     >>> symscreen.classes(result, data.frame)[["member", "expression", "relation"]].values.tolist()
     [[1, 'x3', 'shown'], [2, '-x3', 'affine copy'], [3, 'x3**3', 'same ranks']]
@@ -624,43 +633,50 @@ def classes(
     if spellings:
         check_positive_int("spellings", spellings, ", or 0 for none")
         if X is None:
-            raise OptionError("spellings are not stored with a result: give the data that were screened")
+            raise OptionError("spellings are not stored with a result: pass the data that were screened")
     if X is None:
         stored = read_members_record(result.record, tuple(RELATIONS))
         if stored is None:
             raise OptionError(
-                "no members are stored with this result: give the data that were screened (--data FILE), or "
+                "no members are stored with this result: pass the data that were screened (--data FILE), or "
                 f"screen again with --members {limit}"
             )
         check_members(stored, result.table, result.record)
         _check_formulas(stored, result.record)
         return stored[stored.member <= limit].reset_index(drop=True)
-    ready = prepare_from_record(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
-    found, _ = run_non_redundant_rounds(ready.dataset, ready.config, ready.rounds, ready.max_correlation)
-    shown = [to_text(expression) for each in found for expression in each.expressions]
-    if not _is_same_ranking(shown, list(result.table["expression"])):
+    prepared = prepare_from_record(result.record, X, y, jobs=jobs, max_ram=max_ram, progress=progress)
+    round_results, _ = run_non_redundant_rounds(
+        prepared.dataset, prepared.config, prepared.rounds, prepared.max_correlation
+    )
+    formulas = [
+        to_text(expression) for round_result in round_results for expression in round_result.expressions
+    ]
+    if not _is_same_ranking(formulas, list(result.table["expression"])):
         raise DataError(
-            "the screen that the record tells of does not give this ranking any more: it was changed, or "
-            "made by another version; screen again"
+            "repeating the recorded screen does not give this ranking any more: the ranking was changed, or "
+            "another version of symscreen computed it; screen again"
         )
-    return list_class_members(found, ready.config.scoring, limit, spellings)
+    return list_class_members(round_results, prepared.config.scoring, limit, spellings)
 
 
 def _check_formulas(members: pd.DataFrame, record: Mapping[str, Any]) -> None:
-    """Refuse members that are no formulas of the record's columns and operators, or not so complex."""
+    """Check that each member is a formula of the record's columns and operators, of the stored complexity."""
     operators, names = build_operators_from_record(record), record["data"]["inputs"]
-    for text, told in zip(members["expression"], members["complexity"], strict=True):
+    for text, stored_complexity in zip(members["expression"], members["complexity"], strict=True):
         try:
-            known = compute_complexity(parse_expression(text, operators, names))
+            complexity = compute_complexity(parse_expression(text, operators, names))
         except InputError as error:
             raise DataError(f"the record is damaged: its member {quote_value(text)}: {error}") from None
-        if known != told:
+        if complexity != stored_complexity:
             raise DataError(
-                f"the record is damaged: the complexity of {quote_value(text)} is {known}, not {told}"
+                f"the record is damaged: the complexity of {quote_value(text)} is {complexity}, "
+                f"not {stored_complexity}"
             )
 
 
 def _is_same_ranking(formulas: list[str], stored_formulas: list[str]) -> bool:
-    """Compare formulas with those of a file, where one that begins with a minus stands in parentheses."""
+    """Compare formulas with those of a file, which may enclose a formula in parentheses."""
     pairs = zip(formulas, stored_formulas, strict=False)
-    return len(formulas) == len(stored_formulas) and all(theirs in {own, f"({own})"} for own, theirs in pairs)
+    return len(formulas) == len(stored_formulas) and all(
+        stored in {formula, f"({formula})"} for formula, stored in pairs
+    )

@@ -1,4 +1,4 @@
-"""A screen while it runs: its workers, its checkpoint, and what of them is told when it is over."""
+"""Run a prepared screen: workers, checkpoint, and assembly of the result and its notices."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from symscreen.results.record import (
     build_run_record,
     format_partial_notice,
 )
-from symscreen.results.screen_result import ScreenResult
-from symscreen.results.screen_result import build_screen_result as ranking_of
+from symscreen.results.screen_result import ScreenResult, build_screen_result
 from symscreen.screening.checkpoint import open_checkpoint
 from symscreen.screening.class_members import build_members_record, list_class_members
 from symscreen.screening.inference.intervals import add_intervals
@@ -40,16 +39,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RunContext", "open_run", "run_screen"]
 
-_RESULT_NEUTRAL_OPTIONS = ("jobs", "chunk_size")  # options that change no byte of what is kept
+_RESULT_NEUTRAL_OPTIONS = ("jobs", "chunk_size")  # options that do not affect the saved state
 
 
 def run_screen(prepared: PreparedScreen) -> ScreenResult:
-    """Run a screen that is ready.
+    """Run a prepared screen.
 
     Parameters
     ----------
-    ready : Prepared
-        What `symscreen.screening.preparation.prepare_screen` made of data and options.
+    prepared : PreparedScreen
+        Output of `symscreen.screening.preparation.prepare_screen`.
 
     Returns
     -------
@@ -58,7 +57,7 @@ def run_screen(prepared: PreparedScreen) -> ScreenResult:
     Raises
     ------
     OutputError
-        If its checkpoint cannot be had, or is that of another run.
+        If the checkpoint folder is not available or belongs to another run.
     """
     log_event(
         "prepared",
@@ -73,159 +72,168 @@ def run_screen(prepared: PreparedScreen) -> ScreenResult:
 
 
 def _build_result(prepared: PreparedScreen, run: RunContext) -> ScreenResult:
-    table, job = prepared.dataset, run.config
-    found, thinner = run_non_redundant_rounds(table, job, prepared.rounds, prepared.max_correlation)
-    space, first = found[0].space, found[0].scoring_result
-    further = build_extra_record(found, job) | build_partial_record(
-        space, first.stream_result, len(job.layers)
+    """Run all rounds of a screen and the requested analyses, and build the result with its record."""
+    dataset, config = prepared.dataset, run.config
+    round_results, redundancy_record = run_non_redundant_rounds(
+        dataset, config, prepared.rounds, prepared.max_correlation
     )
-    if thinner is not None:
-        further["distinct"] = thinner
+    space, first = round_results[0].space, round_results[0].scoring_result
+    extra_record = build_extra_record(round_results, config)
+    extra_record |= build_partial_record(space, first.stream_result, len(config.layers))
+    if redundancy_record is not None:
+        extra_record["distinct"] = redundancy_record
     if prepared.half_sampling is not None:
-        found[0], further["stability"] = add_stability(table, job, found[0], prepared.half_sampling)
-    if prepared.confidence_level is not None:
-        found[0], further["intervals"] = add_intervals(
-            found[0], prepared.confidence_level, prepared.row_groups
+        round_results[0], extra_record["stability"] = add_stability(
+            dataset, config, round_results[0], prepared.half_sampling
         )
-    found, unsafe = flag_numerical_errors(found, table, job)
-    further |= unsafe
+    if prepared.confidence_level is not None:
+        round_results[0], extra_record["intervals"] = add_intervals(
+            round_results[0], prepared.confidence_level, prepared.row_groups
+        )
+    round_results, numerical_error_record = flag_numerical_errors(round_results, dataset, config)
+    extra_record |= numerical_error_record
     if prepared.members is not None:
-        further["classes"] = build_members_record(
-            list_class_members(found, job.scoring, prepared.members), prepared.members
+        extra_record["classes"] = build_members_record(
+            list_class_members(round_results, config.scoring, prepared.members), prepared.members
         )
     record = build_run_record(
-        table,
+        dataset,
         space,
-        job.grammar,
-        prepared.options | run.build_run_options(found),
+        config.grammar,
+        prepared.options | run.build_run_options(round_results),
         n_scored=first.n_scored,
         n_invalid=first.n_invalid,
-        extra_record=further,
+        extra_record=extra_record,
     )
-    result = ranking_of(
-        [(each.space, each.scoring_result, each.shown_indices) for each in found],
-        job.scoring.screeners,
+    result = build_screen_result(
+        [(each.space, each.scoring_result, each.shown_indices) for each in round_results],
+        config.scoring.screeners,
         record,
-        scale=compute_gini_mean_difference(table.target),
-        units=job.units,
+        scale=compute_gini_mean_difference(dataset.target),
+        units=config.units,
         notices=(
-            *table.notices,
-            *found[-1].notices,
-            *run.format_notices(found),
+            *dataset.notices,
+            *round_results[-1].notices,
+            *run.format_notices(round_results),
             *_format_null_notices(prepared),
-            *_format_numerical_error_notices(unsafe),
+            *_format_numerical_error_notices(numerical_error_record),
         ),
-        target_ranks=found[-1].target_ranks,
+        target_ranks=round_results[-1].target_ranks,
     )
-    return replace(result, data=table, renderers=VIEWS)
+    return replace(result, data=dataset, renderers=VIEWS)
 
 
 def _format_numerical_error_notices(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say that features are shown whose scores are, in part, noise of rounding."""
+    """Return a notice if rounding decides part of the score of a reported feature."""
     count = record.get("rounding", {}).get("marked", 0)
     if not count:
         return ()
-    features = "1 feature" if count == 1 else f"{count:,} features"
-    return (f"rounding decides scores of {features} shown: see unsafe_rows and unsafe_by",)
+    features = "1 reported feature" if count == 1 else f"{count:,} reported features"
+    return (f"rounding errors affect the scores of {features}: see unsafe_rows and unsafe_by",)
 
 
 def _format_null_notices(prepared: PreparedScreen) -> tuple[str, ...]:
-    """Say why p-values are 1 where the null distribution is not known."""
-    request, response = prepared.config.scoring, prepared.dataset.target
-    control, null = request.error_control, getattr(request.screeners[0], "null_distribution", None)
+    """Return a notice if all p-values are 1 because the null distribution of xi is unknown."""
+    scoring, target = prepared.config.scoring, prepared.dataset.target
+    error_control, null = scoring.error_control, getattr(scoring.screeners[0], "null_distribution", None)
     if (
-        control is None
-        or not control.p_values
+        error_control is None
+        or not error_control.p_values
         or null is not build_xi_null
-        or not isinstance(response, NumericTarget)
+        or not isinstance(target, NumericTarget)
+        or not is_dominated_by_one_value(target)
     ):
         return ()
-    if not is_dominated_by_one_value(response):
-        return ()
-    known = "for so many rows the null distribution of xi is then not known; --screener t0 has one"
-    return (f"p-values are 1: nine tenths of the response are one value, and {known}",)
+    notice = (
+        "all p-values are 1: nine tenths of the target are one value, and the null distribution of xi is not "
+        "known for such a target; use --screener t0, whose null distribution is known"
+    )
+    return (notice,)
 
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """A screen that runs.
+    """A screen that is running.
 
     Parameters
     ----------
-    job : Job
-        What is done.
-    folder : Folder or None
-        Where its state is kept.
+    config : ScreenConfig
+        The configuration of the screen, with the checkpoint store in its run control.
+    checkpoint : CheckpointStore or None
+        Where the states of the streams are saved.
     """
 
     config: ScreenConfig
     checkpoint: CheckpointStore | None
 
     def build_run_options(self, round_results: Sequence[RoundResult]) -> dict[str, Any]:
-        """Return what the record's options tell of how this very run went; empty for a plain one."""
+        """Return the record of how this run was executed; empty without Dask and checkpoint."""
         backend, run = self.config.scoring.backend, dict[str, Any]()
         if isinstance(backend, Dask):
             run["backend"] = {"name": backend.name, **backend.metadata}
         if self.checkpoint is not None:
-            outcomes = [each.scoring_result.stream_result for each in round_results]
-            run["chunks"] = sum(one.n_chunks for one in outcomes if one is not None)
-            run["resumed_chunks"] = sum(one.n_resumed_chunks for one in outcomes if one is not None)
+            streams = [each.scoring_result.stream_result for each in round_results]
+            run["chunks"] = sum(stream.n_chunks for stream in streams if stream is not None)
+            run["resumed_chunks"] = sum(stream.n_resumed_chunks for stream in streams if stream is not None)
         return {"run": run} if run else {}
 
     def format_notices(self, round_results: Sequence[RoundResult]) -> tuple[str, ...]:
-        """Return what people should know of it."""
+        """Return notices about resumption, partial results and failed checkpoint saves."""
         notices = []
-        for space, outcome in ((each.space, each.scoring_result.stream_result) for each in round_results):
-            if outcome is not None and outcome.n_resumed_chunks:
+        for round_result in round_results:
+            space, stream_result = round_result.space, round_result.scoring_result.stream_result
+            if stream_result is not None and stream_result.n_resumed_chunks:
                 notices.append(
-                    f"went on from a checkpoint: {outcome.n_resumed_chunks:,} chunks were done before"
+                    f"resumed from a checkpoint: {stream_result.n_resumed_chunks:,} chunks were done before"
                 )
-            told = build_partial_record(space, outcome, len(self.config.layers))
-            if told:
-                notices.append(format_partial_notice(told["partial"]) + self._format_resume_hint(space))
+            record = build_partial_record(space, stream_result, len(self.config.layers))
+            if record:
+                notices.append(format_partial_notice(record["partial"]) + self._format_resume_hint(space))
         if self.checkpoint is not None and self.checkpoint.failure is not None:
-            notices.append(f"the checkpoint stands where it last could be written: {self.checkpoint.failure}")
+            notices.append(f"the checkpoint is not up to date: {self.checkpoint.failure}")
         return tuple(notices)
 
     def _format_resume_hint(self, space: Space) -> str:
-        """Say how a run that a time limit ended is gone on with."""
+        """Return how to continue a run that a time limit ended."""
         if space.stopped_at_layer is not None:
-            return "; layers are grown anew each time: give a longer --time-limit, or leave it out"
-        return "" if self.checkpoint is None else "; the same command goes on from there"
+            return "; layers are generated anew in each run: give a longer --time-limit, or omit it"
+        return "" if self.checkpoint is None else "; run the same command again to resume"
 
 
 @contextmanager
 def open_run(prepared: PreparedScreen) -> Iterator[RunContext]:
-    """Open what a screen needs while it runs, and close it however it ends.
+    """Open the resources of a running screen and close them when it ends for any reason.
 
     Parameters
     ----------
-    ready : Prepared
-        A screen that is ready.
+    prepared : PreparedScreen
+        Output of `symscreen.screening.preparation.prepare_screen`.
 
     Yields
     ------
-    Run
+    RunContext
 
     Raises
     ------
     OutputError
-        If the checkpoint cannot be had, or is that of another run.
+        If the checkpoint folder is not available or belongs to another run.
     """
-    job, folder = prepared.config, None
+    config, checkpoint = prepared.config, None
     with ExitStack() as stack:
-        if isinstance(job.scoring.backend, Dask):
-            stack.callback(job.scoring.backend.close)
+        if isinstance(config.scoring.backend, Dask):
+            stack.callback(config.scoring.backend.close)
         if prepared.checkpoint_path is not None:
-            folder = stack.enter_context(open_checkpoint(prepared.checkpoint_path, _describe_run(prepared)))
-            course = replace(job.scoring.run_control, checkpoint=folder)
-            job = replace(job, scoring=replace(job.scoring, run_control=course))
-        yield RunContext(job, folder)
+            checkpoint = stack.enter_context(
+                open_checkpoint(prepared.checkpoint_path, _describe_run(prepared))
+            )
+            run_control = replace(config.scoring.run_control, checkpoint=checkpoint)
+            config = replace(config, scoring=replace(config.scoring, run_control=run_control))
+        yield RunContext(config, checkpoint)
 
 
 def _describe_run(prepared: PreparedScreen) -> dict[str, Any]:
-    """Say what a run is: whatever its bytes depend on."""
-    table = prepared.dataset
+    """Return everything that the bytes of a saved state depend on."""
+    dataset = prepared.dataset
     packages = ("symscreen", "numpy", "numba", "scipy")
     return {
         "versions": {package: metadata.version(package) for package in packages},
@@ -233,5 +241,5 @@ def _describe_run(prepared: PreparedScreen) -> dict[str, Any]:
             name: value for name, value in prepared.options.items() if name not in _RESULT_NEUTRAL_OPTIONS
         },
         "grammar": build_grammar_record(prepared.config.grammar),
-        "data": {"digest": table.digest, "rows": table.target.n, "inputs": list(table.names)},
+        "data": {"digest": dataset.digest, "rows": dataset.target.n, "inputs": list(dataset.names)},
     }

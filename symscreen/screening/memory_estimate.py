@@ -1,4 +1,9 @@
-"""The memory that a screen takes at its peak, predicted from its size alone."""
+"""Estimate the peak memory of a screen from the size of its space, before any feature is scored.
+
+A screen first holds the pool and one status byte for each candidate of the last layer. It then filters
+candidates, and after that scores features. Scoring streams the space first and finalizes its lists
+afterwards. Memory of an earlier phase is released before the next one, so the peak is a maximum over phases.
+"""
 
 from __future__ import annotations
 
@@ -29,44 +34,40 @@ __all__ = [
     "estimate_scoring_bytes",
 ]
 
-_LIBRARY_BYTES = (
-    240_000_000  # imported once features are scored, and compiled code: twice as much while it compiles
-)
-_JOINT_LIBRARY_BYTES = 120_000_000  # of joint screeners, beside these
-_FEATURE_BYTES, _SCORE_BYTES = 100, 16  # a kept feature, and each of its scores
-_MERGE_COPIES = 4  # of a list while it is merged
-_RESULT_ROW_BYTES = 1000  # a row of the result, with its formula
 _VALUE_BYTES = 8
-_DEDUPLICATION_COPIES = 1.25  # a list's values while those equal to rounding are found
-_COMPARISON_COPIES, _JOINT_COPIES = (
-    2,
-    4,
-)  # copies of the values that are compared, or that joint screeners are shown
-_SORTED_VALUE_BYTES = 40  # bytes for each value that is computed again and ordered
-_SORTED_BLOCK_BYTES = _SORTED_VALUE_BYTES << 22  # kept features computed and ordered again, some at a time
-_P_VALUE_COUNTS_BYTES = 40_000_000  # the p-values of a space, counted
-_SEARCH_BYTES = 160_000_000  # the pool at some rows, and what threads compute of it
-_SEARCH_CANDIDATE_BYTES = 6
+_LIBRARY_BYTES = 240_000_000  # libraries imported for scoring and compiled code, twice while it is compiled
+_JOINT_LIBRARY_BYTES = 120_000_000  # additional libraries of joint screeners
+_FEATURE_BYTES, _SCORE_BYTES = 100, 16  # per stored feature, and per score of it
+_MERGE_COPIES = 4  # copies of a list during a merge
+_RESULT_ROW_BYTES = 1000  # per row of the result, with its formula
+_DEDUPLICATION_COPIES = 1.25  # copies of a list's values while numeric duplicates are found
+_COMPARISON_COPIES = 2  # copies of the values of a shortlist that screeners are compared on
+_JOINT_COPIES = 4  # copies of the values of a shortlist that joint screeners score
+_SORTED_VALUE_BYTES = 40  # per value that is recomputed and sorted
+_SORTED_BLOCK_BYTES = _SORTED_VALUE_BYTES << 22  # features are recomputed and sorted block by block
+_P_VALUE_COUNTS_BYTES = 40_000_000  # the counts of the p-values of a space
+_SEARCH_BYTES = 160_000_000  # the pool on a row subsample, and the threads' scratch arrays
+_SEARCH_CANDIDATE_BYTES = 6  # per candidate of a search
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEstimate:
-    """What a screen takes, in bytes; later parts take what earlier ones have given back.
+    """Estimated memory of the phases of a screen, in bytes.
 
     Parameters
     ----------
-    held : int
-        What the process holds now: the interpreter, its libraries, the table, the space so far.
-    pool : int
+    process_bytes : int
+        Memory that the process uses now: interpreter, libraries, table, and the space so far.
+    pool_bytes : int
         Values and metadata of the pool that the last layer is applied to.
-    candidates : int
-        A byte for each candidate of the last layer.
-    judging : int
-        While it is decided which candidates are worth computing.
-    scoring : int
-        While features are scored, settled and written down.
-    orders : int
-        The orders of the pool's rows, which are done without where they do not fit.
+    candidate_bytes : int
+        One byte for each candidate of the last layer.
+    filter_bytes : int
+        Filtering of candidates.
+    scoring_bytes : int
+        Scoring, finalizing the lists, and building the result.
+    row_order_bytes : int
+        Row orders of the pool's features. They are optional and are omitted if they do not fit.
     """
 
     process_bytes: int
@@ -77,52 +78,41 @@ class MemoryEstimate:
     row_order_bytes: int = 0
 
     def compute_peak(self, max_bytes: int | None = None) -> int:
-        """Return the most that the process will have held, where it is allowed so much."""
-        most = (
-            self.process_bytes
-            + self.pool_bytes
-            + self.candidate_bytes
-            + max(self.filter_bytes, self.scoring_bytes)
-        )
-        fuller = max(
-            most,
-            self.process_bytes
-            + self.pool_bytes
-            + self.candidate_bytes
-            + self.row_order_bytes
-            + self.scoring_bytes,
-        )
-        return fuller if max_bytes is None or fuller <= max_bytes else most
+        """Return the peak memory in bytes, with the row orders if they fit into `max_bytes`."""
+        held = self.process_bytes + self.pool_bytes + self.candidate_bytes
+        without_orders = held + max(self.filter_bytes, self.scoring_bytes)
+        with_orders = max(without_orders, held + self.row_order_bytes + self.scoring_bytes)
+        return with_orders if max_bytes is None or with_orders <= max_bytes else without_orders
 
 
 def estimate_memory(
     space: Space, n_rows: int, scoring: ScoringConfig, *, recompute_pool: bool = False
 ) -> MemoryEstimate:
-    """Predict the peak of a process that screens a space, the table read and nothing grown.
+    """Estimate the memory of a screen of a space that has been counted or generated.
 
     Parameters
     ----------
     space : Space
-        The space, counted by structure; with values, only what they take beside what is held is left to come.
-    rows : int
-        The rows of the table.
-    request : Request
-        What will be asked of it.
-    thin : bool
-        Whether the pool's values will be computed again rather than held.
+        The space, with or without values. Values that it holds already are part of `process_bytes`.
+    n_rows : int
+        Number of rows of the table.
+    scoring : ScoringConfig
+        How the space will be scored.
+    recompute_pool : bool
+        Whether the pool's values will be recomputed instead of stored.
 
     Returns
     -------
-    Prediction
+    MemoryEstimate
     """
-    members, total = len(space.pool), space.candidates.total
-    counted = space.n_rows == 0
+    pool_size, total = len(space.pool), space.candidates.total
+    has_no_values = space.n_rows == 0
     return MemoryEstimate(
         process_bytes=read_resident_bytes(),
-        pool_bytes=members * (_VALUE_BYTES * n_rows if counted and not recompute_pool else 0)
+        pool_bytes=pool_size * (_VALUE_BYTES * n_rows if has_no_values and not recompute_pool else 0)
         + space.pool.estimate_bytes(0),
-        candidate_bytes=total if counted else 0,
-        filter_bytes=estimate_filter_bytes(total) - total + estimate_block_bytes(n_rows) if counted else 0,
+        candidate_bytes=total if has_no_values else 0,
+        filter_bytes=_estimate_filter_bytes(total, n_rows) if has_no_values else 0,
         scoring_bytes=estimate_scoring_bytes(n_rows, scoring, n_features=space.size, n_candidates=total),
         row_order_bytes=0 if recompute_pool else estimate_presort_bytes(space, n_rows, scoring),
     )
@@ -131,109 +121,119 @@ def estimate_memory(
 def estimate_memory_from_size(
     size_estimate: SpaceSizeEstimate, n_rows: int, scoring: ScoringConfig, *, recompute_pool: bool = False
 ) -> MemoryEstimate:
-    """Predict the same of a space of which only the size is known, exactly or roughly.
+    """Estimate the memory of a screen from an exact or approximate size of the space.
 
     Parameters
     ----------
-    outlook : Outlook
-        How large the space will be.
-    rows, request, thin
-        As of `predicted`.
+    size_estimate : SpaceSizeEstimate
+        Size of the space.
+    n_rows : int
+        Number of rows of the table.
+    scoring : ScoringConfig
+        How the space will be scored.
+    recompute_pool : bool
+        Whether the pool's values will be recomputed instead of stored.
 
     Returns
     -------
-    Prediction
+    MemoryEstimate
     """
-    members, total = size_estimate.n_members, size_estimate.n_candidates
-    worth = not recompute_pool and _is_presort_useful(scoring)
+    pool_size, total = size_estimate.n_members, size_estimate.n_candidates
+    row_order_bytes = 0
+    if not recompute_pool and _is_presort_useful(scoring):
+        row_order_bytes = estimate_pool_order_bytes(pool_size, size_estimate.n_monotone_children, n_rows)
     return MemoryEstimate(
         process_bytes=read_resident_bytes(),
-        pool_bytes=members * (0 if recompute_pool else _VALUE_BYTES * n_rows) + size_estimate.pool_bytes,
+        pool_bytes=pool_size * (0 if recompute_pool else _VALUE_BYTES * n_rows) + size_estimate.pool_bytes,
         candidate_bytes=total,
-        filter_bytes=estimate_filter_bytes(total) - total + estimate_block_bytes(n_rows),
+        filter_bytes=_estimate_filter_bytes(total, n_rows),
         scoring_bytes=estimate_scoring_bytes(
             n_rows, scoring, n_features=size_estimate.n_features, n_candidates=total
         ),
-        row_order_bytes=estimate_pool_order_bytes(members, size_estimate.n_monotone_children, n_rows)
-        if worth
-        else 0,
+        row_order_bytes=row_order_bytes,
     )
 
 
+def _estimate_filter_bytes(n_candidates: int, n_rows: int) -> int:
+    """Estimate the memory of filtering, without the status byte of each candidate."""
+    return estimate_filter_bytes(n_candidates) - n_candidates + estimate_block_bytes(n_rows)
+
+
 def estimate_presort_bytes(space: Space, n_rows: int, scoring: ScoringConfig) -> int:
-    """Say what the orders of the pool's rows take where they save time, in bytes; 0 where they do not.
+    """Estimate the memory of the row orders of the pool's features.
 
     Parameters
     ----------
     space : Space
-        With values or without.
-    rows : int
-        The rows of the table.
-    request : Request
-        What is asked of it; a search puts few features in order.
+        The space, with or without values.
+    n_rows : int
+        Number of rows of the table.
+    scoring : ScoringConfig
+        How the space will be scored.
 
     Returns
     -------
     int
+        Bytes; 0 if presorting would not save time, because no screener uses ranks or a search sorts only few
+        features.
     """
     return estimate_order_bytes(space, n_rows) if _is_presort_useful(scoring) else 0
 
 
 def _is_presort_useful(scoring: ScoringConfig) -> bool:
-    ranks = any(one.equivalence == "ranks" for one in scoring.prescreeners)
-    return ranks and scoring.search.mode == "exact"
+    """Return whether presorting the pool saves time."""
+    has_rank_screener = any(screener.equivalence == "ranks" for screener in scoring.prescreeners)
+    return has_rank_screener and scoring.search.mode == "exact"
 
 
 def estimate_scoring_bytes(
     n_rows: int, scoring: ScoringConfig, *, n_features: int | None = None, n_candidates: int = 0
 ) -> int:
-    """Predict what it takes to score a space, beside pool and candidates.
+    """Estimate the memory of scoring a space, without pool and candidates.
 
     Parameters
     ----------
-    rows : int
-        The rows of the table.
-    request : Request
-        What is asked.
-    features : int, optional
-        How many features the space has; by default more than any list keeps.
-    candidates : int
-        How many candidates its last layer has.
+    n_rows : int
+        Number of rows of the table.
+    scoring : ScoringConfig
+        How the space will be scored.
+    n_features : int, optional
+        Number of features of the space. By default every list is assumed to reach its maximum length.
+    n_candidates : int
+        Number of candidates of the last layer.
 
     Returns
     -------
     int
         Bytes.
     """
-    entry = _FEATURE_BYTES + _SCORE_BYTES * len(scoring.screeners)
-    lists = [
-        scoring.limit,
-        *(scoring.prescreen for _ in find_shortlist_kinds(scoring) for _ in scoring.prescreeners),
-    ]
-    kept = sum(_compute_max_list_length(limit, n_features) for limit in lists)
-    chunks = (2 * scoring.jobs + 1) * scoring.chunk_size * (1 if scoring.limit is None else 0)
-    streaming = scoring.jobs * estimate_block_bytes(n_rows) + entry * (_MERGE_COPIES * kept + chunks)
+    kinds = find_shortlist_kinds(scoring)
+    entry_bytes = _FEATURE_BYTES + _SCORE_BYTES * len(scoring.screeners)
+    ranking_length = _compute_max_list_length(scoring.limit, n_features)
+    shortlist_length = _compute_max_list_length(scoring.prescreen, n_features)
+    n_entries = ranking_length + len(kinds) * len(scoring.prescreeners) * shortlist_length
+    # without a limit, chunk results that wait to be merged hold every feature
+    n_waiting = (2 * scoring.jobs + 1) * scoring.chunk_size if scoring.limit is None else 0
+    streaming = scoring.jobs * estimate_block_bytes(n_rows) + entry_bytes * (
+        _MERGE_COPIES * n_entries + n_waiting
+    )
     if scoring.search.mode != "exact":
         streaming = max(streaming, _SEARCH_BYTES + _SEARCH_CANDIDATE_BYTES * n_candidates) + n_candidates
-    shown = _compute_max_list_length(scoring.limit, n_features)
     streaming += _estimate_inference_bytes(n_rows, scoring)
-    settling = entry * _MERGE_COPIES * kept + shown * _RESULT_ROW_BYTES
+    finalizing = entry_bytes * _MERGE_COPIES * n_entries + ranking_length * _RESULT_ROW_BYTES
     if scoring.limit is not None:
-        settling += int(_DEDUPLICATION_COPIES * _VALUE_BYTES * n_rows * shown)
-    if find_shortlist_kinds(scoring):
-        judged = _compute_max_list_length(scoring.prescreen, n_features)
-        copies = (_JOINT_COPIES if scoring.joint_screeners else _COMPARISON_COPIES) * len(
-            find_shortlist_kinds(scoring)
-        )
-        settling += copies * _VALUE_BYTES * n_rows * judged + min(
-            _SORTED_BLOCK_BYTES, _SORTED_VALUE_BYTES * n_rows * max(judged, shown)
+        finalizing += int(_DEDUPLICATION_COPIES * _VALUE_BYTES * n_rows * ranking_length)
+    if kinds:
+        copies = (_JOINT_COPIES if scoring.joint_screeners else _COMPARISON_COPIES) * len(kinds)
+        finalizing += copies * _VALUE_BYTES * n_rows * shortlist_length + min(
+            _SORTED_BLOCK_BYTES, _SORTED_VALUE_BYTES * n_rows * max(shortlist_length, ranking_length)
         )
     libraries = _LIBRARY_BYTES + (_JOINT_LIBRARY_BYTES if scoring.joint_screeners else 0)
-    return libraries + max(streaming, settling)
+    return libraries + max(streaming, finalizing)
 
 
 def _estimate_inference_bytes(n_rows: int, scoring: ScoringConfig) -> int:
-    """Predict what it takes to see every feature's p-value, and the best under permutations."""
+    """Estimate the memory of p-value counts and permutations."""
     if scoring.error_control is None:
         return 0
     permutations = scoring.error_control.permutations
@@ -242,7 +242,7 @@ def _estimate_inference_bytes(n_rows: int, scoring: ScoringConfig) -> int:
 
 
 def _compute_max_list_length(limit: int | None, n_features: int | None) -> int:
-    """Return how many features a list keeps at most."""
+    """Return the maximum number of features in a list."""
     if limit is None:
         return n_features or 0
     return add_margin(limit) if n_features is None else min(n_features, add_margin(limit))

@@ -47,21 +47,21 @@ class ScreenPlan:
     ----------
     layers : tuple of LayerCount
         The inputs and each layer.
-    exact : int
+    n_exact_layers : int
         How many of these, from the first, were counted; the rest are estimates of what is too long to be
         counted in a moment, or stands behind a cut. What the first of the rest generates is exact.
-    features : int
+    n_features : int
         Features of the space: exact for structure where all layers are, an upper bound for what values will
         prune.
-    most : int or None
+    max_features : int or None
         Features of the space are no more, whatever is left out; None where nobody can tell, behind a cut
         that keeps as many as it likes.
-    cut : bool
+    has_pruning : bool
         Whether a layer is cut before the next is applied; what stays depends on the response.
-    memory : int
+    pool_bytes : int
         Bytes that the values of the pool would take at most; 0 where they would be computed again from the
         inputs.
-    peak : int
+    peak_bytes : int
         Bytes that the process would hold at most; roughly, where features are estimated.
     seconds : pair of float
         From how long to how long it would take on this machine. The two differ for a race only: how early
@@ -103,15 +103,15 @@ def build_plan(
 
     Parameters
     ----------
-    table : Table
+    dataset : Table
         The data.
-    growth : Growth
+    generation : Growth
         How the space would be grown.
     layers : sequence of Layer
         What would be applied.
-    request : Request
+    scoring : Request
         What would be asked of it.
-    times : int
+    n_repeats : int
         How often the whole of it would be done.
 
     Returns
@@ -278,7 +278,7 @@ def plan(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=10)
+    >>> data = symscreen.datasets.make_additive(n=10)
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
     42
     """

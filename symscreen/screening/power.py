@@ -59,20 +59,20 @@ class PowerResult:
         ``high``, ``median_rank`` and ``mean_rank`` of the class.
     truth, feature : str
         What was planted, and what was looked for.
-    held_as : str
+    closest_member : str
         The member of the feature's class that the space holds, the closest to it; empty where cuts make the
         space depend on the response.
     relation : str
         How that member is related to the feature: see `symscreen.screening.class_members.RELATIONS`.
     top : int
         K.
-    features : int or None
+    n_features : int or None
         How many features the space has, at most; None where it depends on the response.
-    rows : int
+    n_rows : int
         How many rows there are.
     screener : str
         Who ranks.
-    lost_at : tuple of float, or None
+    half_power_noise : tuple of float, or None
         Between which noise ratios the probability falls below one half; twice the same number where it can
         be interpolated on the logarithm of the ratio, and twice 0 where it is not found even without noise.
         None where it does not fall below it.
@@ -107,13 +107,13 @@ class PlantedFormula:
 
     Parameters
     ----------
-    table : Table
+    dataset : Table
         With the formula's values as its response, rows numbered as they stand here.
     feature : Expression
         What is looked for.
     space : Space or None
         The features, over the rows of `table`; None where cuts make it depend on the response.
-    member : int
+    member_number : int
         The number of the member of the feature's class that is closest to it; −1 without a space.
     relation : str
         How that member is related to the feature.
@@ -133,9 +133,9 @@ def plant_formula(
 
     Parameters
     ----------
-    table : Table
+    dataset : Table
         The data; its response is not used.
-    job : Job
+    config : Job
         How the space is grown, and who ranks.
     truth : Expression
         What makes the response.
@@ -234,7 +234,7 @@ def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
 
     Parameters
     ----------
-    plant : Plant
+    planted_formula : Plant
         What was planted.
     ratio : float
         The standard deviation over the root mean square of the formula's values.
@@ -267,9 +267,9 @@ def simulate_ranks(
 
     Parameters
     ----------
-    plant : Plant
+    planted_formula : Plant
         What was planted.
-    job : Job
+    config : Job
         How the space is grown, and who ranks.
     ratio : float
         The noise's standard deviation over the root mean square of the formula's values.
@@ -366,7 +366,7 @@ def power(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=60)
+    >>> data = symscreen.datasets.make_additive(n=60)
     >>> found = symscreen.power(data.frame, truth="x1**3*x3", noise_ratio=[0, 5], repeats=10,
     ...                         operators="ablation", layers="ub", top=1)
     >>> found.table[["noise_ratio", "probability"]].values.tolist()[0], found.closest_member

@@ -101,7 +101,7 @@ def read_sample_weights(
         As of `symscreen.screen`.
     options : ScreenOptions
         Of the screen.
-    kind : Kind
+    target_type : Kind
         What the response is without them.
 
     Returns
@@ -152,7 +152,7 @@ class RowGroups:
     ----------
     column : str
         The column that tells the groups.
-    unit : int64 array, shape (n,)
+    group_ids : int64 array, shape (n,)
         For each row of the table the number of its group, from 0 up.
     """
 
@@ -170,7 +170,7 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
 
     Parameters
     ----------
-    table : Table
+    dataset : Table
         The data.
     source : object
         Where they come from.
@@ -217,7 +217,7 @@ def format_group_notices(row_groups: RowGroups | None, options: ScreenOptions) -
 
     Parameters
     ----------
-    grouping : Grouping or None
+    row_groups : Grouping or None
         Of the rows.
     options : ScreenOptions
         Of the screen.
@@ -253,9 +253,9 @@ class PreparedScreen:
 
     Parameters
     ----------
-    table : Table
+    dataset : Table
         The data, with notices of what was left out.
-    job : Job
+    config : Job
         What is to be done.
     rounds : int
         How many rounds at most.
@@ -263,15 +263,15 @@ class PreparedScreen:
         For the record: the options, read.
     members : int or None
         How many members of each class shown the record holds at most; None for none.
-    distinct : float or None
+    max_correlation : float or None
         The largest |rank correlation| of two features shown; None for any.
-    halving : Halving or None
+    half_sampling : Halving or None
         How rows are halved for stability selection; None for none.
-    checkpoint : Path or None
+    checkpoint_path : Path or None
         The folder that keeps how far it came.
-    level : float or None
+    confidence_level : float or None
         Of the intervals of what is shown; None for none.
-    grouping : Grouping or None
+    row_groups : Grouping or None
         Rows that belong together; None where each stands for itself.
     """
 

@@ -1,6 +1,8 @@
-"""What the best model of a few of the features found so far leaves unexplained.
+"""Screening rounds: generate the space, prune it between layers, score it, and screen the residual again.
 
-One screen: grow the space, cut it between layers, score it, and screen again what the best leave.
+Round 1 screens the target. After round r, the best linear model of r of the features found so far is fitted
+by least squares, and round r + 1 screens its residual. This is iterated sure independence screening (Fan and
+Lv 2008) with the model selection of SISSO (Ouyang et al. 2018).
 """
 
 from __future__ import annotations
@@ -51,81 +53,81 @@ __all__ = [
     "run_rounds",
 ]
 
-_NEGLIGIBLE_SHARE = 1e-24
-"""A share left unexplained that is rounding: (1e-12)², of the response's own digits."""
+_NEGLIGIBLE_SHARE = 1e-24  # unexplained share of the variance that is rounding error: (1e-12)²
 
 
 def compute_residual(
     values: NDArray[np.float64], target: NDArray[np.float64], max_terms: int, jobs: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]] | None:
-    """Fit the best model of a size by least squares and return what it leaves.
+    """Fit the best linear model of a given size by least squares and return its residual.
 
     Parameters
     ----------
     values : float64 array, shape (q, n)
-        The features found.
+        Values of the features found so far.
     target : float64 array, shape (n,)
-        The response.
-    size : int
-        Features in the model, 1 to 4; fewer where there are fewer.
+        Values of the target.
+    max_terms : int
+        Number of features in the model, 1 to 4. It is smaller if there are fewer independent features.
     jobs : int
-        Threads.
+        Number of threads.
 
     Returns
     -------
     residual : float64 array, shape (n,)
-        Of mean 0.
-    members : int32 array, shape (size,)
-        The features of the model.
-        None instead of both where nothing is left to explain: a residual of rounding alone ranks nothing.
+        Residual of mean 0.
+    members : int32 array, shape (terms,)
+        Row indices in `values` of the features of the model.
+        None is returned instead of both if nothing is left to explain, because a residual of rounding errors
+        cannot rank features.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(5, 40))
-    >>> residual, members = compute_residual(x, 3 * x[2] + 0.1 * x[4], size=1)
+    >>> residual, members = compute_residual(x, 3 * x[2] + 0.1 * x[4], max_terms=1)
     >>> members.tolist(), round(float(np.corrcoef(residual, x[4])[0, 1]), 1)
     ([2], 1.0)
     """
     gram = compute_gram(values, target)
-    for terms in range(min(max_terms, len(values)), 0, -1):
-        members, unexplained = find_best_models(gram, terms, keep=1, jobs=jobs)
+    for n_terms in range(min(max_terms, len(values)), 0, -1):
+        members, unexplained = find_best_models(gram, n_terms, keep=1, jobs=jobs)
         if len(members):
             if unexplained[0] < _NEGLIGIBLE_SHARE:
                 return None
-            # orthonormal columns: near copies among the features cost no digits
+            # an orthonormal basis is accurate even if features are nearly collinear; project twice
             basis, _ = np.linalg.qr(gram.columns[members[0]].T)
-            left = gram.target - basis @ (basis.T @ gram.target)
-            left = left - basis @ (basis.T @ left)
+            residual = gram.target - basis @ (basis.T @ gram.target)
+            residual = residual - basis @ (basis.T @ residual)
             scale = float(np.abs(target - target.mean()).max())
-            return left / np.abs(gram.target).max() * scale, members[0]
+            return residual / np.abs(gram.target).max() * scale, members[0]
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class ScreenConfig:
-    """A screen, its options read.
+    """Parsed options of a screen.
 
     Parameters
     ----------
     grammar : Grammar
-        The rules.
+        Operators and rules.
     layers : tuple of Layer
-        What is applied.
+        The layers that are applied.
     pool_kind : {"cumulative", "strict"}
-        As in `expand`.
-    also : sequence of Expression
-        The user's own formulas.
-    request : Request
-        Who scores, and what is returned.
-    cutters : tuple of Screener or JointScreener
-        Who cuts between layers; empty for no cuts.
-    keeps : mapping of str to int, or None
-        How many features stay after each kind of layer; a kind that is not named is not cut. None to keep
+        See `expand`.
+    user_expressions : sequence of Expression
+        Formulas that the user adds to the space.
+    scoring : ScoringConfig
+        Screeners and the size of the result.
+    pool_screeners : tuple of Screener or JointScreener
+        Screeners that prune the pool between layers; empty for no pruning.
+    pool_sizes : mapping of str to int, or None
+        Number of features to keep after each kind of layer. A kind that is missing is not pruned. None keeps
         what joint screeners select.
     max_bytes : int or None
-        The memory allowed.
+        Memory limit in bytes.
     units : Units or None
-        Those of the columns, where every formula must have one.
+        Units of the columns. If given, every formula must have a unit.
     """
 
     grammar: Grammar
@@ -141,29 +143,30 @@ class ScreenConfig:
 
 @dataclass(frozen=True, eq=False)
 class RoundResult:
-    """What a round found.
+    """Result of one round.
 
     Parameters
     ----------
     space : Space
-        What it screened.
-    screened : Screened
-        What it found there.
-    cuts : tuple of dict
-        What the record tells of the cuts between layers.
-    model : tuple of Expression
-        The model whose residual this round screened; empty in the first.
-    notices : tuple of str
-        For people.
-    shown : int64 array
-        The places of the features that the result shows of this round: one found in several rounds is shown
-        in the one that puts it first.
-    response : Response or RankingResponse
-        What it was screened against.
+        The space that was screened.
+    scoring_result : ScoringResult
+        Its ranking and scores.
+    pruning_records : tuple of dict
+        Record of each pruning between layers.
+    shown_indices : int64 array, ascending
+        Indices of the features that the result reports for this round. A feature that several rounds found is
+        reported in the round that ranks it highest.
+    target : Target
+        The target, or the residual that this round screened.
     inputs : float64 array, shape (d, n)
-        The inputs, in the order of its rows.
-    places : int64 array, shape (k,), optional
-        In the last of several rounds: where each feature of all rounds stands by the response itself.
+        Values of the inputs, in the row order of the round.
+    model : tuple of Expression
+        Terms of the model whose residual this round screened; empty in the first round.
+    notices : tuple of str
+        Notices for the user.
+    target_ranks : int64 array, shape (k,), optional
+        Only in the last of several rounds: rank by the original target of each reported feature of all
+        rounds.
     """
 
     space: Space
@@ -178,7 +181,7 @@ class RoundResult:
 
     @property
     def expressions(self) -> list[Expression]:
-        """The features shown, best first."""
+        """The reported features, best first."""
         return [
             self.space.build_expression(number)
             for number in self.scoring_result.features.number[self.shown_indices].tolist()
@@ -186,78 +189,75 @@ class RoundResult:
 
 
 def run_rounds(dataset: Dataset, config: ScreenConfig, rounds: int) -> list[RoundResult]:
-    """Screen a table, then what the best model of the features found leaves unexplained, and so on.
+    """Screen a dataset, then the residual of the best model of the features found, and so on.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
-        What to do.
+    config : ScreenConfig
+        Options of the screen.
     rounds : int
-        How many rounds at most. After round r the best model of r features is fitted by least squares, among
-        all subsets of the features found so far (sure independence screening, Fan and Lv 2008; the choice of
-        the model is that of SISSO, Ouyang et al. 2018).
+        Maximum number of rounds.
 
     Returns
     -------
-    list of Round
-        Fewer than asked for where a model explains the response to rounding; the last then says so.
+    list of RoundResult
+        Stops early, with a notice in the last round, if a model fits the target to machine precision or no
+        feature was found.
     """
-    found = [_run_round(dataset, config)]
+    results = [_run_round(dataset, config)]
     by_name = dict(zip(dataset.names, dataset.columns, strict=True))
-    while len(found) < rounds:
-        known = _collect_expressions(found)
-        values = np.array([evaluate_expression(expression, by_name) for expression in known])
-        left = (
-            compute_residual(values, dataset.numeric_target.values, len(found), config.scoring.jobs)
-            if known
+    while len(results) < rounds:
+        expressions = _collect_expressions(results)
+        values = np.array([evaluate_expression(expression, by_name) for expression in expressions])
+        fit = (
+            compute_residual(values, dataset.numeric_target.values, len(results), config.scoring.jobs)
+            if expressions
             else None
         )
-        if left is None:
-            why = "the features found leave nothing to explain" if known else "no feature was found"
-            found[-1] = replace(found[-1], notices=(f"round {len(found) + 1} was not run: {why}",))
+        if fit is None:
+            reason = "the features found leave nothing to explain" if expressions else "no feature was found"
+            results[-1] = replace(results[-1], notices=(f"round {len(results) + 1} was not run: {reason}",))
             break
-        residual, members = left
-        config = replace(
-            config, scoring=replace(config.scoring, error_control=None)
-        )  # it was fitted to the response
-        model = tuple(known[member] for member in members.tolist())
-        found.append(replace(_run_round(replace_target(dataset, residual), config), model=model))
-    if len(found) == 1:
-        return found
-    found = _assign_features_to_rounds(found)
+        residual, members = fit
+        # p-values would be invalid: the residual depends on the features found
+        config = replace(config, scoring=replace(config.scoring, error_control=None))
+        model = tuple(expressions[member] for member in members.tolist())
+        results.append(replace(_run_round(replace_target(dataset, residual), config), model=model))
+    if len(results) == 1:
+        return results
+    results = _assign_features_to_rounds(results)
     if isinstance(config.scoring.screeners[0], Screener):
-        shown = [expression for each in found for expression in each.expressions]
-        found[-1] = replace(
-            found[-1], target_ranks=_compute_target_ranks(dataset, config, found[0].space, shown, by_name)
-        )
-    return found
+        shown = [expression for result in results for expression in result.expressions]
+        target_ranks = _compute_target_ranks(dataset, config, results[0].space, shown, by_name)
+        results[-1] = replace(results[-1], target_ranks=target_ranks)
+    return results
 
 
 def _assign_features_to_rounds(round_results: Sequence[RoundResult]) -> list[RoundResult]:
-    """Show each feature in the round that puts it first, in the earlier one of two that do."""
+    """Report each feature in the round that ranks it highest; in the earlier one of two equal rounds."""
     best: dict[tuple[int, ...], tuple[int, int]] = {}
-    for number, each in enumerate(round_results):
-        for place, own in enumerate(map(tuple, each.scoring_result.features.keys.tolist())):
-            best[own] = min(best.get(own, (place, number)), (place, number))
+    for round_index, result in enumerate(round_results):
+        for index, key in enumerate(map(tuple, result.scoring_result.features.keys.tolist())):
+            best[key] = min(best.get(key, (index, round_index)), (index, round_index))
     by_round: list[list[int]] = [[] for _ in round_results]
-    for place, number in best.values():
-        by_round[number].append(place)
+    for index, round_index in best.values():
+        by_round[round_index].append(index)
     return [
-        replace(each, shown_indices=np.array(sorted(places), dtype=np.int64))
-        for each, places in zip(round_results, by_round, strict=True)
+        replace(result, shown_indices=np.array(sorted(indices), dtype=np.int64))
+        for result, indices in zip(round_results, by_round, strict=True)
     ]
 
 
 def _collect_expressions(round_results: Sequence[RoundResult]) -> list[Expression]:
-    """Return what the rounds found, each feature once, in the order in which it was found."""
+    """Return the features of all rounds without repetitions, in the order in which they were found."""
     expressions: dict[tuple[int, ...], Expression] = {}
-    for each in round_results:
-        kept = each.scoring_result.features
-        for own, number in zip(map(tuple, kept.keys.tolist()), kept.number.tolist(), strict=True):
-            if own not in expressions:
-                expressions[own] = each.space.build_expression(number)
+    for result in round_results:
+        features = result.scoring_result.features
+        for key, number in zip(map(tuple, features.keys.tolist()), features.number.tolist(), strict=True):
+            if key not in expressions:
+                expressions[key] = result.space.build_expression(number)
     return list(expressions.values())
 
 
@@ -268,39 +268,40 @@ def _compute_target_ranks(
     expressions: Sequence[Expression],
     by_name: Mapping[str, NDArray[np.float64]],
 ) -> NDArray[np.int64]:
+    """Return the rank of each expression by the original target, shape (k,)."""
     values = np.array([evaluate_expression(expression, by_name) for expression in expressions])
-    request, leader = config.scoring, config.scoring.prescreeners[0]
+    scoring = config.scoring
     return compute_ranks(
         space,
         dataset.target,
-        leader,
-        request.sign,
+        scoring.prescreeners[0],
+        scoring.sign,
         values.reshape(len(expressions), -1),
-        backend=request.backend,
-        chunk_size=request.chunk_size,
+        backend=scoring.backend,
+        chunk_size=scoring.chunk_size,
     )
 
 
 def make_generation_config(dataset: Dataset, config: ScreenConfig) -> GenerationConfig:
-    """Say how the space of a job is grown.
+    """Build the configuration for generating the space of a screen.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
-        What to do.
+    config : ScreenConfig
+        Options of the screen.
 
     Returns
     -------
-    Growth
+    GenerationConfig
     """
-    cut = replace(config.scoring, screeners=config.pool_screeners) if config.pool_screeners else None
+    pruning = replace(config.scoring, screeners=config.pool_screeners) if config.pool_screeners else None
     return GenerationConfig(
         config.grammar,
         config.pool_kind,
         config.user_expressions,
-        cut,
+        pruning,
         config.pool_sizes,
         config.max_bytes,
         map_function=config.scoring.backend.map,
@@ -314,133 +315,134 @@ def make_generation_config(dataset: Dataset, config: ScreenConfig) -> Generation
 def build_space(
     dataset: Dataset, config: ScreenConfig, on_prune: PruningCallback | None = None
 ) -> tuple[Space, tuple[dict[str, Any], ...]]:
-    """Grow the space that a round scores.
+    """Generate the space that a round scores.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
-        What to do.
-    watch : callable, optional
-        As of `Growth`.
+    config : ScreenConfig
+        Options of the screen.
+    on_prune : callable, optional
+        Called with each space that is pruned and the result of the pruning; see `GenerationConfig`.
 
     Returns
     -------
     Space
-        Ready to be scored.
+        The space, ready to be scored.
     tuple of dict
-        What the run's record tells of each cut.
+        Record of each pruning.
 
     Raises
     ------
-    SpaceError
-        If scoring it would take more memory than is allowed.
+    MemoryLimitError
+        If scoring the space would exceed the memory limit.
     """
-    space, cuts = generate_space(
+    space, pruning_records = generate_space(
         dataset, replace(make_generation_config(dataset, config), on_prune=on_prune), config.layers
     )
     log_event("grown", features=space.size, pool=len(space.pool), candidates=space.candidates.total)
     _check_memory(space, config)
-    return _presort_pool(space, config), cuts
+    return _presort_pool(space, config), pruning_records
 
 
 def _run_round(dataset: Dataset, config: ScreenConfig) -> RoundResult:
-    space, cuts = build_space(dataset, config)
-    found = score_space(space, dataset.target, config.scoring)
-    return RoundResult(
-        space,
-        found,
-        cuts,
-        _select_shown(found, config.scoring.error_control),
-        dataset.target,
-        dataset.columns,
-    )
+    """Generate and score the space of one round."""
+    space, pruning_records = build_space(dataset, config)
+    result = score_space(space, dataset.target, config.scoring)
+    shown_indices = _select_shown(result, config.scoring.error_control)
+    return RoundResult(space, result, pruning_records, shown_indices, dataset.target, dataset.columns)
 
 
 def _select_shown(scoring_result: ScoringResult, error_control: ErrorControl | None) -> NDArray[np.int64]:
-    """Choose what passes the false discovery rate asked for, or everything where nothing does."""
+    """Return the indices of features within the requested false discovery rate, or of all if none is."""
+    every = np.arange(len(scoring_result.features))
     if error_control is None or error_control.fdr is None:
-        return np.arange(len(scoring_result.features))
+        return every
     passing = np.flatnonzero(scoring_result.extra_columns["q_value"] <= error_control.fdr)
-    return passing if len(passing) else np.arange(len(scoring_result.features))
+    return passing if len(passing) else every
 
 
 def _check_memory(space: Space, config: ScreenConfig) -> None:
-    """Refuse a ranking that would not fit, now that it is known how many features there are."""
-    request = config.scoring
-    needed = estimate_scoring_bytes(
-        space.n_rows,
-        request,
-        n_features=space.size,
-        n_candidates=space.candidates.total,
+    """Raise an error if the ranking would exceed the memory limit, now that the space's size is known."""
+    scoring = config.scoring
+    required_bytes = _estimate_scoring_bytes(space, scoring)
+    n_kept = space.size if scoring.limit is None else min(space.size, add_margin(scoring.limit))
+    has_permutations = scoring.error_control is not None and scoring.error_control.permutations
+    remedies = (
+        f"ask for fewer with {'--permutations, ' if has_permutations else ''}--top or --prescreen",
+        "use --jobs 1" if scoring.jobs > 1 else "use fewer operators, inputs or layers",
     )
-    shown = space.size if request.limit is None else min(space.size, add_margin(request.limit))
-    other = "use --jobs 1" if request.jobs > 1 else "use fewer operators, inputs or layers"
-    shuffled = request.error_control is not None and request.error_control.permutations
-    ways = (f"ask for fewer with {'--permutations, ' if shuffled else ''}--top or --prescreen", other)
-    check_memory(needed, config.max_bytes, f"keeping {shown:,} features", ways)
+    check_memory(required_bytes, config.max_bytes, f"keeping {n_kept:,} features", remedies)
 
 
 def _presort_pool(space: Space, config: ScreenConfig) -> Space:
-    """Put the pool's rows in order for the functions of its members, where that saves time and fits."""
-    request, rows = config.scoring, space.n_rows
-    needed = 0 if space.pool.values is None else estimate_presort_bytes(space, rows, request)
-    beside = estimate_scoring_bytes(rows, request, n_features=space.size, n_candidates=space.candidates.total)
-    if not needed or not has_memory_for(needed + beside, config.max_bytes):
+    """Sort the rows of the pool's features once, if that saves time and fits into memory."""
+    scoring = config.scoring
+    order_bytes = 0 if space.pool.values is None else estimate_presort_bytes(space, space.n_rows, scoring)
+    scoring_bytes = _estimate_scoring_bytes(space, scoring)
+    if not order_bytes or not has_memory_for(order_bytes + scoring_bytes, config.max_bytes):
         return space
-    return presort_pool(space, request.backend.map)
+    return presort_pool(space, scoring.backend.map)
+
+
+def _estimate_scoring_bytes(space: Space, scoring: ScoringConfig) -> int:
+    """Estimate the memory of scoring a generated space."""
+    return estimate_scoring_bytes(
+        space.n_rows, scoring, n_features=space.size, n_candidates=space.candidates.total
+    )
 
 
 def build_extra_record(round_results: Sequence[RoundResult], config: ScreenConfig) -> dict[str, Any]:
-    """Collect what only runs with joint screeners, cuts or several rounds have to tell.
+    """Build the parts of the record that only some runs have: joint screeners, pruning, rounds and others.
 
     Parameters
     ----------
-    found : sequence of Round
-        What the rounds found.
-    job : Job
-        What was done.
+    round_results : sequence of RoundResult
+        The rounds of the screen.
+    config : ScreenConfig
+        Options of the screen.
 
     Returns
     -------
     dict
-        For the run's record.
+        Parts of the run's record, by key.
     """
-    further: dict[str, Any] = {}
-    first = round_results[0]
+    record: dict[str, Any] = {}
+    first = round_results[0].scoring_result
     if config.scoring.joint_screeners:
-        leaders = [one.name for one in config.scoring.prescreeners]
-        further["joint"] = {
-            one.name: _build_joint_record(one, first.scoring_result, leaders)
-            for one in config.scoring.joint_screeners
+        prescreener_names = [screener.name for screener in config.scoring.prescreeners]
+        record["joint"] = {
+            screener.name: _build_joint_record(screener, first, prescreener_names)
+            for screener in config.scoring.joint_screeners
         }
-    if first.scoring_result.search_record is not None:
-        further["search"] = first.scoring_result.search_record
-    if first.scoring_result.error_control_record is not None:
-        further["error_control"] = first.scoring_result.error_control_record
+    if first.search_record is not None:
+        record["search"] = first.search_record
+    if first.error_control_record is not None:
+        record["error_control"] = first.error_control_record
     if config.units is not None:
-        further["units"] = config.units.record
+        record["units"] = config.units.record
     if config.pool_screeners:
-        further["cuts"] = [record for each in round_results for record in each.pruning_records]
+        record["cuts"] = [pruning for result in round_results for pruning in result.pruning_records]
     if len(round_results) > 1:
-        further["rounds"] = [
-            {"model": [to_text(term) for term in each.model], "scored": each.scoring_result.n_scored}
-            for each in round_results
+        record["rounds"] = [
+            {"model": [to_text(term) for term in result.model], "scored": result.scoring_result.n_scored}
+            for result in round_results
         ]
-    return further
+    return record
 
 
 def _build_joint_record(
     screener: JointScreener, scoring_result: ScoringResult, prescreener_names: list[str]
 ) -> dict[str, Any]:
+    """Return the record of one joint screener."""
     if screener.name not in scoring_result.joint_results:
         return {"shown": 0}
-    judged = scoring_result.joint_results[screener.name]
+    joint_result = scoring_result.joint_results[screener.name]
     return {
-        "shown": len(judged.shortlist.features),
+        "shown": len(joint_result.shortlist.features),
         "chosen_by": prescreener_names,
         "merged": {"ranks": "same or mirrored ranks", "affine": "affine copies"}[screener.equivalence],
         "settings": dict(screener.all_settings),
-        **judged.scores.record,
+        **joint_result.scores.record,
     }

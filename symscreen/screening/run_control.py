@@ -1,8 +1,7 @@
-"""How a stream is attended: who is told how far it is, what keeps its state, and when it must end.
+"""Run control: backend, time limit, progress reports and checkpoint hooks of a streaming run.
 
-Telling, while a space streams by, how far it is and what is best so far.
-
-Where a screen runs, how long, and who is told: what users give, read into exact types or refused.
+`parse_backend`, `parse_seconds`, `check_time_limit` and `build_run_control` convert user options to exact
+types or raise an error. `RunControl` holds the hooks. `ProgressReporter` calls them while a space streams.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.block_scoring import ChunkResult, Scorer
     from symscreen.screening.scoring.streaming import StreamAccumulator, StreamResult
 
+    ProgressListener = Callable[["Progress"], None]
+
 
 __all__ = [
     "DEFAULT_RUN_CONTROL",
@@ -44,29 +45,36 @@ __all__ = [
     "parse_seconds",
 ]
 
+_TIME_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
+_SECONDS_PER_UNIT = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_MAX_TIME_CHARACTERS = 20  # longer texts are not parsed as a time
+_LINE_INTERVAL_S = 0.2  # minimum time between two updates of the progress line
+_GENERATION_TIME_SHARE = 0.9  # maximum share of a time limit for generation; the rest is for scoring
+_MAX_LINE_CHARACTERS = 200  # length of the progress line if stderr is not a terminal
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a screen is.
+    """Progress of a screen.
 
     Parameters
     ----------
-    done, total : int
-        Candidates looked at, and in all.
-    scored : int
-        Features scored.
+    n_done, n_total : int
+        Number of candidates processed so far, and in total.
+    n_scored : int
+        Number of features scored so far.
     seconds : float
-        Since scoring began (or went on from a checkpoint).
+        Time since this run started scoring or resumed from a checkpoint.
     rate : float
-        Candidates a second; 0 while nothing is known.
+        Candidates per second in this run; 0 while unknown.
     seconds_left : float or None
-        At this rate; None while nothing is known.
-    best : str or None
-        The best formula so far, by the first column screener.
-    score : float or None
+        Estimated remaining time at this rate; None while unknown.
+    best_formula : str or None
+        The best formula so far by the first column screener.
+    best_score : float or None
         Its score.
     screener : str
-        Whose score that is.
+        Name of that screener.
     """
 
     n_done: int
@@ -80,7 +88,7 @@ class Progress:
     screener: str
 
     def __str__(self) -> str:
-        """Write it as a line."""
+        """Format the progress as one line."""
         parts = [f"{self.n_done:,} of {self.n_total:,}", f"{self.rate:,.0f}/s"]
         if self.seconds_left is not None:
             parts.append(f"{self.seconds_left:,.0f} s left")
@@ -90,37 +98,37 @@ class Progress:
 
 
 class CheckpointProtocol(Protocol):
-    """Keeps the state of a stream, so that a later run can go on from there."""
+    """Saves and loads the states of streams."""
 
     def load(self, stream: str, check: Callable[[StreamResult], None], max_bytes: int) -> StreamResult | None:
-        """Return the state that was kept of a stream, by its name, or None.
+        """Return the saved state of a stream, or None.
 
-        It is no larger than so many bytes, and passes a check that raises `ValueError` where it does not.
+        The state has at most `max_bytes` bytes. `check` raises `ValueError` if it does not fit the run.
         """
         ...
 
     def save_if_due(self, stream: str, make_state: Callable[[], StreamResult], *, is_final: bool) -> None:
-        """Keep the state of a stream if it is time to; the last one is kept as a rule."""
+        """Save the state of a stream if a save is due or the state is final."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RunControl:
-    """How a stream is attended; none of it changes what comes of the features that are scored.
+    """Hooks and deadlines of a run. They do not affect the scores of the features that are scored.
 
     Parameters
     ----------
     progress : callable, optional
-        Called with (candidates done, candidates in all) after each part.
-    tell : callable, optional
-        Called with a `Standing` after each part.
-    until : float, optional
-        The moment, by `time.monotonic`, after which no further part is waited for. One part is always
-        scored.
-    growing_until : float, optional
-        The same for the growing of the space; sooner, so that time is left to score what there is.
-    keeper : Keeper, optional
-        What keeps the state.
+        Called with (candidates done, candidates in total) after each part.
+    on_progress : callable, optional
+        Called with a `Progress` after each part.
+    deadline : float, optional
+        Time, as returned by `time.monotonic`, after which scoring stops. At least one part is always scored.
+    generation_deadline : float, optional
+        Time after which the generation of the space stops. It is earlier than `deadline`, which leaves time
+        for scoring.
+    checkpoint : CheckpointProtocol, optional
+        Where the states of the streams are saved.
     """
 
     progress: Callable[[int, int], None] | None = None
@@ -134,16 +142,16 @@ DEFAULT_RUN_CONTROL = RunControl()
 
 
 class ProgressReporter:
-    """Tells those who want to know, after each part.
+    """Calls the progress hooks after each part of a stream.
 
     Parameters
     ----------
     scorer : Scorer
-        Whose first list has the best.
-    course : Course
-        Who is told.
-    done : int
-        How many numbers an earlier run looked at.
+        The scorer of the stream. The best formula is that of its first top-K list.
+    run_control : RunControl
+        The hooks.
+    n_done : int
+        Number of candidates that an earlier run processed.
     """
 
     def __init__(self, scorer: Scorer, run_control: RunControl, n_done: int) -> None:
@@ -153,63 +161,59 @@ class ProgressReporter:
         self._best_formula: str | None = None
 
     def report(self, part: ChunkResult, accumulator: StreamAccumulator) -> None:
-        """Tell how far it is, now that a part has come."""
-        total = self._scorer.space.total
+        """Report the progress after a part was added to the accumulator."""
+        n_total = self._scorer.space.total
         if self._run_control.progress is not None:
-            self._run_control.progress(accumulator.n_done, total)
+            self._run_control.progress(accumulator.n_done, n_total)
         if self._run_control.on_progress is not None:
             self._update_best(part)
-            self._run_control.on_progress(self._make_progress(accumulator, total))
+            self._run_control.on_progress(self._make_progress(accumulator, n_total))
 
     def _update_best(self, part: ChunkResult) -> None:
-        """Compare the best so far with the best of a part, in the order that a ranking has."""
-        kept = part.top_features[0]
-        if not len(kept):
+        """Update the best feature so far, in the order of a ranking."""
+        features = part.top_features[0]
+        if not len(features):
             return
-        both = concatenate_features(
-            [self._best_features, kept.take(np.flatnonzero(kept.loss == kept.loss.min()))]
+        contenders = concatenate_features(
+            [self._best_features, features.take(np.flatnonzero(features.loss == features.loss.min()))]
         )
-        best = both.take(both.compute_member_order()).take_first(1)
+        best = contenders.take(contenders.compute_member_order()).take_first(1)
         if not len(self._best_features) or best.number[0] != self._best_features.number[0]:
             self._best_formula = to_text(self._scorer.space.build_expression(int(best.number[0])))
         self._best_features = best
 
-    def _make_progress(self, accumulator: StreamAccumulator, total: int) -> Progress:
-        seconds, by = monotonic() - self._start_time, self._scorer.top_k_specs[0].screener_index
+    def _make_progress(self, accumulator: StreamAccumulator, n_total: int) -> Progress:
+        """Build the progress report."""
+        seconds, screener_index = monotonic() - self._start_time, self._scorer.top_k_specs[0].screener_index
         rate = (accumulator.n_done - self._n_done_before) / seconds if seconds > 0 else 0.0
+        best_score = None
+        if len(self._best_features):
+            best_score = float(self._best_features.scores[0, screener_index])
         return Progress(
             n_done=accumulator.n_done,
-            n_total=total,
+            n_total=n_total,
             n_scored=accumulator.n_scored,
             seconds=seconds,
             rate=rate,
-            seconds_left=(total - accumulator.n_done) / rate if rate > 0 else None,
+            seconds_left=(n_total - accumulator.n_done) / rate if rate > 0 else None,
             best_formula=self._best_formula,
-            best_score=float(self._best_features.scores[0, by]) if len(self._best_features) else None,
-            screener=self._scorer.screeners[by].name,
+            best_score=best_score,
+            screener=self._scorer.screeners[screener_index].name,
         )
 
 
-_TIME_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
-_SECONDS_PER_UNIT = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_MAX_TIME_CHARACTERS = 20  # letters of a time
-_LINE_INTERVAL_S = 0.2  # seconds
-_GENERATION_TIME_SHARE = 0.9  # of a time limit, at most; the rest is for scoring what has been grown
-_MAX_LINE_CHARACTERS = 200  # letters
-
-
 def parse_backend(backend: str | None, scheduler: str | None, jobs: object) -> Backend:
-    """Read where chunks are scored.
+    """Create the backend that runs the tasks of a screen.
 
     Parameters
     ----------
     backend : str or None
-        ``threads``, ``dask``, or one of another package; None for Dask where a scheduler is given, else
+        ``threads``, ``dask``, or a backend of another package. None means Dask if a scheduler is given, else
         threads.
     scheduler : str or None
-        The address of a Dask scheduler.
+        Address of a Dask scheduler.
     jobs : object
-        How many threads or processes; None for all cores.
+        Number of threads or processes; None for all cores.
 
     Returns
     -------
@@ -218,37 +222,39 @@ def parse_backend(backend: str | None, scheduler: str | None, jobs: object) -> B
     Raises
     ------
     OptionError
-        If there is no such backend, or threads are asked for beside a scheduler.
+        If the backend does not exist, or a scheduler is given for another backend than Dask.
 
     Examples
     --------
     >>> parse_backend(None, None, 2)
     Threads(jobs=2, name='threads')
     """
-    named = backend or ("threads" if scheduler is None else "dask")
-    if named != "dask" and scheduler is not None:
-        raise OptionError(f"--scheduler {scheduler} is Dask's, but --backend is {named}: leave one out")
-    many = count_available_cores() if jobs is None else check_positive_int("jobs", jobs)
-    return Dask(many, scheduler) if named == "dask" else make_backend(str(named), many)
+    name = backend or ("threads" if scheduler is None else "dask")
+    if name != "dask" and scheduler is not None:
+        raise OptionError(
+            f"--scheduler {scheduler} requires Dask, but --backend is {name}: omit one of the two"
+        )
+    n_jobs = count_available_cores() if jobs is None else check_positive_int("jobs", jobs)
+    return Dask(n_jobs, scheduler) if name == "dask" else make_backend(str(name), n_jobs)
 
 
 def parse_seconds(time_limit: str | float | None) -> float | None:
-    """Read a time.
+    """Convert a time limit to seconds.
 
     Parameters
     ----------
-    limit : str, int, float or None
-        Seconds, or ``"90s"``, ``"5m"``, ``"2h"``.
+    time_limit : str, int, float or None
+        Number of seconds, or a text such as ``"90s"``, ``"5m"``, ``"2h"`` or ``"1d"``.
 
     Returns
     -------
     float or None
-        Seconds, above 0.
+        Seconds, positive; None if no limit is given.
 
     Raises
     ------
     OptionError
-        If it is none.
+        If it is not a positive time.
 
     Examples
     --------
@@ -273,104 +279,111 @@ def parse_seconds(time_limit: str | float | None) -> float | None:
 def check_time_limit(
     time_limit: object, search: str, rounds: int, whole_space_options: Mapping[str, object]
 ) -> None:
-    """Refuse a time limit where what it leaves out is not the end of one space, looked at once.
+    """Check that a time limit is not combined with options that need the whole space.
 
     Parameters
     ----------
-    limit, mode, rounds
-        The options `time_limit`, `search` and `rounds` of a screen.
-    beside : mapping of str to object
-        Options that look at the whole space, or at it again; None where they were not given.
+    time_limit, search, rounds
+        Options of a screen. A time limit omits the end of the space, so it requires an exact search in one
+        round.
+    whole_space_options : mapping of str to object
+        Values of the options that evaluate the whole space; None where an option is not given.
 
     Raises
     ------
     OptionError
-        If features are dropped early, there are several rounds, or one of those options was given.
+        If the time limit cannot be combined with one of the options.
     """
     if time_limit is None:
         return
     if search != "exact":
         raise OptionError(
-            f"--time-limit leaves out the end of the space, and --search {search} most of all of it: use one"
+            f"--time-limit cannot be combined with --search {search}: both evaluate only part of the space"
         )
     if rounds > 1:
-        raise OptionError(f"--time-limit cannot be had with --rounds {rounds}: a round needs all of the last")
-    for name, given in whole_space_options.items():
-        if given is not None:
-            raise OptionError(f"--time-limit cannot be had with --{name}, which needs the whole space")
+        raise OptionError(
+            f"--time-limit cannot be combined with --rounds {rounds}: a round needs the complete result of "
+            "the previous one"
+        )
+    for name, value in whole_space_options.items():
+        if value is not None:
+            raise OptionError(f"--time-limit cannot be combined with --{name}, which needs the whole space")
 
 
 def build_run_control(
-    progress: ProgressCallback | bool | None,  # True asks for a line, as elsewhere in Python
+    progress: ProgressCallback | bool | None,  # True requests a progress line
     on_progress: ProgressListener | None,
     time_limit: str | float | None,
     *,
     quiet: bool = False,
 ) -> RunControl:
-    """Read who is told how far a screen is, and when it must end.
+    """Build the run control of a screen that starts now.
 
     Parameters
     ----------
     progress : callable, bool or None
-        Called with (candidates done, candidates in all); True writes a line on standard error.
+        Called with (candidates done, candidates in total). True writes a progress line to stderr.
     on_progress : callable or None
-        Called with a `Standing`.
-    limit : str, float or None
-        As of `parse_seconds`, from now on.
+        Called with a `Progress`.
+    time_limit : str, float or None
+        Time limit of the screen, see `parse_seconds`.
     quiet : bool
-        Whether nothing is written, neither that line nor that kernels are compiled.
+        Whether to suppress the progress line and messages about kernel compilation.
 
     Returns
     -------
-    Course
+    RunControl
+
+    Raises
+    ------
+    OptionError
+        If the time limit is invalid or a hook is not callable.
     """
     seconds = parse_seconds(time_limit)
-    for name, given in (("progress", progress), ("on_progress", on_progress)):
-        if given is not None and not isinstance(given, bool) and not callable(given):
-            raise OptionError(f"{name} is {given!r}; give a function")
+    for name, value in (("progress", progress), ("on_progress", on_progress)):
+        if value is not None and not isinstance(value, bool) and not callable(value):
+            raise OptionError(f"{name} is {value!r}; give a function")
     if quiet:
         from symscreen._numba import COMPILE_NOTICE
 
         COMPILE_NOTICE.mute()
         progress = None if progress is True else progress
-    plain = None if isinstance(progress, bool) else progress
     now = monotonic()
-    until = None if seconds is None else now + seconds
-    growing = None if seconds is None else now + _GENERATION_TIME_SHARE * seconds
-    told = [
-        one
-        for one in (on_progress, _make_line_writer(until) if progress is True else None)
-        if one is not None
-    ]
+    deadline = None if seconds is None else now + seconds
+    generation_deadline = None if seconds is None else now + _GENERATION_TIME_SHARE * seconds
+    listeners = [] if on_progress is None else [on_progress]
+    if progress is True:
+        listeners.append(_make_line_writer(deadline))
 
     def notify_listeners(report: Progress) -> None:
-        for one in told:
-            one(report)
+        for listener in listeners:
+            listener(report)
 
-    return RunControl(plain, notify_listeners if told else None, until, growing)
+    return RunControl(
+        None if isinstance(progress, bool) else progress,
+        notify_listeners if listeners else None,
+        deadline,
+        generation_deadline,
+    )
 
 
 def _get_line_width() -> int:
-    """Tell how long a line may be that is written over: on a terminal one that is folded would stay."""
+    """Return the maximum length of the progress line; a terminal cannot overwrite a wrapped line."""
     return shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else _MAX_LINE_CHARACTERS
 
 
 def _make_line_writer(deadline: float | None) -> ProgressListener:
-    """Return what writes a line over and over, in a notebook as on a terminal, and ends it with the run."""
-    last, width = -math.inf, 0
+    """Return a hook that overwrites one progress line on stderr and ends it when the run ends."""
+    last_time, width = -math.inf, 0
 
     def write_progress(report: Progress) -> None:
-        nonlocal last, width
+        nonlocal last_time, width
         now = monotonic()
-        over = report.n_done >= report.n_total or (deadline is not None and now > deadline)
-        if now - last >= _LINE_INTERVAL_S or over:
+        is_last = report.n_done >= report.n_total or (deadline is not None and now > deadline)
+        if now - last_time >= _LINE_INTERVAL_S or is_last:
             text = escape_control_chars(str(report))[: _get_line_width()]
-            sys.stderr.write(f"\r{text.ljust(width)}" + ("\n" if over else ""))
+            sys.stderr.write(f"\r{text.ljust(width)}" + ("\n" if is_last else ""))
             sys.stderr.flush()
-            last, width = now, len(text)
+            last_time, width = now, len(text)
 
     return write_progress
-
-
-if TYPE_CHECKING:
-    ProgressListener = Callable[[Progress], None]

@@ -60,7 +60,7 @@ def parse_pool_screeners(
         How many stay, if it is not None.
     shorthand : mapping
         Settings; those that no cutting screener has are left for others.
-    kind : Kind
+    target_type : Kind
         What the response is.
 
     Returns
@@ -180,9 +180,9 @@ def check_options_for_target(target_type: TargetType, sign: str, search: str, ro
 
     Parameters
     ----------
-    kind : Kind
+    target_type : Kind
         What the response is.
-    sign, mode, rounds
+    sign, search, rounds
         The options `sign`, `search` and `rounds` of a screen.
 
     Raises

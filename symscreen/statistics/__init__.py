@@ -1,1 +1,1 @@
-"""The numeric kernels: arrays in, arrays out."""
+"""Statistics of features and targets: numeric kernels from arrays to arrays."""

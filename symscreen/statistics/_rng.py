@@ -1,6 +1,6 @@
-"""Random numbers inside kernels: a counter's bits mixed, the same on every platform and in every thread.
+"""A random number generator for kernels: splitmix64, equal on every platform and in every thread.
 
-splitmix64: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA.
+Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", OOPSLA.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _UNIT_SCALE = 2.0**-53
 
 
 def seed_stream(*key: int) -> NDArray[np.uint64]:
-    """Start a stream of random numbers of its own for a key.
+    """Initialise an independent stream of random numbers for a key.
 
     Parameters
     ----------
     *key : int
-        Not negative; streams of different keys are independent.
+        Not negative. Streams of different keys are independent.
 
     Returns
     -------
     uint64 array, shape (1,)
-        The state, which the kernels below move on.
+        The state, which the functions of this module advance in place.
     """
     return np.random.SeedSequence(key).generate_state(1, np.uint64).astype(np.uint64)
 
@@ -54,8 +54,8 @@ def draw_bits(state: RngState) -> np.uint64:
 
 @compile_kernel
 def draw_integer(state: RngState, high: int) -> np.int64:
-    """Draw a whole number in [0, count), count < 2³¹; the bias is below count · 2⁻³²."""
-    # not int, which numba leaves unsigned: differences of the two kinds are floats
+    """Draw an integer in [0, high), high < 2³¹; the bias is below high · 2⁻³²."""
+    # Not int: numba would infer an unsigned type, and signed minus unsigned is a float.
     return np.int64(((draw_bits(state) >> _32) * np.uint64(high)) >> _32)
 
 

@@ -1,4 +1,4 @@
-"""T0, its intervals and ξ of plain arrays: what `symscreen.t0`, `t0_interval` and `xi` are."""
+"""T0, its intervals and ξ of plain arrays: the public functions `symscreen.t0`, `t0_interval` and `xi`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from symscreen.data.column_types import has_float_collisions
 from symscreen.errors import DataError
-from symscreen.statistics.inference.t0_interval import compute_t0_intervals as intervals_of
+from symscreen.statistics.inference.t0_interval import compute_t0_intervals
 from symscreen.statistics.ranks.sorted_block import SortedBlock, sort_block
 from symscreen.statistics.ranks.t0 import compute_t0
 from symscreen.statistics.ranks.xi import compute_xi
@@ -26,30 +26,30 @@ __all__ = ["t0", "t0_interval", "xi"]
 
 
 def t0(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803  # the paper's symbol
-    """Concordant divergence T0 between features and a response (Luo and Li 2024, eq. 18).
+    """Concordant divergence T0 between features and a target (Luo and Li 2024, eq. 18).
 
     Parameters
     ----------
     Z : array_like, shape (n, q) or (n,)
         Features in columns, or one feature; finite.
     y : array_like, shape (n,)
-        The response; finite, not constant, n ≥ 2.
+        The target; finite, not constant, n ≥ 2.
 
     Returns
     -------
     float64 array, shape (q,), or float for one feature
-        In [0, 2Δ], in the unit of y, where Δ is Gini's mean difference of y: 0 where the feature orders the
-        rows as y does, 2Δ where it reverses them, Δ on average under independence. Ties in the feature count
-        half. Accurate to 1e-12·Δ; the order of the rows does not matter.
+        In [0, 2Δ], in the unit of y, where Δ is Gini's mean difference of y. T0 is 0 if the feature orders
+        the rows as y does, 2Δ if it reverses them, and Δ on average under independence. Ties in the feature
+        count half. Accurate to 1e-12·Δ. Does not depend on the order of the rows.
 
     Raises
     ------
-    TableError
+    DataError
         If shapes do not agree, a value is not finite, or y is constant.
 
     Notes
     -----
-    O(n log n) for each feature, by the closed form 4/(n(n−1)) · Σ y_i (R_i(y) − R_i(θ)) with mid-ranks R.
+    O(n log n) per feature, by the closed form 4/(n(n−1)) · Σ y_i (R_i(y) − R_i(θ)) with mid-ranks R.
 
     Examples
     --------
@@ -61,70 +61,69 @@ def t0(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803
 
 
 def t0_interval(Z: ArrayLike, y: ArrayLike, level: float = 0.95) -> T0Intervals:  # noqa: N803  # as above
-    """Compute standard errors and intervals for T0 and Γ = 1 − T0/Δ of features.
+    """Compute standard errors and confidence intervals of T0 and Γ = 1 − T0/Δ.
 
     Parameters
     ----------
     Z : array_like, shape (n, q) or (n,)
         Features in columns, or one feature; finite.
     y : array_like, shape (n,)
-        The response; finite, not constant, n ≥ 4 rows, drawn independently of each other.
+        The target; finite, not constant, n ≥ 4 independent rows.
     level : float
-        The share of intervals that shall hold the truth, in (0, 1). They are of features chosen beforehand;
-        of one chosen as the best of many they are too hopeful.
+        The coverage probability, in (0, 1). It holds for features that were chosen in advance. For the best
+        of many features the intervals are too optimistic.
 
     Returns
     -------
     T0Intervals
-        Arrays of shape (q,), of shape (1,) for one feature: ``error``, ``low``, ``high`` of T0 in the unit of
-        y; ``gamma``, ``gamma_low``, ``gamma_high`` in [−1, 1]. The order of the rows does not matter.
+        Arrays of shape (q,), or (1,) for one feature: ``error``, ``low``, ``high`` of T0 in the unit of y;
+        ``gamma``, ``gamma_low``, ``gamma_high`` in [−1, 1]. Does not depend on the order of the rows.
 
     Raises
     ------
-    TableError
+    DataError
         If shapes do not agree, a value is not finite, or y is constant.
     OptionError
         If the level is not between 0 and 1, or there are fewer than four rows.
 
     Notes
     -----
-    By leaving out one row at a time, in O(n log n) for each feature: see
-    `symscreen.statistics.inference.t0_interval`.
-    Where all but a few pairs of rows agree (or disagree) they are wider: n rows in full agreement bound the
-    share of pairs that disagree by 1 − α^(1/⌊n/2⌋), α the chance allowed on either side.
+    The jackknife over rows, in O(n log n) per feature: see `symscreen.statistics.inference.t0_interval`. If
+    all but a few pairs of rows agree (or disagree), the intervals are wider: n rows in full agreement bound
+    the share of disagreeing pairs by 1 − α^(1/⌊n/2⌋), where α is the error probability in each tail.
 
     Examples
     --------
     >>> import numpy as np
     >>> from symscreen import t0_interval
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
-    >>> found = t0_interval(x[:, 0], x.sum(axis=1))
-    >>> bool(found.gamma_low[0] < np.sqrt(0.5) < found.gamma_high[0])
+    >>> intervals = t0_interval(x[:, 0], x.sum(axis=1))
+    >>> bool(intervals.gamma_low[0] < np.sqrt(0.5) < intervals.gamma_high[0])
     True
     """
-    values, response, _ = _check_arrays(Z, y)
-    return intervals_of(values, response, level)
+    values, target, _ = _check_arrays(Z, y)
+    return compute_t0_intervals(values, target, level)
 
 
 def xi(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803  # the paper's symbol
-    """Chatterjee's coefficient ξ(θ → y) of features and a response (Chatterjee 2021).
+    """Chatterjee's coefficient ξ(θ → y) of features and a target (Chatterjee 2021).
 
     Parameters
     ----------
     Z : array_like, shape (n, q) or (n,)
         Features in columns, or one feature; finite.
     y : array_like, shape (n,)
-        The response; finite, not constant, n ≥ 2.
+        The target; finite, not constant, n ≥ 2.
 
     Returns
     -------
     float64 array, shape (q,), or float for one feature
-        At most 1; near 0 under independence, near 1 where y is a function of the feature. Ties in the
-        feature are averaged over all ways to break them, so the order of the rows does not matter.
+        At most 1; near 0 under independence, near 1 if y is a function of the feature. Ties in the feature
+        are averaged over all ways to break them, so the result does not depend on the order of the rows.
 
     Raises
     ------
-    TableError
+    DataError
         If shapes do not agree, a value is not finite, or y is constant.
 
     Examples
@@ -139,22 +138,23 @@ def xi(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803
 def _compute_statistic(
     statistic: Callable[[SortedBlock, NumericTarget], NDArray[np.float64]], features: ArrayLike, y: ArrayLike
 ) -> NDArray[np.float64] | float:
+    """Compute a statistic; a float if `features` is one-dimensional."""
     values, target, single = _check_arrays(features, y)
     scores = statistic(sort_block(values), target)
     return float(scores[0]) if single else scores
 
 
 def _check_arrays(features: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NumericTarget, bool]:
-    """Return features as rows, in the order of the response; the response; whether there is one feature."""
+    """Return features, shape (q, n), and target, both sorted by y, and whether Z is one-dimensional."""
     block, target = _to_floats(features, "Z"), _to_floats(y, "y")
     if target.ndim != 1:
-        raise DataError(f"y has shape {target.shape}; one dimension is needed")
+        raise DataError(f"y has shape {target.shape}; it must have one dimension")
     if block.ndim not in {1, 2} or block.shape[0] != target.size:
         raise DataError(
             f"Z has shape {block.shape} and y {target.shape}; Z must be (n, q) or (n,) with the n of y"
         )
     if not np.isfinite(block).all():
-        raise DataError("Z holds NaN or infinity: drop or correct these rows")
+        raise DataError("Z contains NaN or infinity: drop or correct these rows")
     _check_precision(features, block, "Z")
     _check_precision(y, target, "y")
     rows = np.argsort(target, kind="stable")
@@ -163,20 +163,21 @@ def _check_arrays(features: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64
 
 
 def _to_floats(array: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert to float64, and raise an error for masked, complex and other unsupported values."""
     if isinstance(array, np.ma.MaskedArray) and np.ma.getmaskarray(array).any():
-        raise DataError(f"{name} holds masked values: drop these rows")
+        raise DataError(f"{name} contains masked values: drop these rows")
     values = np.asarray(array)
-    words = f"{name} holds {values.dtype.name}, and not all of it is a real number"
+    message = f"{name} has the type {values.dtype.name}, and not all of its values are real numbers"
     if values.dtype.kind not in "biufO":
-        raise DataError(words)
+        raise DataError(message)
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(words) from None
+        raise DataError(message) from None
 
 
 def _check_precision(array: ArrayLike, floats: NDArray[np.float64], name: str) -> None:
-    """Refuse numbers of more than 53 bits whose order double precision would lose."""
+    """Raise an error if different numbers of more than 53 bits are equal in double precision."""
     values = np.asarray(array)
     if values.dtype.kind not in "iuO":
         return
@@ -184,6 +185,6 @@ def _check_precision(array: ArrayLike, floats: NDArray[np.float64], name: str) -
     for exact, rounded in zip(values.reshape(rows, -1).T, floats.reshape(rows, -1).T, strict=True):
         if has_float_collisions(exact, rounded):
             raise DataError(
-                f"{name} holds whole numbers or decimals that double precision cannot tell apart: subtract "
-                "an offset first"
+                f"{name} contains integers or decimals that are different but equal in double precision: "
+                "subtract an offset first"
             )

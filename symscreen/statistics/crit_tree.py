@@ -1,13 +1,12 @@
-"""The growth of a CRIT tree, node by node (Clémençon et al. 2018, section 4.3 and figure 3).
+"""CRIT, the consensus ranking tree (Clémençon et al. 2018, section 4.3 and figure 3), on plain arrays.
 
-Every feature is sorted once, before; a split parts the sorted rows of every feature and keeps their order.
+A node's dispersion is Σ_{i<j} S_ij·p̂_ij(1 − p̂_ij), where S_ij is the weight of the rows that rank both
+labels, and p̂_ij is the share of it that places i before j; ties count half. If rankings are complete, S_ij
+is the node's weight W, and the dispersion is W·γ̂, as in eq. (35) without its factor ½. If they are not, each
+pair is weighted by the rows that observe it, so no split increases the dispersion, and unobserved pairs
+contribute nothing.
 
-CRIT, the consensus ranking tree (Clémençon et al. 2018, section 4.3), on plain arrays.
-
-A node's dispersion is Σ_{i<j} S_ij·p̂_ij(1 − p̂_ij): S_ij the weight of the rows that show both labels, p̂_ij
-the share of it that places i before j, ties counting half. Where rankings are complete S is the node's weight
-W, and this is W·γ̂, as in eq. (35) without its factor ½. Where they are not, a pair counts for as much as it
-is seen; so no split raises the dispersion, and pairs that nobody shows are worth nothing.
+Every feature is sorted once. A split partitions the sorted rows of every feature and keeps their order.
 """
 
 from __future__ import annotations
@@ -43,110 +42,112 @@ __all__ = [
 
 
 class TreeLimits(NamedTuple):
-    """Where growth ends."""
+    """The stopping rules of a tree."""
 
     max_depth: int
-    min_leaf: int  # the fewest rows of a child
-    min_decrease: float  # the least decrease of the dispersion γ̂ of the whole tree
-    max_features: int  # how many are looked at in a node
-    seed: int  # of the draws where those are fewer than all
+    min_leaf: int  # minimum number of rows of a child
+    min_decrease: float  # minimum decrease of the dispersion γ̂ of the whole tree by a split
+    max_features: int  # number of features that are tried in a node
+    seed: int  # seed of the draws of these features
 
 
 class TreeNodes(NamedTuple):
-    """The nodes of a tree; parents before their children, the root first."""
+    """The nodes of a tree; parents precede their children, the root is node 0."""
 
     feature: Integers  # (N,): −1 at a leaf
-    threshold: Values  # (N,): rows with x ≤ threshold go left; NaN at a leaf and where categories decide
-    goes_left: Flags  # (N, codes + 1): by category; the last is for categories never seen
+    threshold: Values  # (N,): rows with x ≤ threshold go left; NaN at a leaf and for categorical features
+    goes_left: Flags  # (N, codes + 1): by category; the last column is for categories not in the sample
     left: Integers  # (N,): −1 at a leaf
     right: Integers  # (N,)
     depth: Integers  # (N,)
     n_rows: Integers  # (N,)
     weight: Values  # (N,)
     sign_sums: Values  # (N, P): Σ w·sign(rank_i − rank_j)
-    pair_weights: Values  # (N, P): Σ w over the rows that show the pair
+    pair_weights: Values  # (N, P): Σ w over the rows that observe the pair
     dispersion: Values  # (N,): Σ_{i<j} S·p(1 − p)
-    decrease: Values  # (N,): of the dispersion, by the split; 0 at a leaf
+    decrease: Values  # (N,): of the dispersion by the split; 0 at a leaf
 
 
 class _FeatureSplits(NamedTuple):
     """The best split of one node on each feature."""
 
-    feature_order: Integers  # (d,): features in the order in which they are looked at
-    gains: Values  # (d,): −inf where there is none
+    feature_order: Integers  # (d,): features in the order in which they are tried
+    gains: Values  # (d,): −inf without a split
     thresholds: Values  # (d,)
     goes_left: Flags  # (d, codes + 1)
 
 
 @compile_kernel
 def grow_nodes(sample: RankingSample, limits: TreeLimits, order: Rows, out: TreeNodes) -> int:
-    """Grow a tree.
+    """Grow a tree into preallocated arrays.
 
     Parameters
     ----------
-    sample : Sample
-        What it is grown on.
-    limits : Limits
-        Where growth ends.
+    sample : RankingSample
+        The data.
+    limits : TreeLimits
+        The stopping rules.
     order : int32 array, shape (d, n)
-        The rows by each feature, ascending; parted in place.
-    out : Nodes
-        Filled; room for every node that may come.
+        The rows sorted by each feature; partitioned in place.
+    out : TreeNodes
+        Overwritten; large enough for the largest tree within the limits.
 
     Returns
     -------
     int
-        How many nodes there are.
+        The number of nodes.
     """
     (d, n), pairs = order.shape, sample.signs.shape[1]
-    room = SplitWorkspace(np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(n))
+    workspace = SplitWorkspace(
+        np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(n)
+    )
     codes = out.goes_left.shape[1]
     splits = _FeatureSplits(np.arange(d), np.empty(d), np.empty(d), np.zeros((d, codes), dtype=np.bool_))
-    on_left, spare = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    on_left, buffer = np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
     stack = np.empty((n + 1, 3), dtype=np.int64)
     stack[0] = (0, 0, n)
-    waiting, count = 1, 1
+    n_waiting, n_nodes = 1, 1
     out.depth[0] = 0
-    while waiting:
-        waiting -= 1
-        node, start, stop = stack[waiting]
+    while n_waiting:
+        n_waiting -= 1
+        node, start, stop = stack[n_waiting]
         _initialize_node(sample, order[0, start:stop], node, out)
         feature = -1
         if out.depth[node] < limits.max_depth and stop - start >= max(2 * limits.min_leaf, 2):
-            feature = _find_split_feature(sample, limits, order, start, stop, node, out, splits, room)
+            feature = _find_split_feature(sample, limits, order, start, stop, node, out, splits, workspace)
         if feature < 0:
             continue
-        _split_node(feature, node, count, out, splits, sample.categories[feature] > 0)
-        middle = start + _partition_rows(sample, order, start, stop, node, out, on_left, spare)
+        _split_node(feature, node, n_nodes, out, splits, sample.categories[feature] > 0)
+        middle = start + _partition_rows(sample, order, start, stop, node, out, on_left, buffer)
         _assign_unseen_categories(sample, order[feature, start:stop], node, out, on_left)
-        stack[waiting] = (count + 1, middle, stop)
-        stack[waiting + 1] = (count, start, middle)
-        waiting, count = waiting + 2, count + 2
-    return count
+        stack[n_waiting] = (n_nodes + 1, middle, stop)
+        stack[n_waiting + 1] = (n_nodes, start, middle)
+        n_waiting, n_nodes = n_waiting + 2, n_nodes + 2
+    return n_nodes
 
 
 @compile_kernel
 def _initialize_node(sample: RankingSample, rows: Rows, node: int, out: TreeNodes) -> None:
-    """Sum up the rows of a node, for now a leaf."""
-    differences, seen = out.sign_sums[node], out.pair_weights[node]
-    differences[:], seen[:] = 0.0, 0.0
+    """Sum up the rows of a node and make it a leaf."""
+    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
+    sign_sums[:], pair_weights[:] = 0.0, 0.0
     complete = len(sample.observed) == 0
     total = 0.0
     for row in rows:
         weight = sample.weights[row]
         total += weight
-        for pair in range(differences.size):
-            differences[pair] += weight * sample.signs[row, pair]
+        for pair in range(sign_sums.size):
+            sign_sums[pair] += weight * sample.signs[row, pair]
         if not complete:
-            for pair in range(seen.size):
-                seen[pair] += weight if sample.observed[row, pair] else 0.0
+            for pair in range(pair_weights.size):
+                pair_weights[pair] += weight if sample.observed[row, pair] else 0.0
     if complete:
-        seen[:] = total
+        pair_weights[:] = total
     out.feature[node], out.left[node], out.right[node] = -1, -1, -1
     out.threshold[node], out.decrease[node] = np.nan, 0.0
     out.n_rows[node], out.weight[node] = rows.size, total
-    # S·p(1 − p) with p = (1 − D/S)/2                                                                   (35)
-    out.dispersion[node] = (seen.sum() - compute_agreement(differences, seen)) / 4.0
+    # S·p(1 − p) with p = (1 − D/S)/2 (eq. 35).
+    out.dispersion[node] = (pair_weights.sum() - compute_agreement(sign_sums, pair_weights)) / 4.0
     out.goes_left[node] = False
 
 
@@ -162,48 +163,59 @@ def _find_split_feature(
     splits: _FeatureSplits,
     workspace: SplitWorkspace,
 ) -> int:
-    """Find the feature to split a node on, or −1 where no split gains anything."""
+    """Find the feature with the best split of a node, or −1 if no split is good enough."""
     d = len(order)
-    differences, seen = out.sign_sums[node], out.pair_weights[node]
-    blur, before = RELATIVE_GAIN_TOLERANCE * seen.sum(), compute_agreement(differences, seen)
-    if 4.0 * out.dispersion[node] <= blur:
+    sign_sums, pair_weights = out.sign_sums[node], out.pair_weights[node]
+    tolerance, agreement = (
+        RELATIVE_GAIN_TOLERANCE * pair_weights.sum(),
+        compute_agreement(sign_sums, pair_weights),
+    )
+    if 4.0 * out.dispersion[node] <= tolerance:
         return -1
     splits.gains[:] = -np.inf
     splits.feature_order[:] = np.arange(d)
     state = np.uint64(limits.seed) + np.uint64(node) * np.uint64(0xD1342543DE82EF95)
-    looked, best = 0, -np.inf
-    for turn in range(d):
+    n_tried, best = 0, -np.inf
+    for position in range(d):
         if limits.max_features < d:
             state += np.uint64(0x9E3779B97F4A7C15)
-            other = turn + int(_mix_bits(state) % np.uint64(d - turn))
-            splits.feature_order[turn], splits.feature_order[other] = (
-                splits.feature_order[other],
-                splits.feature_order[turn],
+            drawn = position + int(_mix_bits(state) % np.uint64(d - position))
+            splits.feature_order[position], splits.feature_order[drawn] = (
+                splits.feature_order[drawn],
+                splits.feature_order[position],
             )
-        feature = splits.feature_order[turn]
+        feature = splits.feature_order[position]
         rows, column = order[feature, start:stop], sample.columns[feature]
         if column[rows[0]] == column[rows[-1]]:
             continue
-        looked += 1
+        n_tried += 1
         if sample.categories[feature] > 0:
-            side = splits.goes_left[feature]
+            goes_left = splits.goes_left[feature]
             gain = scan_categories(
-                sample, rows, feature, differences, seen, limits.min_leaf, blur, workspace, side
+                sample,
+                rows,
+                feature,
+                sign_sums,
+                pair_weights,
+                limits.min_leaf,
+                tolerance,
+                workspace,
+                goes_left,
             )
         else:
             weight = out.weight[node]
-            gain, place = scan_thresholds(
-                sample, rows, column, differences, seen, weight, limits.min_leaf, blur, workspace
+            gain, last_left = scan_thresholds(
+                sample, rows, column, sign_sums, pair_weights, weight, limits.min_leaf, tolerance, workspace
             )
-            splits.thresholds[feature] = column[rows[place]]
-        splits.gains[feature] = gain - before
-        best = max(best, gain - before)
-        if looked >= limits.max_features and best > blur:
+            splits.thresholds[feature] = column[rows[last_left]]
+        splits.gains[feature] = gain - agreement
+        best = max(best, gain - agreement)
+        if n_tried >= limits.max_features and best > tolerance:
             break
-    # min over C of Λ(C), eq. (36): Λ falls by a quarter of what the agreement gains                      (37)
-    if best <= blur or best / 4.0 < limits.min_decrease * out.weight[0]:
+    # Minimise Λ(C) (eq. 36–37): Λ decreases by a quarter of the increase of the agreement.
+    if best <= tolerance or best / 4.0 < limits.min_decrease * out.weight[0]:
         return -1
-    return int(find_first_best(splits.gains, d, blur))
+    return int(find_first_best(splits.gains, d, tolerance))
 
 
 @compile_kernel
@@ -218,7 +230,7 @@ def _mix_bits(state: np.uint64) -> np.uint64:
 def _split_node(
     feature: int, node: int, child: int, out: TreeNodes, splits: _FeatureSplits, by_category: bool
 ) -> None:
-    """Make a leaf the parent of two nodes."""
+    """Make a leaf the parent of two new nodes."""
     out.feature[node], out.left[node], out.right[node] = feature, child, child + 1
     out.depth[child], out.depth[child + 1] = out.depth[node] + 1, out.depth[node] + 1
     out.decrease[node] = splits.gains[feature] / 4.0
@@ -239,7 +251,7 @@ def _partition_rows(
     on_left: Flags,
     buffer: Rows,
 ) -> int:
-    """Part the rows of a node under every feature; return how many go left."""
+    """Partition the rows of a node under every feature; return the number of rows on the left."""
     feature = out.feature[node]
     column, by_category = sample.columns[feature], sample.categories[feature] > 0
     for row in order[feature, start:stop]:
@@ -266,7 +278,7 @@ def _partition_rows(
 def _assign_unseen_categories(
     sample: RankingSample, rows: Rows, node: int, out: TreeNodes, on_left: Flags
 ) -> None:
-    """Send categories that the node has not seen to its heavier child, the left of two that weigh as much."""
+    """Send categories that the node does not contain to its heavier child, or left if both weigh the same."""
     column = sample.columns[out.feature[node]]
     if sample.categories[out.feature[node]] == 0:
         return
@@ -289,58 +301,58 @@ def grow_tree(
     max_features: int | None = None,
     seed: int = 0,
 ) -> TreeNodes:
-    """Grow a tree: every node is split where the dispersion of its children is least.
+    """Grow a tree: each split minimises the dispersion of the children.
 
     Parameters
     ----------
-    sample : Sample
-        n ≥ 1 rows, d ≥ 1 features; nothing checks that shapes agree.
+    sample : RankingSample
+        n ≥ 1 rows, d ≥ 1 features. The shapes must agree; this is not checked.
     max_depth : int, optional
-        How many splits deep.
+        The maximum depth, in splits. Default: no limit.
     min_leaf : int
-        The fewest rows of a leaf, ≥ 1.
+        Minimum number of rows of a leaf, at least 1.
     min_decrease : float
-        A split must lower the dispersion of the tree by at least this, relative to the weight of the sample.
+        Minimum decrease of the tree's dispersion by a split, relative to the weight of the sample.
     max_features : int, optional
-        How many features that vary in the node are looked at, drawn anew for each; more where none of them
-        gains anything. Default all.
+        Number of features, not constant in the node, that are tried at each node; drawn again for each node.
+        More are tried if none of them has a gain. Default: all.
     seed : int
-        Of these draws.
+        The seed of these draws.
 
     Returns
     -------
-    Nodes
-        Thresholds are values of the feature, so that growing features by increasing functions changes nothing
-        else. Of splits that are as good, to 12 digits, the first feature and its smallest threshold are
-        taken. A node is a leaf where no split gains anything.
+    TreeNodes
+        Thresholds are values of the feature, so increasing transformations of features change only the
+        thresholds. Among splits that are equal to 12 digits, the first feature and its smallest threshold
+        win. A node is a leaf if no split has a gain.
 
     Notes
     -----
-    Clémençon, Korba and Sibony (2018), eq. (36) and (37), exactly: all thresholds (but where a child
-    would have less than 1e-9 of its parent's weight), all subsets of up to ten categories (more:
-    `symscreen.statistics.crit_splits`). After one sort a feature the cost of a node is linear in its
-    rows: O(n·d·k²) a level.
+    Clémençon, Korba and Sibony (2018), eq. (36) and (37), exactly: all thresholds (except those with a child
+    of less than 1e-9 of its parent's weight) and all subsets of up to ten categories (more:
+    `symscreen.statistics.crit_splits`) are tried. After sorting each feature once, the cost of a node is
+    linear in its rows: O(n·d·k²) per level.
 
     Examples
     --------
     >>> signs = np.array([[-1], [-1], [1], [1]], dtype=np.int8)
-    >>> everywhere = np.empty((0, 1), dtype=bool)
-    >>> sample = RankingSample(np.array([[0.0, 1.0, 2.0, 3.0]]), np.array([0]), signs, everywhere, np.ones(4))
+    >>> complete = np.empty((0, 1), dtype=bool)
+    >>> sample = RankingSample(np.array([[0.0, 1.0, 2.0, 3.0]]), np.array([0]), signs, complete, np.ones(4))
     >>> nodes = grow_tree(sample)
     >>> nodes.threshold.tolist(), nodes.dispersion.tolist()
     ([1.0, nan, nan], [1.0, 0.0, 0.0])
     """
     d, n = sample.columns.shape
     depth = n if max_depth is None else min(max_depth, n)
-    most = max(2 * (n // max(min_leaf, 1)) - 1, 1)
-    if depth < most.bit_length():
-        most = min(most, 2 ** (depth + 1) - 1)
-    out = _allocate_nodes(most, sample.signs.shape[1], int(sample.categories.max(initial=0)) + 1)
+    max_nodes = max(2 * (n // max(min_leaf, 1)) - 1, 1)
+    if depth < max_nodes.bit_length():
+        max_nodes = min(max_nodes, 2 ** (depth + 1) - 1)
+    out = _allocate_nodes(max_nodes, sample.signs.shape[1], int(sample.categories.max(initial=0)) + 1)
     order = np.argsort(sample.columns, axis=1, kind="stable").astype(np.int32)
-    looked_at = d if max_features is None else max_features
-    limits = TreeLimits(int(depth), int(min_leaf), float(min_decrease), int(looked_at), int(seed) % 2**62)
-    count = grow_nodes(RankingSample(*map(np.ascontiguousarray, sample)), limits, order, out)
-    return TreeNodes._make(column[:count].copy() for column in out)
+    n_tried = d if max_features is None else max_features
+    limits = TreeLimits(int(depth), int(min_leaf), float(min_decrease), int(n_tried), int(seed) % 2**62)
+    n_nodes = grow_nodes(RankingSample(*map(np.ascontiguousarray, sample)), limits, order, out)
+    return TreeNodes._make(column[:n_nodes].copy() for column in out)
 
 
 def find_leaves(nodes: TreeNodes, columns: Values) -> Integers:
@@ -348,20 +360,21 @@ def find_leaves(nodes: TreeNodes, columns: Values) -> Integers:
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : TreeNodes
         A tree.
     columns : float64 array, shape (d, m)
-        Of m rows; categories as codes, those never seen by the largest code of the tree, plus 1.
+        The features of m rows. Categories are codes; those not in the sample have the largest code of the
+        tree plus 1.
 
     Returns
     -------
     int64 array, shape (m,)
-        Numbers of nodes.
+        Indices of nodes.
 
     Examples
     --------
-    >>> signs, shown = np.array([[-1], [1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
-    >>> nodes = grow_tree(RankingSample(np.array([[0.0, 1.0]]), np.array([0]), signs, shown, np.ones(2)))
+    >>> signs, complete = np.array([[-1], [1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
+    >>> nodes = grow_tree(RankingSample(np.array([[0.0, 1.0]]), np.array([0]), signs, complete, np.ones(2)))
     >>> find_leaves(nodes, np.array([[-5.0, 0.5]])).tolist()
     [1, 2]
     """
@@ -375,21 +388,21 @@ def compute_importances(nodes: TreeNodes, n_features: int) -> Values:
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : TreeNodes
         A tree.
-    d : int
-        How many features there are.
+    n_features : int
+        d, the number of features.
 
     Returns
     -------
     float64 array, shape (d,)
-        Relative to the weight of the sample: the sum is γ̂ of the root less that of the tree.
+        Relative to the weight of the sample: the sum is γ̂ of the root minus γ̂ of the tree.
 
     Examples
     --------
-    >>> signs, shown = np.array([[-1], [1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
+    >>> signs, all_observed = np.array([[-1], [1]], dtype=np.int8), np.empty((0, 1), dtype=bool)
     >>> nodes = grow_tree(RankingSample(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([0, 0]), signs,
-    ...     shown, np.ones(2)))
+    ...     all_observed, np.ones(2)))
     >>> compute_importances(nodes, 2).tolist()
     [0.0, 0.25]
     """
@@ -399,6 +412,8 @@ def compute_importances(nodes: TreeNodes, n_features: int) -> Values:
 
 
 def _allocate_nodes(max_nodes: int, n_pairs: int, n_codes: int) -> TreeNodes:
+    """Allocate the arrays of a tree."""
+
     def allocate_integers() -> Integers:
         return np.empty(max_nodes, dtype=np.int64)
 
@@ -423,6 +438,7 @@ def _allocate_nodes(max_nodes: int, n_pairs: int, n_codes: int) -> TreeNodes:
 
 @compile_kernel
 def _descend_tree(nodes: TreeNodes, columns: Values, out: Integers) -> None:
+    """Write the leaf of each row, shape (m,)."""
     for row in range(out.size):
         node = 0
         while nodes.feature[node] >= 0:

@@ -1,12 +1,11 @@
-"""Regression trees that cut all cells of a level in one direction (Fotakis et al., Algorithm 9).
+"""Regression trees that split all cells of a level in one direction, and honest cell values.
 
-The paper's inputs are binary, and a direction is a feature. For numeric inputs, our extension, a direction is
-a feature with a threshold: rows with x_i ≤ c go left.
+Fotakis et al., Algorithm 9 (level splits) and Algorithm 10 (honest values). The paper's inputs are binary and
+a direction is a feature. As an extension for numeric inputs, a direction is a feature with a threshold: rows
+with x_i ≤ c go left.
 
-Honest values for the cells of a tree, by rows that did not shape it (Fotakis et al., Algorithm 10).
-
-The half of the rows that shapes the tree decides where cells are cut; the other half decides whether they are
-(a cell that holds one of its rows or none is not), and what is predicted in them.
+Honest trees use two halves of the rows. The first half chooses the directions. The second half decides which
+cells are split (a cell with at most one of its rows is not) and which value each cell predicts.
 """
 
 from __future__ import annotations
@@ -33,10 +32,9 @@ __all__ = [
     "split_rows_in_half",
 ]
 
-_TIE_TOLERANCE = (
-    1e-10  # of Σy²: gains this close are ties, and the first feature and the lowest threshold win
-)
-_PURITY_TOLERANCE = 1e-12  # of Σy²
+# Both are relative to Σy².
+_TIE_TOLERANCE = 1e-10  # gains that differ by less are tied: the first feature and the lowest threshold win
+_PURITY_TOLERANCE = 1e-12  # a smaller residual sum of squares counts as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +44,15 @@ class LevelTree:
     Parameters
     ----------
     features : int64 array, shape (levels,)
-        The direction of each level.
+        The feature that each level splits on.
     thresholds : float64 array, shape (levels,)
-        Rows with x ≤ the threshold go left.
-    level : int64 array, shape (nodes,)
-        At which level the node is cut; −1 for a leaf.
-    left : int64 array, shape (nodes,)
-        The left child; the right one is the next node. −1 for a leaf.
+        The threshold of each level. Rows with x ≤ the threshold go left.
+    levels : int64 array, shape (nodes,)
+        The level at which each node is split; −1 for a leaf.
+    left_children : int64 array, shape (nodes,)
+        The left child of each node; the right child is the next node. −1 for a leaf.
     values : float64 array, shape (nodes,)
-        The mean response of the node's rows.
+        The mean target of the node's rows.
     """
 
     features: Indices
@@ -77,24 +75,25 @@ def grow_level_tree(
 
     Parameters
     ----------
-    shaping : float64 array, shape (n, d)
-        The rows that choose directions.
-    shaping_y : float64 array, shape (n,)
-        Their responses.
-    valuing : float64 array, shape (m, d)
-        The rows V that decide which cells are cut, and value them; the same as `shaping` without honesty.
-    valuing_y : float64 array, shape (m,)
-        Their responses.
+    split_rows : float64 array, shape (n, d)
+        The rows that choose the directions.
+    split_y : float64 array, shape (n,)
+        The target of these rows.
+    estimation_rows : float64 array, shape (m, d)
+        The rows V that decide which cells are split and give the cells their values. Pass `split_rows` again
+        for a tree without honesty.
+    estimation_y : float64 array, shape (m,)
+        The target of these rows.
     max_levels : int, optional
-        log t: at most so many levels. By default levels are added until the shaping rows of every cell have
-        one response, or no direction cuts a cell.
+        log t: the maximum number of levels. By default levels are added until the target is constant in
+        every cell of `split_rows`, or until no direction splits a cell.
     min_leaf : int
-        A cell is cut where both children hold at least so many valuing rows (1 in the paper).
+        Minimum number of estimation rows in each child of a split (1 in the paper).
 
     Returns
     -------
     LevelTree
-        Each level's direction maximises V_n(S ∪ {i}) (eq. 9), among those that cut a cell of shaping rows.
+        Each level's direction maximises V_n(S ∪ {i}) (eq. 9) among those that split a cell of `split_rows`.
 
     Examples
     --------
@@ -136,30 +135,30 @@ def grow_level_tree(
 
 
 def predict_level_tree(tree: LevelTree, rows: Values) -> Values:
-    """Predict by a tree grown by level splits.
+    """Predict with a tree of level splits.
 
     Parameters
     ----------
     tree : LevelTree
-        The tree.
+        The fitted tree.
     rows : float64 array, shape (m, d)
-        Features.
+        The features of the rows to predict.
 
     Returns
     -------
     float64 array, shape (m,)
-        f⁽ⁿ⁾(x): the value of the cell that x is in.
+        f⁽ⁿ⁾(x): the value of the leaf that contains x.
     """
-    place = np.zeros(len(rows), dtype=np.int64)
+    nodes = np.zeros(len(rows), dtype=np.int64)
     for level, (feature, threshold) in enumerate(zip(tree.features, tree.thresholds, strict=True)):
-        moving = tree.levels[place] == level
-        below = tree.left_children[place[moving]] + (rows[moving, feature] > threshold)
-        place[moving] = below
-    return np.asarray(tree.values[place])
+        is_split = tree.levels[nodes] == level
+        children = tree.left_children[nodes[is_split]] + (rows[is_split, feature] > threshold)
+        nodes[is_split] = children
+    return np.asarray(tree.values[nodes])
 
 
 class _LevelTreeNodes:
-    """The cells of the partition P as they are cut, and where the valuing rows are."""
+    """The nodes of a growing tree, and the node of each estimation row."""
 
     def __init__(self, rows: Values, min_leaf: int) -> None:
         self._rows, self._min_leaf = rows, min_leaf
@@ -167,36 +166,37 @@ class _LevelTreeNodes:
         self.levels, self.left_children = [-1], [-1]
 
     def can_split(self) -> bool:
-        """Say whether some cell holds enough rows for two."""
+        """Check whether a node holds enough rows for two children."""
         return bool(np.bincount(self.row_nodes).max() >= 2 * self._min_leaf)
 
     def split_cells(self, level: int, feature: int, threshold: float) -> None:
-        """Cut every cell of which both parts hold enough rows."""
-        above = self._rows[:, feature] > threshold
-        held = np.bincount(self.row_nodes, minlength=len(self.levels))
-        held_above = np.bincount(self.row_nodes[above], minlength=len(self.levels))
-        enough = (held_above >= self._min_leaf) & (held - held_above >= self._min_leaf)
-        below = np.full(len(self.levels), -1, dtype=np.int64)
-        for node in np.flatnonzero(enough).tolist():
-            below[node] = len(self.levels)
+        """Split every leaf whose children would both hold at least `min_leaf` rows."""
+        goes_right = self._rows[:, feature] > threshold
+        n_rows = np.bincount(self.row_nodes, minlength=len(self.levels))
+        n_right = np.bincount(self.row_nodes[goes_right], minlength=len(self.levels))
+        is_allowed = (n_right >= self._min_leaf) & (n_rows - n_right >= self._min_leaf)
+        left_child = np.full(len(self.levels), -1, dtype=np.int64)
+        for node in np.flatnonzero(is_allowed).tolist():
+            left_child[node] = len(self.levels)
             self.levels[node], self.left_children[node] = level, len(self.levels)
             self.levels += [-1, -1]
             self.left_children += [-1, -1]
-        moving = below[self.row_nodes] >= 0
-        self.row_nodes[moving] = below[self.row_nodes[moving]] + above[moving]
+        moves = left_child[self.row_nodes] >= 0
+        self.row_nodes[moves] = left_child[self.row_nodes[moves]] + goes_right[moves]
 
 
 def _compute_node_means(levels: Indices, left_children: Indices, row_nodes: Indices, y: Values) -> Values:
-    held = np.bincount(row_nodes, minlength=len(levels)).astype(np.float64)
+    """Average `y`, shape (m,), over the rows below each node; shape (nodes,)."""
+    n_rows = np.bincount(row_nodes, minlength=len(levels)).astype(np.float64)
     sums = np.bincount(row_nodes, weights=y, minlength=len(levels))
-    for node in np.flatnonzero(left_children >= 0)[::-1]:  # a parent's number is smaller than its children's
-        held[node] = held[left_children[node]] + held[left_children[node] + 1]
+    for node in np.flatnonzero(left_children >= 0)[::-1]:  # children have larger numbers than their parent
+        n_rows[node] = n_rows[left_children[node]] + n_rows[left_children[node] + 1]
         sums[node] = sums[left_children[node]] + sums[left_children[node] + 1]
-    return np.asarray(sums / held)
+    return np.asarray(sums / n_rows)
 
 
 def _compute_explained(cells: Indices, centred: Values) -> float:
-    """Compute n V_n(S): Σ over cells of (Σ y)²/N (eq. 9), of centred responses."""
+    """Compute n V_n(S), the sum over cells of (Σ y)²/N (eq. 9), for a centred target of shape (n,)."""
     sums = np.bincount(cells, weights=centred)
     return float((sums * sums / np.bincount(cells)).sum())
 
@@ -205,67 +205,68 @@ def _compute_explained(cells: Indices, centred: Values) -> float:
 def _find_best_split(
     columns: Values, order: Indices, cells: Indices, y: Values, tie_tolerance: float
 ) -> tuple[int, float]:
-    """Find the direction (i, c) that maximises V_n(S ∪ {i}); the feature is −1 where none cuts a cell.
+    """Find the direction (i, c) that maximises V_n(S ∪ {i}); the feature is −1 if no direction splits a cell.
 
-    Going through the rows in ascending order, each moves from the right to the left part of its own cell, and
-    only that cell's two terms change: every feature costs O(n), whatever the number of cells.
+    Rows move from the right to the left part of their cell in ascending order of the feature. Each move
+    changes only the two terms of that cell, so a feature costs O(n) for any number of cells.
     """
     d, n = columns.shape
     groups = cells.max() + 1
-    held, sums = np.zeros(groups), np.zeros(groups)
+    n_rows, sums = np.zeros(groups), np.zeros(groups)
     for row in range(n):
-        held[cells[row]] += 1.0
+        n_rows[cells[row]] += 1.0
         sums[cells[row]] += y[row]
-    whole = 0.0
+    explained_before = 0.0
     for cell in range(groups):
-        whole += sums[cell] * sums[cell] / held[cell]
+        explained_before += sums[cell] * sums[cell] / n_rows[cell]
     best, feature, threshold = -np.inf, -1, 0.0
-    left_held, left_sums = np.empty(groups), np.empty(groups)
+    n_left, left_sums = np.empty(groups), np.empty(groups)
     for i in range(d):
-        left_held[:] = 0.0
+        n_left[:] = 0.0
         left_sums[:] = 0.0
-        explained, divided = whole, 0
-        for at in range(n - 1):
-            row = order[i, at]
+        explained, n_divided = explained_before, 0
+        for position in range(n - 1):
+            row = order[i, position]
             cell = cells[row]
-            explained -= _compute_explained_part(left_sums[cell], left_held[cell])
-            explained -= _compute_explained_part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
-            if left_held[cell] == 0.0:
-                divided += 1
-            left_held[cell] += 1.0
+            explained -= _compute_explained_part(left_sums[cell], n_left[cell])
+            explained -= _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
+            if n_left[cell] == 0.0:
+                n_divided += 1
+            n_left[cell] += 1.0
             left_sums[cell] += y[row]
-            if left_held[cell] == held[cell]:
-                divided -= 1
-            explained += _compute_explained_part(left_sums[cell], left_held[cell])
-            explained += _compute_explained_part(sums[cell] - left_sums[cell], held[cell] - left_held[cell])
-            here, after = columns[i, row], columns[i, order[i, at + 1]]
-            if after > here and divided > 0 and explained > best + tie_tolerance:
+            if n_left[cell] == n_rows[cell]:
+                n_divided -= 1
+            explained += _compute_explained_part(left_sums[cell], n_left[cell])
+            explained += _compute_explained_part(sums[cell] - left_sums[cell], n_rows[cell] - n_left[cell])
+            value, next_value = columns[i, row], columns[i, order[i, position + 1]]
+            if next_value > value and n_divided > 0 and explained > best + tie_tolerance:
                 best, feature = explained, i
-                threshold = here + (after - here) / 2.0
-                if not here <= threshold < after:  # the two are neighbours, or their gap overflows
-                    threshold = here
+                threshold = value + (next_value - value) / 2.0
+                if not value <= threshold < next_value:  # adjacent floats, or the difference overflows
+                    threshold = value
     return feature, threshold
 
 
 @compile_kernel
 def _compute_explained_part(total: float, n_rows: float) -> float:
+    """Compute one cell's term of n V_n(S); 0 for an empty cell."""
     return total * total / n_rows if n_rows > 0.0 else 0.0
 
 
 def split_rows_in_half(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split rows at random in half: D_{n/2} and D′_{n/2} of Algorithms 9 and 10.
+    """Split rows into two random halves: D_{n/2} and D′_{n/2} of Algorithms 9 and 10.
 
     Parameters
     ----------
     n : int
-        How many rows there are.
-    rng : numpy Generator
-        Draws the halves.
+        The number of rows, at least 1.
+    rng : numpy.random.Generator
+        The source of randomness.
 
     Returns
     -------
-    shaping, valuing : int64 arrays
-        Ascending; of an odd number of rows the first half holds one more. A single row is in both.
+    split_rows, estimation_rows : int64 arrays
+        Ascending row indices. If n is odd, the first half has one row more. A single row is in both.
 
     Examples
     --------
@@ -274,28 +275,27 @@ def split_rows_in_half(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int
     """
     if n == 1:
         return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    drawn = rng.permutation(n)
-    return np.sort(drawn[: (n + 1) // 2]), np.sort(drawn[(n + 1) // 2 :])
+    shuffled = rng.permutation(n)
+    return np.sort(shuffled[: (n + 1) // 2]), np.sort(shuffled[(n + 1) // 2 :])
 
 
 def compute_honest_values(tree: Any, rows: Values, target: Values) -> Values:
-    """Value the nodes of a grown tree by rows that did not shape it.
+    """Compute node values from rows that were not used to grow the tree.
 
     Parameters
     ----------
     tree : sklearn.tree.DecisionTreeRegressor
-        Fitted on other rows.
+        A tree fitted on other rows.
     rows : float64 array, shape (m, d)
-        The half that values, V of Algorithm 10.
-    targets : float64 array, shape (m,)
-        Its responses.
+        The estimation rows, V of Algorithm 10.
+    target : float64 array, shape (m,)
+        The target of these rows.
 
     Returns
     -------
     float64 array, shape (nodes,)
-        What is predicted for a row that comes to the node. A node below one that holds at most one of the
-        rows (|V ∩ A| ≤ 1, which Algorithm 10 does not cut) has that one's value; a node that holds none of
-        the rows has its parent's.
+        The prediction of each node. A node with at most one of the rows (|V ∩ A| ≤ 1) is not split by
+        Algorithm 10, so all its descendants take its value. A node without rows takes its parent's value.
 
     Examples
     --------
@@ -306,14 +306,14 @@ def compute_honest_values(tree: Any, rows: Values, target: Values) -> Values:
     [5.67, 4.0, 9.0]
     """
     path = tree.decision_path(rows)
-    held = np.asarray(path.sum(axis=0)).ravel()
+    n_rows = np.asarray(path.sum(axis=0)).ravel()
     sums = np.asarray(path.T @ target).ravel()
     left, right = tree.tree_.children_left, tree.tree_.children_right
-    values: Values = np.divide(sums, held, out=np.full(len(held), target.mean()), where=held > 0)
-    closed = held <= 1
-    for node in np.flatnonzero(left >= 0).tolist():  # a parent's number is smaller than its children's
+    values: Values = np.divide(sums, n_rows, out=np.full(len(n_rows), target.mean()), where=n_rows > 0)
+    is_leaf = n_rows <= 1
+    for node in np.flatnonzero(left >= 0).tolist():  # children have larger numbers than their parent
         for child in (left[node], right[node]):
-            if closed[node] or held[child] == 0:
+            if is_leaf[node] or n_rows[child] == 0:
                 values[child] = values[node]
-                closed[child] = True
+                is_leaf[child] = True
     return values

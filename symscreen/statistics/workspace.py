@@ -1,7 +1,7 @@
-"""Arrays that one thread uses again from block to block.
+"""Scratch arrays that one thread reuses from block to block.
 
-A fresh array of a megabyte is mapped and given back by the system each time: touching its pages costs as
-much as sorting what it holds.
+A new array of a megabyte is mapped and unmapped by the operating system each time. Touching its pages costs
+as much as sorting its content.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ __all__ = ["ThreadWorkspaces", "Workspace"]
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """Room for the arrays of one block after another, in one thread.
+    """Named scratch arrays of one thread.
 
-    What is made in it is overwritten by the next of the same name.
+    An array is overwritten when its name is requested again.
 
     Parameters
     ----------
-    held : dict of str to uint8 array
-        What there is so far, by name.
-    given : dict of str to array
-        What was made in it last.
+    buffers : dict of str to uint8 array
+        The allocated memory of each name.
+    arrays : dict of str to array
+        The last array of each name.
     """
 
     buffers: dict[str, NDArray[np.uint8]] = field(default_factory=dict)
@@ -43,22 +43,22 @@ class Workspace:
         Parameters
         ----------
         name : str
-            Whose room it is.
+            The name of the buffer.
         shape : tuple of int
-            Of the array.
+            The shape of the array.
         dtype : dtype
-            Of the array.
+            The type of its elements.
 
         Returns
         -------
         array
-            C-contiguous; valid until the name is asked for again.
+            C-contiguous; valid until the name is requested again.
 
         Examples
         --------
-        >>> room = Room()
-        >>> first = room.empty("keys", (4, 2), np.uint32)
-        >>> np.shares_memory(first, room.empty("keys", (3, 2), np.uint32))
+        >>> workspace = Workspace()
+        >>> first = workspace.get_array("keys", (4, 2), np.uint32)
+        >>> np.shares_memory(first, workspace.get_array("keys", (3, 2), np.uint32))
         True
         """
         last = self.arrays.get(name)
@@ -73,12 +73,12 @@ class Workspace:
 
 
 class ThreadWorkspaces:
-    """A room for each thread that asks; it goes when the thread ends, or when these do.
+    """One workspace per thread, freed when the thread ends or this object is deleted.
 
     Examples
     --------
-    >>> rooms = ThreadWorkspaces()
-    >>> rooms.own() is rooms.own()
+    >>> workspaces = ThreadWorkspaces()
+    >>> workspaces.get() is workspaces.get()
     True
     """
 
@@ -86,12 +86,12 @@ class ThreadWorkspaces:
         self._local = local()
 
     def get(self) -> Workspace:
-        """Return the room of the thread that asks."""
+        """Return the workspace of the calling thread."""
         if not hasattr(self._local, "workspace"):
-            self._local.room = Workspace()
-        room: Workspace = self._local.room
-        return room
+            self._local.workspace = Workspace()
+        workspace: Workspace = self._local.workspace
+        return workspace
 
     def __reduce__(self) -> tuple[type[ThreadWorkspaces], tuple[()]]:
-        """Go empty to another process."""
+        """Pickle as an empty object: scratch arrays are not sent to other processes."""
         return ThreadWorkspaces, ()

@@ -1,4 +1,4 @@
-"""What a response is, one file for each kind, and what a rank statistic needs of it."""
+"""Target types: one module per type, with the quantities that rank statistics need."""
 
 from symscreen.targets.numeric import TARGET_TYPE_DESCRIPTIONS, NumericTarget, TargetType
 

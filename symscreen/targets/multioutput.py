@@ -1,4 +1,4 @@
-"""Several numeric responses at once, that rows of one order are scored against."""
+"""Multi-output targets: several numeric outputs of the same rows."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["MultiOutputTarget", "build_multi_output_target", "select_output", "t
 
 @dataclass(frozen=True, eq=False)
 class MultiOutputTarget:
-    """K numeric responses of n rows.
+    """A target of K numeric outputs.
 
     Parameters
     ----------
-    targets : tuple of Response, length K
-        Each with its values ascending; in the order of their names.
-    rows : int32 array, shape (K, n)
-        Which row each value of a target is of.
-    places : int32 array, shape (K, n)
-        Where among the values of a target each row stands: the inverse.
+    outputs : tuple of NumericTarget, length K
+        The outputs in the order of their names, each with ascending values.
+    sort_order : int32 array, shape (K, n)
+        Row index of each sorted value of an output.
+    sorted_positions : int32 array, shape (K, n)
+        Position of each row among the sorted values of an output; the inverse of `sort_order`.
 
     Examples
     --------
     >>> y = build_multi_output_target({"a": np.array([3.0, 1.0, 2.0]), "b": np.array([0.0, 0.0, 1.0])})
-    >>> y.name, y.rows.tolist(), y.targets[0].values.tolist()
+    >>> y.name, y.sort_order.tolist(), y.outputs[0].values.tolist()
     ('a,b', [[1, 2, 0], [0, 1, 2]], [1.0, 2.0, 3.0])
     """
 
@@ -46,57 +46,95 @@ class MultiOutputTarget:
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.sort_order.shape[1])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each target is called."""
-        return tuple(target.name for target in self.outputs)
+        """Names of the outputs."""
+        return tuple(output.name for output in self.outputs)
 
     @property
     def name(self) -> str:
-        """What they are called together, for messages and results."""
+        """Names of all outputs, separated by commas, for messages and results."""
         return ",".join(map(quote_label, self.names))
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The targets by row; shape (K, n)."""
-        return np.stack([own.values[at] for own, at in zip(self.outputs, self.sorted_positions, strict=True)])
+        """Values in the order of the rows; shape (K, n)."""
+        return np.stack(
+            [
+                output.values[positions]
+                for output, positions in zip(self.outputs, self.sorted_positions, strict=True)
+            ]
+        )
 
 
 def build_multi_output_target(outputs: dict[str, NDArray[np.float64]]) -> MultiOutputTarget:
-    """Put the values of each target in ascending order; ties keep the order of the rows.
+    """Build a multi-output target by sorting the values of each output; ties keep the order of the rows.
 
     Parameters
     ----------
-    targets : dict of str to float64 array, each of shape (n,)
-        By name; finite.
+    outputs : dict of str to float64 array, each of shape (n,)
+        Finite values by name.
 
     Returns
     -------
-    SeveralResponse
+    MultiOutputTarget
 
     Raises
     ------
-    TableError
-        If one of them is constant.
+    DataError
+        If an output is constant.
     """
     names = sorted(outputs)
-    rows = np.stack([np.argsort(outputs[name], kind="stable") for name in names]).astype(np.int32)
-    places = np.argsort(rows, axis=1, kind="stable").astype(np.int32)
-    ordered = (NumericTarget(outputs[name][own] + 0.0, name) for name, own in zip(names, rows, strict=True))
-    return MultiOutputTarget(tuple(ordered), rows, places)
+    sort_order = np.stack([np.argsort(outputs[name], kind="stable") for name in names]).astype(np.int32)
+    sorted_positions = np.argsort(sort_order, axis=1, kind="stable").astype(np.int32)
+    sorted_outputs = (
+        NumericTarget(outputs[name][order] + 0.0, name) for name, order in zip(names, sort_order, strict=True)
+    )
+    return MultiOutputTarget(tuple(sorted_outputs), sort_order, sorted_positions)
 
 
 def select_output(target: MultiOutputTarget, index: int) -> MultiOutputTarget:
-    """Return one of the targets, as the only one of several, with the rows in their order."""
-    own = slice(index, index + 1)
-    return MultiOutputTarget(target.outputs[own], target.sort_order[own], target.sorted_positions[own])
+    """Return one output as a multi-output target with K = 1.
+
+    Parameters
+    ----------
+    target : MultiOutputTarget
+        The target.
+    index : int
+        Index of the output, 0 ≤ index < K.
+
+    Returns
+    -------
+    MultiOutputTarget
+        The rows keep their order.
+    """
+    selected = slice(index, index + 1)
+    return MultiOutputTarget(
+        target.outputs[selected], target.sort_order[selected], target.sorted_positions[selected]
+    )
 
 
 def take_target_rows(target: MultiOutputTarget, rows: NDArray[np.int64]) -> MultiOutputTarget:
-    """Return several targets of some rows, in the order given.
+    """Return a multi-output target of some of the rows.
+
+    Parameters
+    ----------
+    target : MultiOutputTarget
+        The target.
+    rows : int64 array, shape (m,)
+        Row indices, in the order of the result.
+
+    Returns
+    -------
+    MultiOutputTarget
+
+    Raises
+    ------
+    DataError
+        If an output is constant in these rows.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""What a response is, and what a rank statistic needs of it.
+"""Numeric targets and the quantities of them that rank statistics need.
 
-A numeric response here; the other kinds are in files of their own, which `symscreen.targets.registry` names.
-Rows stand in ascending order of the response from here on: every statistic is then a function of the rows
-alone, whatever order they came in.
+Rows are sorted in ascending order of the target, so statistics do not depend on the order of the source.
+The other target types are in their own modules, see `symscreen.targets.registry`.
 """
 
 from __future__ import annotations
@@ -23,38 +22,39 @@ __all__ = ["TARGET_TYPE_DESCRIPTIONS", "NumericTarget", "TargetType"]
 
 TargetType = Literal["numeric", "ranking", "stages", "classes", "several", "survival", "weighted"]
 TARGET_TYPE_DESCRIPTIONS: dict[TargetType, str] = {
-    "numeric": "a numeric response",
+    "numeric": "a numeric target",
     "ranking": "a ranking",
     "stages": "a chain of stages",
     "classes": "a class",
     "several": "several targets",
     "survival": "a time until an event",
-    "weighted": "a response with weights",
+    "weighted": "a target with weights",
 }
 
-_MAX_MAGNITUDE = 4e307  # T0 reaches 2Δ, four times the largest magnitude
+_MAX_MAGNITUDE = 4e307  # of a target value; T0 can reach 2Δ, four times the largest magnitude
 
 
 @dataclass(frozen=True, eq=False)
 class NumericTarget:
-    """A numeric response with its rows in ascending order.
+    """A numeric target with its rows in ascending order.
 
     Parameters
     ----------
     values : float64 array, shape (n,)
-        Finite, ascending, not constant, n ≥ 2.
+        Finite, ascending and not constant; n ≥ 2.
     name : str
-        The column's name, for messages and results.
+        Name of the column, for messages and results.
 
     Raises
     ------
-    TableError
-        If the values are not finite, not ascending, constant, or fewer than two.
+    DataError
+        If the values are not finite, not ascending, constant, larger than 4e307 in magnitude, or fewer than
+        two.
 
     Examples
     --------
     >>> y = NumericTarget(np.array([1.0, 2.0, 2.0, 5.0]), "y")
-    >>> y.group.tolist(), y.doubled_ranks.tolist()
+    >>> y.tie_groups.tolist(), y.doubled_ranks.tolist()
     ([0, 1, 1, 2], [2, 5, 5, 8])
     """
 
@@ -66,41 +66,41 @@ class NumericTarget:
         values = self.values
         if values.ndim != 1 or values.size < 2:
             raise DataError(
-                f"the response {self.name!r} has shape {values.shape}: a column of at least 2 rows is needed"
+                f"the target {self.name!r} has shape {values.shape}: a column of at least 2 rows is needed"
             )
         if not np.isfinite(values).all():
-            raise DataError(f"the response {self.name!r} holds NaN or infinity: drop or correct these rows")
+            raise DataError(f"the target {self.name!r} holds NaN or infinity: drop or correct these rows")
         if np.abs(values).max() > _MAX_MAGNITUDE:
             raise DataError(
-                f"the response {self.name!r} reaches {np.abs(values).max():g}: differences would overflow; "
+                f"the target {self.name!r} reaches {np.abs(values).max():g}: differences would overflow; "
                 "scale it down"
             )
         if (np.diff(values) < 0).any():
-            raise DataError(f"the rows are not in ascending order of the response {self.name!r}")
+            raise DataError(f"the rows are not in ascending order of the target {self.name!r}")
         if values[0] == values[-1]:
             raise DataError(
-                f"the response {self.name!r} is constant ({values[0]:g} in all {values.size} rows): "
+                f"the target {self.name!r} is constant ({values[0]:g} in all {values.size} rows): "
                 "nothing can be ranked against it; choose another with --target"
             )
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.values.size)
 
     @lockfree_cached_property
     def tie_groups(self) -> NDArray[np.int64]:
-        """For each row, the number of its group of tied responses, from 0 up; shape (n,)."""
+        """Index of the group of tied values of each row, from 0; shape (n,)."""
         return np.concatenate(([0], np.cumsum(np.diff(self.values) > 0))).astype(np.int64)
 
     @lockfree_cached_property
     def tie_group_sizes(self) -> NDArray[np.int64]:
-        """The number of rows in each group of tied responses; shape (groups,)."""
+        """Number of rows of each group of tied values; shape (n_groups,)."""
         return np.bincount(self.tie_groups).astype(np.int64)
 
     @property
     def is_untied(self) -> bool:
-        """Whether no two rows share a response."""
+        """Whether all values are distinct."""
         return bool(self.tie_groups[-1] == self.n - 1)
 
     @lockfree_cached_property
@@ -122,19 +122,19 @@ class NumericTarget:
 
     @lockfree_cached_property
     def centered_values(self) -> tuple[NDArray[np.float64], int]:
-        """Centre and scale the distinct responses, so that sums over them neither cancel nor overflow.
+        """Distinct values, scaled and centred so that sums over them neither cancel nor overflow.
 
         Returns
         -------
-        groups : float64 array, shape (groups,)
-            y · 2^−e − c for each group of tied responses; the scaling is exact.
+        values : float64 array, shape (n_groups,)
+            y · 2^−e − c for each group of tied values, where c is the mean of y · 2^−e. The scaling is exact.
         exponent : int
-            e, chosen so that |y| · 2^−e < 1.
+            e, the smallest integer with |y| · 2^−e < 1.
         """
-        first = np.cumsum(self.tie_group_sizes) - self.tie_group_sizes
-        distinct = self.values[first]
+        starts = np.cumsum(self.tie_group_sizes) - self.tie_group_sizes
+        distinct = self.values[starts]
         _, exponent = np.frexp(np.abs(distinct).max())
-        small = np.ldexp(distinct, -int(exponent))
-        # not np.dot: BLAS may split the sum by its own threads, and the last bit would follow their number
-        centre = float(np.sum(small * self.tie_group_sizes) / self.n)
-        return small - centre, int(exponent)
+        scaled = np.ldexp(distinct, -int(exponent))
+        # Not np.dot: BLAS may split the sum between threads, and the last bit would depend on their number.
+        mean = float(np.sum(scaled * self.tie_group_sizes) / self.n)
+        return scaled - mean, int(exponent)

@@ -1,8 +1,7 @@
-"""A response that is a ranking, and the pairs of labels that rank statistics compare features with.
+"""Ranking targets, decomposed into binary targets of pairs of labels.
 
-For every pair of labels the sign of their order is a binary response of the rows that show both labels and do
-not tie them: those count for the pair. Which of the two labels comes first, and so whether ranks or scores
-were given, decides only the sign.
+For every pair of labels, the sign of their order is a binary target. A row is observed if it ranks both
+labels without a tie. Swapping the two labels, or giving scores instead of ranks, changes only the sign.
 """
 
 from __future__ import annotations
@@ -29,27 +28,27 @@ __all__ = ["RankingTarget"]
 
 @dataclass(frozen=True, eq=False)
 class RankingTarget:
-    """A response of n rows, each of which ranks some of k labels.
+    """A target that ranks some of k labels in each row.
 
     Parameters
     ----------
     rankings : Rankings
-        Ranks of shape (n, k), NaN where a label is missing, and the labels' names; n ≥ 2.
+        Ranks of shape (n, k), NaN where a label is missing, and the names of the labels; n ≥ 2.
     name : str
-        What it is called, for messages and results.
+        Name of the target, for messages and results.
 
     Raises
     ------
-    TableError
+    DataError
         If there are fewer than two rows or labels, or no pair of labels is ordered both ways.
 
     Examples
     --------
-    >>> from symscreen.label_ranking import parse_rankings
+    >>> from symscreen.targets.ranking_notation import parse_rankings
     >>> y = RankingTarget(parse_rankings(["a>b>c", "b>a", "a=c>b"]), "taste")
-    >>> y.binary.signs.tolist(), y.binary.n_observed.tolist()
+    >>> y.binary_targets.signs.tolist(), y.binary_targets.n_observed.tolist()
     ([[-1, 0, 1], [-1, 1, -1]], [2, 3])
-    >>> y.counts
+    >>> y.completeness_counts
     {'complete': 1, 'incomplete': 1, 'tied': 1}
     """
 
@@ -58,41 +57,44 @@ class RankingTarget:
     target_type: ClassVar[TargetType] = "ranking"
 
     def __post_init__(self) -> None:
-        shown, k = escape_control_chars(repr(self.name)), len(self.rankings.labels)
+        quoted_name, k = escape_control_chars(repr(self.name)), len(self.rankings.labels)
         if k < 2 or self.n < 2:
             raise DataError(
-                f"the ranking {shown} has {self.n} rows that rank {k} label{'' if k == 1 else 's'}: at least "
-                "2 rows and 2 labels are needed"
+                f"the ranking {quoted_name} has {self.n} rows that rank {k} label{'' if k == 1 else 's'}: at "
+                "least 2 rows and 2 labels are needed"
             )
         if not len(self.binary_targets.n_observed):
             raise DataError(
-                f"the ranking {shown} orders no two labels in one row this way and in another that way: "
+                f"the ranking {quoted_name} orders no pair of labels both ways: "
                 "nothing can be ranked against it; choose another with --ranking"
             )
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.rankings.ranks)
 
     @property
     def ranks(self) -> NDArray[np.float64]:
-        """The ranks, NaN where a label is missing; shape (n, k)."""
+        """Ranks, NaN where a label is missing; shape (n, k)."""
         return self.rankings.ranks
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the k labels."""
+        """Names of the k labels."""
         return self.rankings.labels
 
     @lockfree_cached_property
     def binary_targets(self) -> BinaryTargets:
-        """The pairs that some rows order one way and others the other; others cannot tell features apart."""
+        """One binary target per pair of labels that occurs in both orders; other pairs are uninformative."""
         return build_binary_targets(compute_pair_signs(self.ranks).T)
 
     @lockfree_cached_property
     def completeness_counts(self) -> dict[str, int]:
-        """How many rows show all labels without a tie, lack some, tie some; one may do both of the last."""
+        """Numbers of rows that are complete without ties, that miss labels, and that have ties.
+
+        A row can count both as incomplete and as tied.
+        """
         ranks = self.ranks
         incomplete = np.isnan(ranks).any(axis=1)
         ordered = np.sort(ranks, axis=1)

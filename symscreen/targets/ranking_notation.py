@@ -1,6 +1,7 @@
-"""The notation of one ranking: `>` (is preferred to), `=` (is tied with), backticks about unusual names.
+"""Read and write rankings: texts such as ``a>b=c>d``, lists of labels in order, columns of ranks or scores.
 
-Readers of rankings: texts such as `a>b=c>d`, lists of labels in order, columns of ranks or scores.
+In a text, ``>`` means "is preferred to" and ``=`` means "is tied with". Labels with special characters are
+written in backticks.
 """
 
 from __future__ import annotations
@@ -37,14 +38,16 @@ __all__ = [
     "quote_label",
 ]
 
-_FOREIGN_MARKS = "<≻→,;|"  # what other notations part labels with
+_FOREIGN_SEPARATORS = "<≻→,;|"  # separators of labels in other notations
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
+_DASHES = ("-", "–", "—")
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`\s*|([^`>=]*))([>=]|$)")
-_MAX_EXCERPT_CHARS = 60  # characters of a text in a message
+_MAX_EXCERPT_CHARS = 60  # characters of a text that a message quotes
+_MAX_VALUE_CHARS = 40  # characters of any other value that a message quotes
 
 
 def quote_label(label: str) -> str:
-    """Write a label as texts of rankings have it: bare, or in backticks where it would be misread.
+    """Write a label as in the text of a ranking, in backticks where necessary.
 
     Parameters
     ----------
@@ -54,17 +57,17 @@ def quote_label(label: str) -> str:
     Returns
     -------
     str
-        In backticks, those inside doubled, if it is empty, has blanks at an end, ends in a dash, holds a
-        backtick or a mark that parts labels in some notation, begins with a bracket, or has one whose other
-        half is not there.
+        The label in backticks, with inner backticks doubled, if it is empty, starts or ends with a blank,
+        ends with a dash, contains a backtick or a separator of this or another notation, starts with a
+        bracket, or contains an unmatched bracket. Otherwise the label itself.
 
     Examples
     --------
     >>> quote_label("oat milk"), quote_label("a>b"), quote_label("`")
     ('oat milk', '`a>b`', '````')
     """
-    unusual = not label or label != label.strip() or label.endswith(("-", "–", "—"))
-    if unusual or any(mark in label for mark in "`>=") or _has_foreign_marks(label):
+    is_unusual = not label or label != label.strip() or label.endswith(_DASHES)
+    if is_unusual or any(mark in label for mark in "`>=") or _has_foreign_marks(label):
         return "`" + label.replace("`", "``") + "`"
     return label
 
@@ -75,20 +78,20 @@ def format_ranking(ranks: ArrayLike, labels: Sequence[str]) -> str:
     Parameters
     ----------
     ranks : array-like, shape (k,)
-        A ranking; labels that are missing are left out.
+        A ranking. Labels with rank NaN are left out.
     labels : sequence of str, length k
-        Names.
+        Names of the labels.
 
     Returns
     -------
     str
-        With `>` between labels and `=` between tied ones, these in the order of their columns; names as
-        `quote_label` writes them.
+        Labels as written by `quote_label`, separated by `>`, or by `=` if tied. Tied labels keep the order of
+        their columns.
 
     Raises
     ------
-    TableError
-        If the ranks are none, or names are not one for each.
+    DataError
+        If the ranks are not valid, or their number differs from the number of names.
 
     Examples
     --------
@@ -97,28 +100,28 @@ def format_ranking(ranks: ArrayLike, labels: Sequence[str]) -> str:
     >>> format_ranking([1, 2], ["sugar = 0", "milk"])
     '`sugar = 0`>milk'
     """
-    one: Any = [ranks]
-    row = to_mid_ranks(one)
+    table: Any = [ranks]
+    row = to_mid_ranks(table)
     if row.shape[1] != len(labels):
         raise DataError(
             f"{row.shape[1]} ranks were given with {len(labels)} names: give one name for each rank"
         )
-    order = [place for place in to_orders(row)[0].tolist() if place >= 0]
-    marks = ["=" if row[0, one] == row[0, two] else ">" for one, two in pairwise(order)]
+    order = [index for index in to_orders(row)[0].tolist() if index >= 0]
+    marks = ["=" if row[0, first] == row[0, second] else ">" for first, second in pairwise(order)]
     return "".join(
-        quote_label(str(labels[place])) + mark for place, mark in zip(order, [*marks, ""], strict=True)
+        quote_label(str(labels[index])) + mark for index, mark in zip(order, [*marks, ""], strict=True)
     )
 
 
 def parse_ranking(text: Any, row: int) -> TiedGroups:
-    """Read one text into groups of tied labels, the preferred first.
+    """Parse the text of one ranking into groups of tied labels, most preferred first.
 
     Parameters
     ----------
     text : str
-        Such as ``a>b=c``; blanks around names are dropped.
+        A text such as ``a>b=c``. Blanks around names are removed.
     row : int
-        Its number, for messages.
+        Row number, for messages.
 
     Returns
     -------
@@ -126,8 +129,8 @@ def parse_ranking(text: Any, row: int) -> TiedGroups:
 
     Raises
     ------
-    TableError
-        If it is no ranking.
+    DataError
+        If the text is not a ranking.
 
     Examples
     --------
@@ -136,70 +139,93 @@ def parse_ranking(text: Any, row: int) -> TiedGroups:
     """
     if not isinstance(text, str) or not text.strip():
         raise DataError(f"row {row} of the rankings is {text!r}: a text such as 'a>b>c' is needed")
-    where = f"row {row} of the rankings, {text.strip()[:_MAX_EXCERPT_CHARS]!r},"
+    location = f"row {row} of the rankings, {text.strip()[:_MAX_EXCERPT_CHARS]!r},"
     groups: TiedGroups = [[]]
-    bare: list[str] = []
-    place, mark = 0, ">"
+    unquoted_names: list[str] = []
+    position, mark = 0, ">"
     while mark:
-        match = _NAME_PATTERN.match(text, place)
+        match = _NAME_PATTERN.match(text, position)
         if match is None:
             raise DataError(
-                f"{where} has a backtick that opens or closes no name: write an unusual name as `a>b`, and a "
-                "backtick inside as two"
+                f"{location} has an unmatched backtick: write an unusual name as `a>b`, and double a "
+                "backtick inside a name"
             )
-        name = _parse_name(match, where)
-        bare += [name] if match[1] is None else []
+        name = _parse_name(match, location)
+        unquoted_names += [name] if match[1] is None else []
         groups[-1].append(name)
-        place, mark = match.end(), match[3]
+        position, mark = match.end(), match[3]
         if mark == ">":
             groups.append([])
-    strange = next(filter(_has_foreign_marks, bare), None)
-    if strange is not None and len(groups) == 1 and any(mark in strange for mark in _FOREIGN_MARKS):
-        raise DataError(f"{where} holds no '>': write the preferred label first, 'a>b=c>d'")
-    if strange is not None:
+    foreign_name = next(filter(_has_foreign_marks, unquoted_names), None)
+    if (
+        foreign_name is not None
+        and len(groups) == 1
+        and any(mark in foreign_name for mark in _FOREIGN_SEPARATORS)
+    ):
+        raise DataError(f"{location} holds no '>': write the preferred label first, 'a>b=c>d'")
+    if foreign_name is not None:
         raise DataError(
-            f"{where} has the name {strange!r}, whose marks part or group labels elsewhere, and mean nothing "
-            f"here: write ties as a=b>c, and a name that has such marks in backticks, {quote_label(strange)}"
+            f"{location} has the name {foreign_name!r} with characters that separate or group labels in "
+            "other notations, but not here: write ties as a=b>c, and a name with such characters in "
+            f"backticks, {quote_label(foreign_name)}"
         )
     check_unique_labels(groups, row)
     return groups
 
 
 def _has_foreign_marks(name: str) -> bool:
-    """Tell whether marks in a name part or group labels in other notations; `tea (black)` is a name."""
-    waiting: list[str] = []
-    for letter in name:
-        if letter in _BRACKETS.values():
-            waiting.append(letter)
-        elif letter in _BRACKETS and (not waiting or waiting.pop() != _BRACKETS[letter]):
+    """Check for separators or unmatched brackets of other notations; `tea (black)` is a valid name."""
+    open_brackets: list[str] = []
+    for character in name:
+        if character in _BRACKETS.values():
+            open_brackets.append(character)
+        elif character in _BRACKETS and (not open_brackets or open_brackets.pop() != _BRACKETS[character]):
             return True
-    return bool(waiting) or name[:1] in _BRACKETS.values() or any(mark in name for mark in _FOREIGN_MARKS)
+    return (
+        bool(open_brackets)
+        or name[:1] in _BRACKETS.values()
+        or any(mark in name for mark in _FOREIGN_SEPARATORS)
+    )
 
 
 def _parse_name(match: re.Match[str], location: str) -> str:
+    """Return the name matched by `_NAME_PATTERN`, without backticks."""
     quoted, bare, mark = match.groups()
     if quoted is not None:
         return str(quoted).replace("``", "`")
     name = str(bare).strip()
     if not name:
-        raise DataError(f"{location} lacks a name beside '>' or '=': write 'a>b=c>d'")
-    if mark == ">" and bare.endswith(("-", "–", "—")):
+        raise DataError(f"{location} lacks a name before or after '>' or '=': write 'a>b=c>d'")
+    if mark == ">" and bare.endswith(_DASHES):
         raise DataError(
             f"{location} holds an arrow: '>' alone means 'is preferred to'; write 'a>b', and a name that "
-            f"ends in a dash in backticks, `{name}`"
+            f"ends with a dash in backticks, `{name}`"
         )
     return name
 
 
 def check_unique_labels(groups: TiedGroups, row: int) -> None:
-    """Refuse a ranking that names a label twice."""
-    repeated = find_duplicate([name for tied in groups for name in tied])
-    if repeated is not None:
-        raise DataError(f"row {row} of the rankings names {repeated!r} twice: a label has one position")
+    """Check that a ranking does not repeat a label.
+
+    Parameters
+    ----------
+    groups : list of lists of str
+        Groups of tied labels.
+    row : int
+        Row number, for the message.
+
+    Raises
+    ------
+    DataError
+        If a label is repeated.
+    """
+    duplicate = find_duplicate([name for group in groups for name in group])
+    if duplicate is not None:
+        raise DataError(f"row {row} of the rankings names {duplicate!r} twice: a label has one position")
 
 
 def find_duplicate(names: Sequence[str]) -> str | None:
-    """Return the first name that came before, if one did."""
+    """Return the first repeated name, or None."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -210,23 +236,23 @@ def find_duplicate(names: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Rankings with the names of what is ranked.
+    """Rankings and the names of the labels.
 
     Parameters
     ----------
     ranks : array-like, shape (n, k)
-        Kept as `to_mid_ranks` writes them: mid-ranks, NaN for a label that is missing.
+        Ranks; stored as mid-ranks with NaN for missing labels (see `to_mid_ranks`).
     labels : tuple of str, length k
-        One name a column, all different.
+        Distinct names, one per column.
 
     Raises
     ------
-    TableError
-        If the ranks are none, or names are repeated, or not one for each column.
+    DataError
+        If the ranks are not valid, or the names are repeated or differ in number from the columns.
 
     Examples
     --------
-    >>> Rankings([[2, 1, 3]], ("x", "y", "z")).texts()
+    >>> Rankings([[2, 1, 3]], ("x", "y", "z")).to_texts()
     ['y>x>z']
     """
 
@@ -241,26 +267,26 @@ class Rankings:
                 f"{len(self.labels)} names were given for rankings of {self.ranks.shape[1]} labels: "
                 "give one for each column"
             )
-        repeated = find_duplicate(self.labels)
-        if repeated is not None:
-            raise DataError(f"two labels are named {repeated!r}: rename one")
+        duplicate = find_duplicate(self.labels)
+        if duplicate is not None:
+            raise DataError(f"two labels are named {duplicate!r}: rename one")
 
     def to_texts(self) -> list[str]:
-        """Write every ranking as a text that `parse_rankings` reads."""
+        """Write each ranking as a text that `parse_rankings` reads."""
         return [format_ranking(row, self.labels) for row in self.ranks]
 
 
 def parse_rankings(texts: Iterable[str], labels: Sequence[str] | None = None) -> Rankings:
-    """Read rankings written with `>` (is preferred to) and `=` (is tied with).
+    """Parse rankings written with `>` (is preferred to) and `=` (is tied with).
 
     Parameters
     ----------
     texts : iterable of str
-        One a row, such as ``"a>b=c>d"``; blanks around names are dropped, and a name in backticks is read as
-        it stands, a backtick inside doubled. A label that other rows show and this one does not is missing:
-        its position is unknown.
+        One text per row, such as ``"a>b=c>d"``. Blanks around names are removed. A name in backticks is taken
+        literally, except that a doubled backtick is a single one. A label that occurs only in other rows is
+        missing in this row: its position is unknown.
     labels : sequence of str, optional
-        The labels allowed, in the order of the columns wanted; else those met, sorted by name.
+        The allowed labels, in the order of the columns. By default all labels that occur, sorted by name.
 
     Returns
     -------
@@ -269,24 +295,24 @@ def parse_rankings(texts: Iterable[str], labels: Sequence[str] | None = None) ->
 
     Raises
     ------
-    TableError
-        If a text cannot be read; with the number of its row, counted from 0.
+    DataError
+        If a text cannot be parsed. The message gives the row number, counted from 0.
 
     Examples
     --------
-    >>> read = parse_rankings(["a>b=c", " c > a "])
-    >>> read.labels, read.ranks.tolist()
+    >>> rankings = parse_rankings(["a>b=c", " c > a "])
+    >>> rankings.labels, rankings.ranks.tolist()
     (('a', 'b', 'c'), [[1.0, 2.5, 2.5], [2.0, nan, 1.0]])
     """
     if isinstance(texts, str):
-        raise DataError(f"rankings are one text, {texts[:40]!r}: give a list of texts, one a row")
+        raise DataError(f"rankings are one text, {texts[:_MAX_VALUE_CHARS]!r}: give a list, one text per row")
     if not hasattr(texts, "__iter__"):
-        raise DataError(f"rankings are {texts!r}: give a list of texts such as 'a>b>c', one a row")
+        raise DataError(f"rankings are {texts!r}: give a list of texts such as 'a>b>c', one per row")
     rows = [parse_ranking(text, row) for row, text in enumerate(texts)]
     names = (
         _to_names(labels)
         if labels is not None
-        else sorted({one for row in rows for two in row for one in two})
+        else sorted({name for groups in rows for group in groups for name in group})
     )
     return _build_rankings(rows, names)
 
@@ -294,133 +320,135 @@ def parse_rankings(texts: Iterable[str], labels: Sequence[str] | None = None) ->
 def build_rankings_from_orders(
     orders: Iterable[Iterable[Any]], labels: Sequence[Any] | None = None
 ) -> Rankings:
-    """Read rankings given as lists of labels, the most preferred first.
+    """Build rankings from lists of labels, most preferred first.
 
     Parameters
     ----------
     orders : iterable of iterables
-        Each a list of labels (texts or numbers); labels in a list, tuple or set of their own are tied.
-        A list may be shorter than others: the labels it lacks are missing. What `to_orders` writes after the
-        last label, −1, is refused unless `labels` holds it, and so is NaN: cut such rows.
+        One list of labels (text or numbers) per row. Labels in a nested list, tuple or set are tied. Labels
+        that a list does not contain are missing. The padding of `to_orders` (−1, unless it is one of
+        `labels`) and NaN are not allowed: cut the lists instead.
     labels : sequence, optional
-        The labels allowed, in the order of the columns wanted; else those met, sorted.
+        The allowed labels, in the order of the columns. By default all labels that occur, sorted.
 
     Returns
     -------
     Rankings
-        Its labels are texts.
+        The labels are converted to text.
 
     Raises
     ------
-    TableError
-        If a list is empty, repeats a label, holds an unknown one or what is none; with the number of its row,
-        from 0.
+    DataError
+        If a list is empty, repeats a label, or contains an unknown or invalid label. The message gives the
+        row number, counted from 0.
 
     Examples
     --------
-    >>> read = build_rankings_from_orders([["b", "a", "c"], [("c", "a"), "b"]])
-    >>> read.texts()
+    >>> rankings = build_rankings_from_orders([["b", "a", "c"], [("c", "a"), "b"]])
+    >>> rankings.to_texts()
     ['b>a>c', 'a=c>b']
     """
     if isinstance(orders, str) or not hasattr(orders, "__iter__"):
-        raise DataError(f"rankings are {orders!r}: give a list of lists of labels, one a row")
+        raise DataError(f"rankings are {orders!r}: give a list of lists of labels, one per row")
     known = None if labels is None else _to_list(labels)
     rows = [_parse_order(order, row, known or []) for row, order in enumerate(orders)]
     if known is None:
-        met = {one for row in rows for tied in row for one in tied}
-        known = sorted(met, key=lambda one: (isinstance(one, str), one))
-    named = [[[str(one) for one in tied] for tied in row] for row in rows]
-    for row, groups in enumerate(named):
+        distinct = {label for groups in rows for group in groups for label in group}
+        known = sorted(distinct, key=lambda label: (isinstance(label, str), label))
+    named_rows = [[[str(label) for label in group] for group in groups] for groups in rows]
+    for row, groups in enumerate(named_rows):
         check_unique_labels(groups, row)
-    return _build_rankings(named, _to_names(known))
+    return _build_rankings(named_rows, _to_names(known))
 
 
 def build_rankings_from_columns(columns: Mapping[str, ArrayLike], *, are_scores: bool = False) -> Rankings:
-    """Read rankings from one column of ranks, or of scores, for each label.
+    """Build rankings from one column of ranks or scores per label.
 
     Parameters
     ----------
     columns : mapping of str to array-like, shape (n,)
-        As a dict or a pandas frame holds them, by the labels' names.
-    scores : bool
-        Whether larger is preferred, as in scores; else smaller is, as in ranks.
+        Columns by label, as in a dict or a pandas DataFrame. NaN for a missing label.
+    are_scores : bool
+        True if larger values are preferred (scores), False if smaller values are preferred (ranks).
 
     Returns
     -------
     Rankings
-        Columns in the order given.
+        Columns in the given order.
 
     Raises
     ------
-    TableError
-        If values are no numbers, infinite, or a row ranks no label.
+    DataError
+        If values are not numbers or are infinite, or a row ranks no label.
 
     Examples
     --------
-    >>> build_rankings_from_columns({"tea": [0.9, 0.2], "milk": [0.4, 0.2]}, scores=True).texts()
+    >>> columns = {"tea": [0.9, 0.2], "milk": [0.4, 0.2]}
+    >>> build_rankings_from_columns(columns, are_scores=True).to_texts()
     ['tea>milk', 'tea=milk']
     """
     if not hasattr(columns, "keys") or not len(columns):
         raise DataError(
-            f"{type(columns).__name__} holds no named columns: give a dict or a data frame with one column a "
-            "label; a plain array is read by as_rankings"
+            f"{type(columns).__name__} holds no named columns: give a dict or a data frame with one column "
+            "per label; a plain array is read by to_mid_ranks"
         )
     names = _to_names(list(columns))
     parts = [to_float_array(columns[name]) for name in columns]
     if len({part.shape for part in parts}) != 1:
-        raise DataError("the columns of the rankings have different lengths: give one value a row in each")
+        raise DataError("the columns of the rankings have different lengths: give one value per row in each")
     values = np.stack(parts, axis=-1)
     return Rankings(-values if are_scores else values, tuple(names))
 
 
 def _build_rankings(rows: list[TiedGroups], names: list[str]) -> Rankings:
-    """Put rows of tied groups into columns."""
+    """Convert rows of tied groups to columns of ranks."""
     if not rows:
         raise DataError("no rankings were given: at least one row is needed")
-    column = {name: place for place, name in enumerate(names)}
+    column = {name: position for position, name in enumerate(names)}
     ranks = np.full((len(rows), len(names)), np.nan)
     for row, groups in enumerate(rows):
-        for place, tied in enumerate(groups):
-            for name in tied:
+        for position, group in enumerate(groups):
+            for name in group:
                 if name not in column:
                     raise DataError(
                         f"row {row} of the rankings names the label {name!r}, "
-                        f"which is none of those given{suggest(name, names)}"
+                        f"which is not in the given labels{suggest(name, names)}"
                     )
-                ranks[row, column[name]] = place
+                ranks[row, column[name]] = position
     return Rankings(ranks, tuple(names))
 
 
 def _parse_order(order: Any, row: int, allowed: list[Any]) -> list[list[Any]]:
-    """Read one list of labels into groups of tied ones."""
-    ordered = hasattr(order, "__iter__") and not isinstance(order, (str, bytes, set, frozenset, Mapping))
-    if not ordered:
+    """Convert one list of labels to groups of tied labels."""
+    is_ordered = hasattr(order, "__iter__") and not isinstance(order, (str, bytes, set, frozenset, Mapping))
+    if not is_ordered:
         raise DataError(
-            f"row {row} of the rankings is {str(order)[:40]!r}, which is no list of labels in order: give "
-            "['b', 'a', 'c']; texts such as 'b>a>c' are read by read_rankings"
+            f"row {row} of the rankings is {str(order)[:_MAX_VALUE_CHARS]!r}, not a list of labels: give "
+            "['b', 'a', 'c']; texts such as 'b>a>c' are read by parse_rankings"
         )
     groups = [
-        list(one) if isinstance(one, (list, tuple, set, frozenset)) else [one]
-        for one in (order.tolist() if isinstance(order, np.ndarray) else order)
+        list(item) if isinstance(item, (list, tuple, set, frozenset)) else [item]
+        for item in (order.tolist() if isinstance(order, np.ndarray) else order)
     ]
     if not groups or not all(groups):
-        raise DataError(f"row {row} of the rankings ranks no label, or ties none: drop such rows and ties")
-    for one in (one for tied in groups for one in tied):
-        number = isinstance(one, Real)
-        is_label = isinstance(one, str) or (number and not isnan(one) and (one != -1 or one in allowed))
-        if not is_label:
+        raise DataError(f"row {row} of the rankings ranks no label, or has an empty tie: drop it")
+    for label in (label for group in groups for label in group):
+        is_valid_number = isinstance(label, Real) and not isnan(label) and (label != -1 or label in allowed)
+        if not (isinstance(label, str) or is_valid_number):
             raise DataError(
-                f"row {row} of the rankings holds {one!r}, which is no label: end a list at its last label, "
-                "and leave out those that are missing; labels are texts or numbers"
+                f"row {row} of the rankings holds {label!r}, which is not a label: end a list at its last "
+                "label, and leave out missing ones; labels are texts or numbers"
             )
     return groups
 
 
 def _to_names(labels: Sequence[Any]) -> list[str]:
+    """Convert labels to text."""
     return [str(label) for label in _to_list(labels)]
 
 
 def _to_list(labels: Any) -> list[Any]:
+    """Check that labels are a collection, and return them as a list."""
     if isinstance(labels, str) or not hasattr(labels, "__iter__"):
         raise DataError(f"labels are {labels!r}: give a list of names, ['a', 'b']")
     return list(labels)

@@ -1,4 +1,4 @@
-"""A response of any kind, and what to do where only numbers will do."""
+"""Unions of the target types, and checks for numeric targets."""
 
 from __future__ import annotations
 
@@ -20,34 +20,44 @@ __all__ = [
     "require_regression_target",
 ]
 
-BinaryDecomposableTarget = RankingTarget | StagesTarget | MulticlassTarget  # what comes to binary responses
-RegressionTarget = NumericTarget | MultiOutputTarget  # `values` of shape (n,) or (K, n), by row
+BinaryDecomposableTarget = RankingTarget | StagesTarget | MulticlassTarget  # have `binary_targets`
+RegressionTarget = NumericTarget | MultiOutputTarget  # `values` has shape (n,) or (K, n)
 Target = RegressionTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget
 
 
 def count_labels(target: Target) -> int:
-    """Count what each row of a response orders: the labels of a ranking, else the two sides of a number."""
+    """Return the number of labels that a row orders: k for a ranking, 2 for any other target.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+
+    Returns
+    -------
+    int
+    """
     return len(target.labels) if isinstance(target, RankingTarget) else 2
 
 
 def require_numeric_target(target: Target, consumer: str) -> NumericTarget:
-    """Return a response that must be numeric.
+    """Check that a target is numeric and return it.
 
     Parameters
     ----------
-    response : AnyResponse
-        The response.
-    who : str
-        What needs numbers, for the message.
+    target : Target
+        The target.
+    consumer : str
+        What requires a numeric target, for the message.
 
     Returns
     -------
-    Response
+    NumericTarget
 
     Raises
     ------
     OptionError
-        If it is of another kind.
+        If the target has another type.
     """
     if isinstance(target, NumericTarget):
         return target
@@ -55,15 +65,33 @@ def require_numeric_target(target: Target, consumer: str) -> NumericTarget:
 
 
 def require_regression_target(target: Target, consumer: str) -> RegressionTarget:
-    """Return a response that must be numbers, one or several for each row; errors are those of `numeric`."""
+    """Check that a target is numeric with one or several outputs and return it.
+
+    Parameters
+    ----------
+    target : Target
+        The target.
+    consumer : str
+        What requires a numeric target, for the message.
+
+    Returns
+    -------
+    NumericTarget or MultiOutputTarget
+
+    Raises
+    ------
+    OptionError
+        If the target has another type.
+    """
     if isinstance(target, NumericTarget | MultiOutputTarget):
         return target
     raise _build_type_error(target, consumer)
 
 
 def _build_type_error(target: Target, consumer: str) -> OptionError:
+    """Build the error for a target that is not numeric."""
     return OptionError(
-        f"{consumer} needs a numeric response, and {escape_control_chars(repr(target.name))} is "
+        f"{consumer} needs a numeric target, but {escape_control_chars(repr(target.name))} is "
         f"{TARGET_TYPE_DESCRIPTIONS[target.target_type]}: "
         "give a column of numbers as the target"
     )

@@ -1,9 +1,8 @@
-"""What a chain of stages is: outcomes with Y_t = −1 ⇒ Y_{t+1} = −1, and the pairs (t′, t) with t′ < t.
+"""Chains of stages, decomposed into binary targets of pairs of stages.
 
-A response that is a chain of stages, and the pairs of stages that rank statistics compare features with.
-
-For every pair t′ < t, whether a row that is at stage t′ reaches stage t is a binary response of the rows with
-Y_t′ = +1 and Y_t observed.
+The outcome Y_t of stage t is +1 (reached), −1 (not reached) or 0 (not observed), with
+Y_t = −1 ⇒ Y_{t+1} ≠ +1. For every pair t′ < t, whether a row at stage t′ reaches stage t is a binary
+target, observed in the rows with Y_t′ = +1 and Y_t ≠ 0.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def check_stage_names(stages: Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     stages : sequence of str
-        The first stage first.
+        Names in the order of the stages.
 
     Returns
     -------
@@ -56,7 +55,7 @@ def check_stage_names(stages: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     OptionError
-        If they are fewer than two, or one is given twice.
+        If there are fewer than two names, or a name is repeated.
 
     Examples
     --------
@@ -65,41 +64,53 @@ def check_stage_names(stages: Sequence[str]) -> tuple[str, ...]:
     """
     names = (stages,) if isinstance(stages, str) else tuple(stages)
     if len(names) < 2 or not all(isinstance(name, str) for name in names):
-        raise OptionError(f"stages are {names!r}: give the names of two at least, the first one first")
-    for place, name in enumerate(names):
-        if name in names[:place]:
+        raise OptionError(f"stages are {names!r}: give the names of at least two stages, in their order")
+    for index, name in enumerate(names):
+        if name in names[:index]:
             raise OptionError(f"stage {escape_control_chars(name)!r} is given twice")
     return names
 
 
 def find_stage_index(stage: Any, stages: Sequence[str]) -> int:
-    """Find a stage by its name or number.
+    """Return the index of a stage that is given by name or index.
+
+    Parameters
+    ----------
+    stage : str or int
+        Name or index of the stage.
+    stages : sequence of str, length T + 1
+        Names of the stages.
+
+    Returns
+    -------
+    int
+        Index from 0 to T.
 
     Raises
     ------
     OptionError
-        If there is no such stage, with near matches.
+        If the stage does not exist. The message suggests similar names.
     """
     if isinstance(stage, str) and stage in stages:
         return list(stages).index(stage)
-    whole = isinstance(stage, int | np.integer) and not isinstance(stage, bool)
-    if whole and 0 <= stage < len(stages):
+    is_integer = isinstance(stage, int | np.integer) and not isinstance(stage, bool)
+    if is_integer and 0 <= stage < len(stages):
         return int(stage)
     raise OptionError(f"stage {stage!r} is unknown{suggest(str(stage), stages)}")
 
 
 def list_stage_pairs(last_stage: int) -> list[tuple[int, int]]:
-    """List the pairs (t′, t) with 0 ≤ t′ < t ≤ T, by t′ and then by t.
+    """List the pairs (t′, t) with 0 ≤ t′ < t ≤ T, sorted by t′ and then by t.
 
     Parameters
     ----------
-    last : int
+    last_stage : int
         T ≥ 1.
 
     Returns
     -------
     list of (int, int)
-        T(T + 1)/2 of them: the order of columns wherever pairs are columns.
+        T(T + 1)/2 pairs, in the order used for all arrays over pairs.
 
     Examples
     --------
@@ -110,17 +121,17 @@ def list_stage_pairs(last_stage: int) -> list[tuple[int, int]]:
 
 
 def mask_observed_pairs(outcomes: Outcomes) -> NDArray[np.bool_]:
-    """Say which rows count for which pair: Y_t′ = +1, and Y_t is observed.
+    """Find the rows in which a pair of stages is observed: Y_t′ = +1 and Y_t ≠ 0.
 
     Parameters
     ----------
-    outcomes : int8 array, shape (R, T + 1)
-        Y: ±1, or 0 where missing.
+    outcomes : int8 array, shape (n, T + 1)
+        Y: ±1, or 0 if not observed.
 
     Returns
     -------
-    bool array, shape (R, P)
-        In the order of `list_stage_pairs`.
+    bool array, shape (n, P)
+        Columns in the order of `list_stage_pairs`.
 
     Examples
     --------
@@ -128,57 +139,60 @@ def mask_observed_pairs(outcomes: Outcomes) -> NDArray[np.bool_]:
     [[True, True, False], [True, False, False]]
     """
     pairs = list_stage_pairs(outcomes.shape[1] - 1)
-    return np.stack([(outcomes[:, a] == 1) & (outcomes[:, b] != 0) for a, b in pairs], axis=1)
+    return np.stack(
+        [(outcomes[:, present] == 1) & (outcomes[:, later] != 0) for present, later in pairs], axis=1
+    )
 
 
 def find_first_violation(outcomes: Outcomes) -> tuple[int, int, int] | None:
-    """Find the first row that breaks the chain: it reaches a stage, but not one before it.
+    """Find the first row that reaches a stage but not an earlier one.
 
     Parameters
     ----------
-    outcomes : int8 array, shape (R, T + 1)
-        Y: ±1, or 0 where missing.
+    outcomes : int8 array, shape (n, T + 1)
+        Y: ±1, or 0 if not observed.
 
     Returns
     -------
     row, earlier, later : int, or None
-        The first stage there that was not reached, and the first one behind it that was. None where every
-        row obeys.
+        The row, its first stage that was not reached, and the first later stage that was. None if there is
+        no such row.
 
     Examples
     --------
     >>> find_first_violation(np.array([[1, 1, -1], [1, -1, 1]], dtype=np.int8))
     (1, 1, 2)
     """
-    ended = np.logical_or.accumulate(outcomes == -1, axis=1)
-    broken = ended & (outcomes == 1)
-    if not broken.any():
+    has_ended = np.logical_or.accumulate(outcomes == -1, axis=1)
+    is_violation = has_ended & (outcomes == 1)
+    if not is_violation.any():
         return None
-    row = int(np.flatnonzero(broken.any(axis=1))[0])
-    later = int(np.flatnonzero(broken[row])[0])
+    row = int(np.flatnonzero(is_violation.any(axis=1))[0])
+    later = int(np.flatnonzero(is_violation[row])[0])
     return row, int(np.flatnonzero(outcomes[row, :later] == -1)[0]), later
 
 
 def parse_pair_weights(stage_weight: Any, stages: Sequence[str]) -> Values:
-    """Read the weights w_{t′t}.
+    """Parse the weights w_{t′t} of the pairs of stages.
 
     Parameters
     ----------
-    asked : {"all", "next", "last"}, mapping or array-like of shape (T + 1, T + 1)
-        1 for every pair; for t = t′ + 1 alone; for t = T alone; a mapping from pairs of names or numbers of
-        stages, 0 for what it leaves out; or a table whose entry [t′, t] is the weight.
-    stages : sequence of str
-        Their names.
+    stage_weight : {"all", "next", "last"}, mapping or array-like of shape (T + 1, T + 1)
+        ``"all"``: 1 for every pair. ``"next"``: 1 for t = t′ + 1. ``"last"``: 1 for t = T. A mapping from
+        pairs of names or indices to weights; pairs that are not listed have weight 0. An array whose element
+        [t′, t] is the weight.
+    stages : sequence of str, length T + 1
+        Names of the stages.
 
     Returns
     -------
     float64 array, shape (P,)
-        ≥ 0, in the order of `list_stage_pairs`.
+        Weights ≥ 0, in the order of `list_stage_pairs`.
 
     Raises
     ------
     OptionError
-        If it has no meaning.
+        If the weights are not valid.
 
     Examples
     --------
@@ -213,9 +227,10 @@ def parse_pair_weights(stage_weight: Any, stages: Sequence[str]) -> Values:
 
 
 def _parse_pair(key: Any, stages: Sequence[str]) -> tuple[int, int]:
+    """Parse a pair of stages, which are given by name or index."""
     if not (isinstance(key, tuple) and len(key) == 2):
         raise OptionError(f"stage_weight has the key {key!r}: give pairs of stages, (present, later)")
-    present, later = (find_stage_index(one, stages) for one in key)
+    present, later = (find_stage_index(stage, stages) for stage in key)
     if present >= later:
         raise OptionError(f"stage_weight has the pair {key!r}: the first stage must come before the second")
     return present, later
@@ -223,27 +238,27 @@ def _parse_pair(key: Any, stages: Sequence[str]) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class StagesTarget:
-    """A response of n rows, each of which has gone some way along T + 1 stages.
+    """A target that says how far each row has advanced along T + 1 stages.
 
     Parameters
     ----------
     outcomes : int8 array, shape (n, T + 1)
         Y: +1 reached, −1 not reached, 0 not observed; Y_t = −1 ⇒ Y_{t+1} ≠ +1.
     stages : tuple of str, length T + 1
-        Their names, the first one first.
+        Names of the stages, in their order.
     weights : float64 array, shape (T(T + 1)/2,)
-        w_{t′t} ≥ 0, in the order of `symscreen.targets.stages.list_stage_pairs`.
+        w_{t′t} ≥ 0, in the order of `list_stage_pairs`.
 
     Raises
     ------
-    TableError
-        If, of the rows that are at an earlier stage, all or none reach some later one.
+    DataError
+        If some stage is reached by all or none of the rows that are at an earlier stage.
 
     Examples
     --------
     >>> outcomes = np.array([[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, 0]], dtype=np.int8)
     >>> y = StagesTarget(outcomes, ("viewed", "liked", "followed"), np.ones(3))
-    >>> y.binary.signs.tolist(), y.pairs
+    >>> y.binary_targets.signs.tolist(), y.pairs
     ([[1, -1, 0, 0], [1, -1, -1, 0], [1, 1, -1, -1]], [(1, 2), (0, 2), (0, 1)])
     """
 
@@ -253,47 +268,50 @@ class StagesTarget:
     target_type: ClassVar[TargetType] = "stages"
 
     def __post_init__(self) -> None:
-        told_apart = {later for _, later in self.pairs}
-        for later in sorted({later for _, later in self.weighted_pairs} - told_apart):
+        informative_stages = {later for _, later in self.pairs}
+        for later in sorted({later for _, later in self.weighted_pairs} - informative_stages):
             reached, observed = self._count_reached(later)
-            how, shown = "all" if reached else "none", escape_control_chars(repr(self.stages[later]))
+            quantity, quoted_stage = (
+                "all" if reached else "none",
+                escape_control_chars(repr(self.stages[later])),
+            )
             raise DataError(
-                f"{how} of the {observed} rows that are at a stage before {shown} reach it: nothing can be "
-                "ranked against that; leave it out of --stages"
+                f"{quantity} of the {observed} rows that are at a stage before {quoted_stage} reach it: "
+                "nothing can be ranked against that; leave it out of --stages"
             )
 
     def _count_reached(self, later: int) -> tuple[int, int]:
-        """Count the rows at a stage that is asked to lead here: those that get here, and those observed."""
-        own = self.outcomes[:, later]
-        asked = [present for present, stage in self.weighted_pairs if stage == later]
-        before = (self.outcomes[:, asked] == 1).any(axis=1)
-        return int((before & (own == 1)).sum()), int((before & (own != 0)).sum())
+        """Count the rows at an earlier, weighted stage that reach this stage, and those observed at it."""
+        outcomes = self.outcomes[:, later]
+        earlier_stages = [present for present, stage in self.weighted_pairs if stage == later]
+        is_earlier = (self.outcomes[:, earlier_stages] == 1).any(axis=1)
+        return int((is_earlier & (outcomes == 1)).sum()), int((is_earlier & (outcomes != 0)).sum())
 
     @property
     def name(self) -> str:
-        """What it is called, for messages and results."""
+        """Names of all stages, separated by commas, for messages and results."""
         return ",".join(self.stages)
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.outcomes)
 
     @lockfree_cached_property
     def binary_targets(self) -> BinaryTargets:
-        """Whether rows at one stage reach a later one: the pairs of stages that can tell features apart."""
-        counts = mask_observed_pairs(self.outcomes).T
+        """One binary target per informative pair of stages with a weight."""
+        is_observed = mask_observed_pairs(self.outcomes).T
         later = self.outcomes.T[[pair[1] for pair in list_stage_pairs(len(self.stages) - 1)]]
-        return build_binary_targets(np.where(counts, later, 0).astype(np.int8), self.weights)
+        return build_binary_targets(np.where(is_observed, later, 0).astype(np.int8), self.weights)
 
     @property
     def weighted_pairs(self) -> list[tuple[int, int]]:
-        """The pairs of stages (t′, t) that have a weight."""
-        every = list_stage_pairs(len(self.stages) - 1)
-        return [pair for pair, weight in zip(every, self.weights, strict=True) if weight > 0]
+        """Pairs of stages (t′, t) with positive weight."""
+        all_pairs = list_stage_pairs(len(self.stages) - 1)
+        return [pair for pair, weight in zip(all_pairs, self.weights, strict=True) if weight > 0]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of stages (t′, t) that are compared, in the order of `binary`: not all rows go them."""
-        every = list_stage_pairs(len(self.stages) - 1)
-        return [every[place] for place in self.binary_targets.indices]
+        """Informative pairs of stages (t′, t) with positive weight, in the order of `binary_targets`."""
+        all_pairs = list_stage_pairs(len(self.stages) - 1)
+        return [all_pairs[index] for index in self.binary_targets.indices]

@@ -1,7 +1,7 @@
-"""A response that is a time until an event, which some rows have not met when their time ends.
+"""Survival targets: times until an event, some of them censored.
 
-Two rows are comparable where it is known which of them met the event first: where the one with the shorter
-time met it; of two equal times, where one met it there and the other had not by then (Harrell et al. 1982).
+Two rows are comparable if it is known which event occurred first: if the row with the shorter time had the
+event, or, for equal times, if exactly one of them had it (Harrell et al. 1982).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["HARRELL_C", "SurvivalTarget"]
 
-HARRELL_C = "harrell_c"  # the column of a ranking
+HARRELL_C = "harrell_c"  # column of a result table
 
 
 @dataclass(frozen=True, eq=False)
 class SurvivalTarget:
-    """A response of n rows: a time, and whether the event was met then; in the order of what is known.
+    """A target of times until an event, sorted by time, events before censored rows.
 
     Parameters
     ----------
     times : float64 array, shape (n,)
-        Ascending, finite.
+        Times in ascending order; finite.
     events : bool array, shape (n,)
-        Whether the event was met at that time; else the row was seen no longer. Of rows with one time those
-        that met it come first.
+        True if the event occurred at that time, False if the row is censored. Among equal times, events come
+        first.
     name, event : str
-        What the two are called, for messages and results.
+        Names of the two columns, for messages and results.
 
     Raises
     ------
-    TableError
+    DataError
         If no two rows are comparable.
 
     Examples
@@ -59,37 +59,35 @@ class SurvivalTarget:
 
     def __post_init__(self) -> None:
         if not self.n_comparable_pairs:
-            met = int(self.events.sum())
+            n_events = int(self.events.sum())
             raise DataError(
-                f"no two of {self.n} rows can be compared by {escape_control_chars(repr(self.name))}, for "
-                f"{escape_control_chars(repr(self.event))} was met in {met} of them, and none outlasts one "
-                "of those: "
-                "give times and events that can be compared"
+                f"no two of {self.n} rows can be compared by {escape_control_chars(repr(self.name))}: "
+                f"{n_events} of them have the event {escape_control_chars(repr(self.event))}, and no row "
+                "outlasts one of those; give times and events that can be compared"
             )
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return int(self.times.size)
 
     @lockfree_cached_property
     def comparable_from(self) -> NDArray[np.int64]:
-        """For each row, the place behind the last row that is not comparable with it and before; shape (n,).
+        """Index of the first row that has a later time, or is censored at the same time; shape (n,).
 
-        A row that met the event is comparable with all rows from this place on: those behind the rows that
-        met it at the same time.
+        A row with an event is comparable with all rows from this index on.
         """
-        new = np.ones(self.n, dtype=np.bool_)
-        new[1:] = (np.diff(self.times) > 0) | (self.events[1:] != self.events[:-1])
-        starts = np.append(np.flatnonzero(new), self.n)
-        return starts[np.cumsum(new)]
+        starts_group = np.ones(self.n, dtype=np.bool_)
+        starts_group[1:] = (np.diff(self.times) > 0) | (self.events[1:] != self.events[:-1])
+        starts = np.append(np.flatnonzero(starts_group), self.n)
+        return starts[np.cumsum(starts_group)]
 
     @property
     def scaled_times(self) -> NDArray[np.float64]:
-        """The times divided by the largest magnitude; shape (n,)."""
+        """Times divided by the largest magnitude; shape (n,)."""
         return np.asarray(self.times / max(float(np.abs(self.times).max()), np.finfo(np.float64).tiny))
 
     @lockfree_cached_property
     def n_comparable_pairs(self) -> int:
-        """The number of pairs of rows that are comparable."""
+        """Number of comparable pairs of rows."""
         return int((self.n - self.comparable_from)[self.events].sum())

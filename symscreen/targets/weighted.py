@@ -1,7 +1,7 @@
-"""A numeric response whose rows count for more or less: weights say how much, by their ratios alone.
+"""Numeric targets with row weights. Only the ratios of the weights matter.
 
-A pair of rows weighs w_i w_j. So a row of weight 3 is what three equal rows are: they make pairs with every
-other row three times, and differ in nothing among themselves.
+A pair of rows has the weight w_i·w_j. A row of weight 3 is therefore equivalent to three equal rows: it
+forms three pairs with every other row, and the pairs among the three carry no information.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_WEIGHT_RATIO", "WeightedTarget", "normalize_weights"]
 
-MAX_WEIGHT_RATIO = 1e18  # beyond, Pearson's r loses digits where one row weighs nearly all
-_MAX_INTEGER_SUM = 2.0**51  # whole numbers up to twice as many have no rounding
+MAX_WEIGHT_RATIO = 1e18  # largest to smallest weight; Pearson's r loses digits for larger ratios
+_MAX_INTEGER_SUM = 2.0**51  # of weights; integers up to twice this value are computed exactly
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedTarget:
-    """A numeric response with its rows in ascending order, and what each row weighs.
+    """A numeric target with its rows in ascending order, and the weight of each row.
 
     Parameters
     ----------
-    plain : Response
-        The response.
+    numeric_target : NumericTarget
+        The target.
     weights : float64 array, shape (n,)
-        Positive; the largest is at most 10¹⁸ times the smallest.
+        Positive weights; the largest is at most 10¹⁸ times the smallest.
 
     Raises
     ------
-    TableError
-        If they are none.
+    DataError
+        If the weights are not valid.
 
     Examples
     --------
     >>> from symscreen.targets import NumericTarget
     >>> y = WeightedTarget(NumericTarget(np.array([1.0, 2.0, 4.0])), np.array([1.0, 3.0, 2.0]))
-    >>> y.total, y.pairs  # 6² − 1² − 3² − 2²
+    >>> y.weight_sum, y.pair_weight_sum  # 6² − 1² − 3² − 2²
     (6.0, 22.0)
     """
 
@@ -54,27 +54,26 @@ class WeightedTarget:
     target_type: ClassVar[TargetType] = "weighted"
 
     def __post_init__(self) -> None:
-        own = self.weights
-        if own.shape != (self.n,) or not (own > 0.0).all() or own.max() > MAX_WEIGHT_RATIO * own.min():
+        w = self.weights
+        if w.shape != (self.n,) or not (w > 0.0).all() or w.max() > MAX_WEIGHT_RATIO * w.min():
             raise DataError(
-                f"the weights of {escape_control_chars(repr(self.name))} are no positive numbers, one a "
-                "row, of which "
-                f"the largest is at most {MAX_WEIGHT_RATIO:g} times the smallest"
+                f"the weights of {escape_control_chars(repr(self.name))} must be one positive number per "
+                f"row, the largest at most {MAX_WEIGHT_RATIO:g} times the smallest"
             )
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return self.numeric_target.n
 
     @property
     def name(self) -> str:
-        """What the response is called, for messages and results."""
+        """Name of the target, for messages and results."""
         return self.numeric_target.name
 
     @property
     def values(self) -> Values:
-        """The response by row; shape (n,)."""
+        """Values of the target; shape (n,)."""
         return self.numeric_target.values
 
     @lockfree_cached_property
@@ -84,48 +83,50 @@ class WeightedTarget:
 
     @lockfree_cached_property
     def pair_weight_sum(self) -> float:
-        """What all ordered pairs of distinct rows weigh, Σ_{i≠j} w_i w_j."""
-        # W − w_i would cancel where row i weighs nearly all
+        """Sum of the weights of all ordered pairs of distinct rows, Σ_{i≠j} w_i w_j."""
+        # Not W − w_i, which cancels if w_i is nearly W.
         earlier = np.cumsum(self.weights[:-1])
         later = np.cumsum(self.weights[:0:-1])[::-1]
         return float((self.weights * (np.append(0.0, earlier) + np.append(later, 0.0))).sum())
 
     @property
     def effective_sample_size(self) -> float:
-        """W²/Σ w_i², as many rows of one weight as say as much of a mean (Kish 1965)."""
+        """W²/Σ w_i², the number of rows of equal weight with the same variance of the mean (Kish 1965)."""
         return float(self.weight_sum**2 / (self.weights**2).sum())
 
     @lockfree_cached_property
     def centered_values(self) -> tuple[Values, int]:
-        """Centre and scale the response, so that sums over it neither cancel nor overflow.
+        """Values, scaled and centred so that sums over them neither cancel nor overflow.
 
         Returns
         -------
         values : float64 array, shape (n,)
-            y · 2^−e less its weighted mean; the scaling is exact.
+            y · 2^−e minus its weighted mean. The scaling is exact.
         exponent : int
-            e, chosen so that |y| · 2^−e < 1.
+            e, the smallest integer with |y| · 2^−e < 1.
         """
         _, exponent = self.numeric_target.centered_values
-        small = np.ldexp(self.values, -exponent)  # not centred before: the mean may be far from this one
-        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
-            small = small - float((small * self.weights).sum() / self.weight_sum)
-        return small, exponent
+        centered = np.ldexp(
+            self.values, -exponent
+        )  # not the centred values: their unweighted mean may be far away
+        for _ in range(2):  # the second pass removes the rounding error of the first, which sums up W times
+            centered = centered - float((centered * self.weights).sum() / self.weight_sum)
+        return centered, exponent
 
 
 def normalize_weights(weights: Values) -> Values:
-    """Write weights of the same ratios the same way, without rounding: where the scale is a power of two.
+    """Scale weights to a form that depends only on their ratios, without rounding.
 
     Parameters
     ----------
-    given : float64 array, shape (n,)
-        Positive, finite.
+    weights : float64 array, shape (n,)
+        Positive, finite weights.
 
     Returns
     -------
     float64 array, shape (n,)
-        Whole numbers of a sum of at most 2⁵¹ divided by what divides all of them; others times a power of
-        two, so that the largest is in [½, 1).
+        Integers whose sum is at most 2⁵¹ are divided by their greatest common divisor. Other weights are
+        multiplied by a power of two such that the largest is in [½, 1).
 
     Examples
     --------

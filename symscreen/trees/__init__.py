@@ -1,16 +1,17 @@
-"""The rank view of trees (Luo and Li 2024, §2–4): small functions for notebooks and teaching.
+"""The ranking view of trees (Luo and Li 2024, sections 2 to 4): small functions for notebooks and teaching.
 
-A split of a tree parts the responses in two, and the best two parts are the smaller and the larger ones: a
-tree prefers the feature that has the response's order. In the order of the paper:
+A split of a tree divides the target values into two groups. The best two groups are the smaller and the
+larger values, so a tree prefers the feature that orders the rows as the target does. In the order of the
+paper:
 
-- one decision: `compute_split_loss`, `find_best_split`, `compute_decision_ratio` (§2.2–2.3);
-- the best that a decision could do: `find_oracle_partition`, `attainable`, `compute_swap_gains`,
-`interpolator` (§3.1);
-- features that rise and fall: `PiecewiseMonotone`, `refine_intervals`, `preference` (§3.2);
-- from splits to rankings: `compute_ranking_metric`, `compute_ranking_regret`, `measure_regret` (§4).
+- one decision: `compute_split_loss`, `find_best_split`, `compute_decision_ratio` (sections 2.2 and 2.3);
+- the best possible decision: `find_oracle_partition`, `find_attainable_splits`, `compute_swap_gains`,
+  `build_interpolator` (section 3.1);
+- piecewise monotone features: `PiecewiseMonotone`, `refine_intervals`, `compute_preference` (section 3.2);
+- from splits to rankings: `compute_ranking_metric`, `compute_ranking_regret`, `measure_regret` (section 4).
 
-Arrays in, arrays and records out. Where the paper's text has a slip, the docstring of the function that meets
-it says so.
+The functions take arrays and return arrays or records. Where the text of the paper has an error, the
+docstring of the function concerned describes it.
 """
 
 from symscreen.trees.consistency import compute_sine_scores, measure_regret

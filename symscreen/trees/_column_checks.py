@@ -1,4 +1,4 @@
-"""Columns as the rank view takes them: numbers, finite, one dimension, one length."""
+"""Checks of the columns passed to `symscreen.trees`: finite numbers, one dimension, equal lengths."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["check_column", "check_features", "check_target", "check_threshold"]
 
-_MIN_SPREAD, _MAX_MAGNITUDE = 1e-150, 1e150  # beyond these the squares of (5) leave float64
+# limits of the target's range and magnitude: beyond them the squares of eq. (5) underflow or overflow float64
+_MIN_SPREAD, _MAX_MAGNITUDE = 1e-150, 1e150
 
 
 def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Values:
-    """Read one column.
+    """Convert one column to float64 and check that it is finite.
 
     Parameters
     ----------
     values : array_like, shape (n,)
         Finite numbers.
     name : str
-        What the caller names it, for messages.
-    rows : int, optional
-        The n that it must have.
+        Name of the argument, used in error messages.
+    n_rows : int, optional
+        Required number of rows.
 
     Returns
     -------
@@ -37,8 +38,8 @@ def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Val
 
     Raises
     ------
-    TableError
-        If it is none.
+    DataError
+        If the values are not a one-dimensional column of `n_rows` finite numbers.
 
     Examples
     --------
@@ -46,25 +47,25 @@ def check_column(values: ArrayLike, name: str, n_rows: int | None = None) -> Val
     array([1., 2.])
     """
     try:
-        found = np.asarray(values, dtype=np.float64)
+        column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} is not a column of numbers: {error}") from error
-    if found.ndim != 1:
-        raise DataError(f"{name} has shape {found.shape}; one dimension is needed")
-    if n_rows is not None and found.size != n_rows:
-        raise DataError(f"{name} has {found.size} rows and y has {n_rows}; give one value for each row")
-    if not np.isfinite(found).all():
+    if column.ndim != 1:
+        raise DataError(f"{name} has shape {column.shape}; it must be one-dimensional")
+    if n_rows is not None and column.size != n_rows:
+        raise DataError(f"{name} has {column.size} rows and y has {n_rows}; give one value for each row")
+    if not np.isfinite(column).all():
         raise DataError(f"{name} holds NaN or infinity: drop or correct these rows")
-    return found
+    return column
 
 
 def check_target(y: ArrayLike) -> Values:
-    """Read the responses of a node.
+    """Convert the target values of a node to float64 and check them.
 
     Parameters
     ----------
     y : array_like, shape (n,)
-        Finite, n ≥ 2, of a size whose squares float64 holds.
+        Finite numbers whose squares are representable in float64; n ≥ 2.
 
     Returns
     -------
@@ -72,44 +73,45 @@ def check_target(y: ArrayLike) -> Values:
 
     Raises
     ------
-    TableError
-        If they are none.
+    DataError
+        If there are fewer than two rows, a value is not finite, or the squares would overflow or underflow.
 
     Examples
     --------
     >>> check_target([1, 2])
     array([1., 2.])
     """
-    found = check_column(y, "y")
-    if found.size < 2:
-        raise DataError(f"y has {found.size} rows; at least 2 are needed to split")
-    largest, spread = float(np.abs(found).max()), float(np.ptp(found))
+    target = check_column(y, "y")
+    if target.size < 2:
+        raise DataError(f"y has {target.size} rows; a split needs at least 2")
+    largest, spread = float(np.abs(target).max()), float(np.ptp(target))
     if largest > _MAX_MAGNITUDE or 0.0 < spread < _MIN_SPREAD:
         raise DataError(
-            f"y reaches {largest:g} and spreads over {spread:g}: its squares would leave float64; rescale it"
+            f"y has magnitude {largest:g} and range {spread:g}: "
+            "its squares would overflow or underflow; rescale it"
         )
-    return found
+    return target
 
 
 def check_features(table: ArrayLike, n_rows: int) -> Values:
-    """Read the features of a node.
+    """Convert the features of a node to float64 and check them.
 
     Parameters
     ----------
     table : array_like, shape (n, q) or (n,)
-        Features in columns, or one feature.
-    rows : int
-        n.
+        Features in columns, or a single feature.
+    n_rows : int
+        Required number of rows, n.
 
     Returns
     -------
     float64 array, shape (q, n)
-        One row a feature.
+        One row per feature.
 
     Raises
     ------
-    TableError
-        If shapes do not agree or a value is not finite.
+    DataError
+        If the shape is not (n, q) or (n,), or a value is not finite.
 
     Examples
     --------
@@ -119,18 +121,21 @@ def check_features(table: ArrayLike, n_rows: int) -> Values:
     """
     shape = np.shape(table)
     if len(shape) not in {1, 2} or shape[0] != n_rows or shape[1:] == (0,):
-        raise DataError(f"Z has shape {shape} and y {n_rows} rows; Z must be (n, q) or (n,) with the n of y")
-    block = np.asarray(table).reshape(n_rows, -1).T
-    return np.stack([check_column(one, f"feature {k} of Z") for k, one in enumerate(block)])
+        raise DataError(
+            f"Z has shape {shape} and y has {n_rows} rows; "
+            "Z must have shape (n, q) or (n,) with as many rows as y"
+        )
+    features = np.asarray(table).reshape(n_rows, -1).T
+    return np.stack([check_column(column, f"feature {k} of Z") for k, column in enumerate(features)])
 
 
 def check_threshold(value: float) -> float:
-    """Read a splitting value C.
+    """Check a split threshold C.
 
     Parameters
     ----------
     value : float
-        Any number; infinite ones leave a side empty.
+        Any number except NaN. An infinite threshold leaves one side empty.
 
     Returns
     -------
@@ -139,14 +144,14 @@ def check_threshold(value: float) -> float:
     Raises
     ------
     OptionError
-        If it is not a number.
+        If the threshold is NaN.
 
     Examples
     --------
     >>> check_threshold(2)
     2.0
     """
-    number = float(value)
-    if np.isnan(number):
-        raise OptionError("the threshold is NaN, which is neither above nor below any value; give a number")
-    return number
+    threshold = float(value)
+    if np.isnan(threshold):
+        raise OptionError("the threshold is NaN; give a number")
+    return threshold

@@ -1,4 +1,4 @@
-"""Theorems 10 and 13 at work: the ranking regret of CART and BART against the number of rows."""
+"""Ranking regret of CART and BART as the number of rows grows (Luo and Li 2024, Theorems 10 and 13)."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ __all__ = ["InputDesign", "Learner", "compute_sine_scores", "measure_regret"]
 Learner = Literal["cart", "bart", "bart_draws"]
 InputDesign = Literal["random", "regular"]
 
-_MIN_ROWS = 10
+_MIN_ROWS = 10  # fewest rows to which the trees are fitted
 
 
 def compute_sine_scores(inputs: Values) -> Values:
-    """Compute the scoring function of the demonstration, Σ_k sin(2π x_k + k): additive, smooth, bounded.
+    """Compute the default scoring function of `measure_regret`: Σ_k sin(2π x_k + k).
+
+    The function is additive, smooth and bounded.
 
     Parameters
     ----------
     inputs : float64 array, shape (N, d)
-        In [0, 1].
+        Input values in [0, 1].
 
     Returns
     -------
@@ -63,56 +65,59 @@ def measure_regret(
     design: InputDesign = "random",
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure T(r_B) − T(r) of trees fitted to more and more rows.
+    """Measure the ranking regret T(r_B) − T(r) of trees fitted to growing numbers of rows.
 
     Parameters
     ----------
     learners : sequence of {"cart", "bart", "bart_draws"}
-        A regression tree whose depth grows with N; the posterior mean of BART; and the single draws of that
-        posterior, whose regrets are averaged.
+        "cart" is a regression tree whose depth grows with N. "bart" is the posterior mean of BART.
+        "bart_draws" averages the regrets of the single posterior draws of BART.
     rows : sequence of int
-        The sizes N, each at least 10.
+        Numbers of rows N, each at least 10.
     repeats : int
-        Tables drawn for each size, at least 1.
+        Number of tables drawn for each N, at least 1.
     noise_variance : float
-        σ² of the normal noise, in the response's squared unit; not negative.
+        Variance σ² of the normal noise, in squared units of the target; at least 0.
     scoring : callable
-        f_B: inputs of shape (N, d) in [0, 1] to N scores, not constant.
+        The Bayes scoring function f_B. It maps inputs of shape (N, d) in [0, 1] to N scores and is not
+        constant.
     inputs : int
-        d.
+        Number of inputs d, at least 1.
     design : {"random", "regular"}
-        Inputs drawn anew and uniformly (Theorem 10), or the points of a Halton sequence, the same in every
-        repeat (Theorem 13).
+        "random" draws uniform inputs anew for each repeat (Theorem 10). "regular" uses the points of a Halton
+        sequence, the same in every repeat (Theorem 13).
     seed : int
-        Not negative; the same seed gives the same frame, and one size or learner more changes no other.
+        Random seed, at least 0. Adding a size or a learner does not change the rows of the others.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each learner and N: `learner`, `rows`, `regret` (mean over the repeats, in the response's
-        unit), `standard_error` (of that mean; NaN with one repeat), `share` (regret over Δ = T(r_B): 0 is the
-        best ranking, 1 a random one) and `bound` (of eq. 30 or 38, averaged in the same way).
+        One row per learner and N with the columns `learner`, `rows`, `regret` (mean over the repeats, in
+        units of the target), `standard_error` (of that mean; NaN for one repeat), `share` (regret divided by
+        Δ = T(r_B): 0 for the best ranking, 1 for a random one) and `bound` (eq. 30 or 38, averaged in the
+        same way).
 
     Raises
     ------
     OptionError
         If an option is out of range, a learner is unknown, or stochtree is not installed for BART.
-    TableError
-        If the scoring function does not give one finite number a row, or only one number.
+    DataError
+        If the scoring function does not return one finite number per row, or is constant.
 
     Notes
     -----
-    Luo and Li (2024), Theorem 10 and Corollary 11 (CART: a complete tree of depth K, with K growing and
-    2^K·log²N·log(Nd)/N → 0; here K = 1 + ⌊½·log2 N⌋) and Theorem 13 (BART: the posterior of T(r_B) − T(r_f)
-    contracts to 0; its rate is printed with the α of the splitting probability where the Hölder exponent ν is
-    meant). Rankings are of the fitted rows, as in the theorems, and tied scores count half. Theorem 13 fixes
-    the number of trees and splits with probability α^depth; stochtree's prior, 0.95·(1 + depth)^−2, is
-    Chipman, George and McCulloch's (2010). What one sees is that the regret falls, not how fast it must.
+    Luo and Li (2024), Theorem 10 and Corollary 11, treat CART: a complete tree of depth K, where K grows and
+    2^K·log²N·log(Nd)/N → 0. Here K = 1 + ⌊½·log2 N⌋. Theorem 13 treats BART: the posterior of T(r_B) − T(r_f)
+    contracts to 0. The printed rate contains the α of the splitting probability in place of the Hölder
+    exponent ν. As in the theorems, the fitted rows are ranked; tied scores count half. Theorem 13 fixes the
+    number of trees and splits with probability α^depth; the prior of stochtree, 0.95·(1 + depth)^−2, is that
+    of Chipman, George and McCulloch (2010). The simulation shows that the regret decreases; it does not
+    verify the rate.
 
     Examples
     --------
-    >>> found = measure_regret(["cart"], rows=[50, 800], repeats=3)
-    >>> bool(found.regret[1] < found.regret[0] < found.bound[0])
+    >>> result = measure_regret(["cart"], rows=[50, 800], repeats=3)
+    >>> bool(result.regret[1] < result.regret[0] < result.bound[0])
     True
     """
     import pandas as pd
@@ -124,7 +129,7 @@ def measure_regret(
         design,
         {"repeats": (repeats, 1), "inputs": (inputs, 1), "seed": (seed, 0)},
     )
-    figures: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
+    results: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
     for n in rows:
         for repeat in range(repeats):
             rng = np.random.default_rng([seed, n, repeat])
@@ -135,13 +140,13 @@ def measure_regret(
             for learner, fits in _fit_learners(learners, x, y, int(rng.integers(2**31))).items():
                 regret = float(np.mean([compute_ranking_regret(fit, means) for fit in fits]))
                 bound = float(np.mean([compute_regret_bound(fit, means) for fit in fits]))
-                figures.setdefault((learner, n), []).append((regret, regret / best, bound))
+                results.setdefault((learner, n), []).append((regret, regret / best, bound))
     records = []
     for learner in learners:
         for n in rows:
-            tried = np.array(figures[learner, n])
-            error = tried[:, 0].std(ddof=1) / np.sqrt(repeats) if repeats > 1 else np.nan
-            regret, share, bound = tried.mean(axis=0)
+            repeat_results = np.array(results[learner, n])
+            error = repeat_results[:, 0].std(ddof=1) / np.sqrt(repeats) if repeats > 1 else np.nan
+            regret, share, bound = repeat_results.mean(axis=0)
             records.append((learner, n, regret, error, share, bound))
     return pd.DataFrame(records, columns=["learner", "rows", "regret", "standard_error", "share", "bound"])
 
@@ -153,24 +158,26 @@ def _check_options(
     design: str,
     minimums: Mapping[str, tuple[int, int]],
 ) -> None:
-    for name, given, known in (
+    """Raise `OptionError` for an unknown name or a value that is out of range."""
+    for name, value, known in (
         *(("learner", learner, get_args(Learner)) for learner in learners),
         ("design", design, get_args(InputDesign)),
     ):
-        if given not in known:
-            raise OptionError(f"no {name} is called {given!r}{suggest(str(given), known)}")
-    for name, (value, at_least) in minimums.items():
-        if value < at_least:
-            raise OptionError(f"{name} is {value}; give at least {at_least}")
+        if value not in known:
+            raise OptionError(f"unknown {name} {value!r}{suggest(str(value), known)}")
+    for name, (number, minimum) in minimums.items():
+        if number < minimum:
+            raise OptionError(f"{name} is {number}; give at least {minimum}")
     if min(rows, default=_MIN_ROWS) < _MIN_ROWS:
-        raise OptionError(f"{min(rows)} rows are too few to grow a tree on; give at least {_MIN_ROWS}")
+        raise OptionError(f"{min(rows)} rows are too few to grow a tree; give at least {_MIN_ROWS}")
     if not 0 <= noise_variance < np.inf:
-        raise OptionError(f"the noise variance is {noise_variance}; give a number from 0 up")
+        raise OptionError(f"the noise variance is {noise_variance}; give a finite number of at least 0")
     if not {"bart", "bart_draws"}.isdisjoint(learners) and find_spec("stochtree") is None:
         raise OptionError("the learner bart needs stochtree: pip install 'symscreen[bart]'")
 
 
 def _draw_inputs(n_rows: int, n_inputs: int, design: str, rng: np.random.Generator) -> Values:
+    """Draw random inputs or take the first points of a Halton sequence, shape (n_rows, n_inputs)."""
     if design == "random":
         return rng.random((n_rows, n_inputs))
     from scipy.stats import qmc
@@ -179,17 +186,18 @@ def _draw_inputs(n_rows: int, n_inputs: int, design: str, rng: np.random.Generat
 
 
 def _compute_means(scoring: ScoringFunction, x: Values) -> Values:
+    """Evaluate the scoring function at the rows of `x` and check the result, shape (N,)."""
     means = np.asarray(scoring(x), dtype=np.float64)
     if means.shape != (len(x),) or not np.isfinite(means).all() or means.min() == means.max():
         raise DataError(
-            f"the scoring function gives shape {means.shape} for {len(x)} rows, or no two finite numbers; "
-            "it must give one finite number a row, and not one for all"
+            f"the scoring function returned shape {means.shape} for {len(x)} rows, values that are not "
+            "finite, or a constant; it must return one finite number per row and must not be constant"
         )
     return means
 
 
 def _fit_learners(learners: Sequence[str], x: Values, y: Values, seed: int) -> dict[str, list[Values]]:
-    """Fit what was asked for; return the scores of the rows, one column for each scoring function."""
+    """Fit the requested learners; return for each a list of score vectors of shape (N,)."""
     fits = {}
     if "cart" in learners:
         fits["cart"] = [_fit_cart(x, y, seed)]
@@ -200,6 +208,7 @@ def _fit_learners(learners: Sequence[str], x: Values, y: Values, seed: int) -> d
 
 
 def _fit_cart(x: Values, y: Values, seed: int) -> Values:
+    """Fit a regression tree; return its predictions for the rows, shape (N,)."""
     from sklearn.tree import DecisionTreeRegressor
 
     depth = 1 + int(np.log2(len(y)) / 2)  # 2^K is about 2√N leaves
@@ -208,7 +217,7 @@ def _fit_cart(x: Values, y: Values, seed: int) -> Values:
 
 
 def _fit_bart(x: Values, y: Values, seed: int) -> Values:
-    """Sample the posterior; return its draws at the rows, shape (draws, N)."""
+    """Sample the BART posterior; return its draws at the rows, shape (draws, N)."""
     from stochtree import BARTModel
 
     model = BARTModel()

@@ -1,8 +1,9 @@
-"""Intervals of the line, with or without their ends.
+"""Piecewise monotone maps of an interval (Luo and Li 2024, section 3.2).
 
-Piecewise monotone maps, their refined intervals and pre-images (paper 003, §3.2).
-
-A feature that has the order of any response: the interpolating polynomial (paper 003, Example 5).
+This module represents intervals with or without their end points and maps that are continuous and strictly
+monotone between breakpoints. It refines the monotonic intervals of two maps (Definition 5) and finds
+pre-images of a value (Corollary 6). `build_interpolator` constructs a feature that has the order of any
+target (Example 5).
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ Label = TypeVar("Label")
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The numbers between two ends.
+    """The numbers between two end points.
 
     Parameters
     ----------
     low, high : float
-        The ends, low ≤ high; they may be infinite.
-    with_low, with_high : bool
-        Whether the ends belong to it.
+        End points, low ≤ high; they may be infinite.
+    includes_low, includes_high : bool
+        Whether the interval contains its end points.
 
     Examples
     --------
-    >>> half = Interval(0.0, 0.5, with_low=True, with_high=False)
+    >>> half = Interval(0.0, 0.5, includes_low=True, includes_high=False)
     >>> str(half), 0.0 in half, 0.5 in half
     ('[0, 0.5)', True, False)
     """
@@ -72,41 +73,41 @@ class Interval:
 
 
 def merge_adjacent(parts: Iterable[tuple[Interval, Label]]) -> list[tuple[Interval, Label]]:
-    """Join neighbouring intervals that carry the same label.
+    """Merge neighbouring intervals that have the same label.
 
     Parameters
     ----------
     parts : iterable of (Interval, label)
-        Ascending, without overlap.
+        Ascending intervals that do not overlap.
 
     Returns
     -------
     list of (Interval, label)
-        Ascending; no two that touch have one label.
+        Ascending intervals. Intervals that touch have different labels.
 
     Examples
     --------
-    >>> point = Interval(1.0, 1.0, with_low=True, with_high=True)
-    >>> after = Interval(1.0, 2.0, with_low=False, with_high=False)
-    >>> [(str(interval), label) for interval, label in joined([(point, "a"), (after, "a")])]
+    >>> point = Interval(1.0, 1.0, includes_low=True, includes_high=True)
+    >>> after = Interval(1.0, 2.0, includes_low=False, includes_high=False)
+    >>> [(str(interval), label) for interval, label in merge_adjacent([(point, "a"), (after, "a")])]
     [('[1, 2)', 'a')]
     """
-    done: list[tuple[Interval, Label]] = []
+    merged: list[tuple[Interval, Label]] = []
     for interval, label in parts:
-        if done:
-            before, same = done[-1]
-            touch = before.high == interval.low and before.includes_high != interval.includes_low
-            if touch and same == label:
-                done[-1] = (
-                    Interval(before.low, interval.high, before.includes_low, interval.includes_high),
+        if merged:
+            previous, previous_label = merged[-1]
+            is_touching = previous.high == interval.low and previous.includes_high != interval.includes_low
+            if is_touching and previous_label == label:
+                merged[-1] = (
+                    Interval(previous.low, interval.high, previous.includes_low, interval.includes_high),
                     label,
                 )
                 continue
-        done.append((interval, label))
-    return done
+        merged.append((interval, label))
+    return merged
 
 
-_CHECK_POINTS = 129  # points at which a piece's monotony is checked
+_CHECK_POINTS = 129  # equally spaced points at which the monotonicity of a piece is checked
 
 
 @dataclass(frozen=True)
@@ -116,27 +117,27 @@ class PiecewiseMonotone:
     Parameters
     ----------
     breakpoints : sequence of float
-        Ascending and finite: the start of the domain, each place where the map turns or jumps, and the end.
-        None to spare: a place through which the map goes on as before is refused.
+        Finite and ascending: the start of the domain, each point where the map turns or jumps, and the end. A
+        breakpoint at which the map neither turns nor jumps is not allowed.
     pieces : sequence of callable
-        One function for each interval between breakpoints, or one for all: an array in, an array of the same
-        shape out, defined on the interval with both its ends.
+        One function per interval between breakpoints, or one function for all of them. A function maps an
+        array to an array of the same shape and is defined on the closed interval.
     constant : float
-        Added to every value.
+        Constant added to every value.
 
     Raises
     ------
     OptionError
-        If the breakpoints do not ascend, the pieces do not fit them, or one is not strictly monotone (as far
-        as 129 points of it tell).
+        If the breakpoints do not ascend, the number of pieces does not match, or a piece is not strictly
+        monotone at 129 equally spaced points.
 
     Notes
     -----
-    Luo and Li (2024), §3.2, take the partition with the fewest intervals, on all of R; here the domain is a
-    bounded interval, the support of the inputs, as in their Example 7. Their examples write closed intervals
-    and their text asks for disjoint ones: an interval here has its start, and only the last has its end, so
-    that a value at a breakpoint is counted once. A jump is a breakpoint even where the map goes on in the
-    same direction, so that each piece attains every value between its ends.
+    Luo and Li (2024), section 3.2, take the partition with the fewest intervals on all of R. Here the domain
+    is a bounded interval, the support of the inputs, as in their Example 7. Their examples write closed
+    intervals, but their text requires disjoint ones. Here an interval contains its start, and only the last
+    one contains its end, so a value at a breakpoint counts once. A jump is a breakpoint even if the map
+    continues in the same direction. Thus each piece attains every value between its end values.
 
     Examples
     --------
@@ -157,18 +158,19 @@ class PiecewiseMonotone:
             raise OptionError(
                 f"the breakpoints are {list(self.breakpoints)!r}; give at least two finite numbers, ascending"
             )
-        # frozen: the tuples replace what may be a list that changes later
+        # the dataclass is frozen: tuples replace lists that the caller may change later
         object.__setattr__(self, "breakpoints", tuple(ends.tolist()))
         object.__setattr__(self, "pieces", tuple(self.pieces))
         if len(self.pieces) not in {1, ends.size - 1}:
             raise OptionError(
-                f"{len(self.pieces)} pieces were given for {ends.size - 1} intervals; give one each, or one"
+                f"{len(self.pieces)} pieces were given for {ends.size - 1} intervals; "
+                "give one per interval, or one"
             )
-        self._check_turns([self._find_direction(place) for place in range(ends.size - 1)])
+        self._check_turns([self._find_direction(index) for index in range(ends.size - 1)])
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
-        """The monotonic intervals, ascending; only the last has its right end."""
+        """The monotonic intervals, ascending; only the last one contains its right end."""
         return _build_intervals(self.breakpoints)
 
     def __call__(self, x: ArrayLike) -> Values:
@@ -177,84 +179,89 @@ class PiecewiseMonotone:
         Parameters
         ----------
         x : array_like
-            Any shape.
+            Numbers of the domain, in any shape.
 
         Returns
         -------
-        float64 array, of the shape of x
+        float64 array, same shape as x
 
         Raises
         ------
-        TableError
+        DataError
             If a number is outside the domain.
         """
         numbers = np.asarray(x, dtype=np.float64)
         low, high = self.breakpoints[0], self.breakpoints[-1]
         if not ((numbers >= low) & (numbers <= high)).all():
-            raise DataError(f"the map is defined on [{low:g}, {high:g}], and x leaves it")
-        place = np.clip(
+            raise DataError(f"x is outside the domain [{low:g}, {high:g}] of the map")
+        piece_numbers = np.clip(
             np.searchsorted(self.breakpoints, numbers, side="right"), 1, len(self.breakpoints) - 1
         )
         values = np.empty(numbers.shape)
         for piece in range(len(self.breakpoints) - 1):
-            here = place == piece + 1
-            values[here] = self.evaluate_piece(piece, numbers[here])
+            is_in_piece = piece_numbers == piece + 1
+            values[is_in_piece] = self.evaluate_piece(piece, numbers[is_in_piece])
         return values
 
     def evaluate_piece(self, index: int, x: Values) -> Values:
-        """Compute one piece's values, at its right end too, where the map itself may jump.
+        """Evaluate one piece on its closed interval; at its right end the map itself may jump.
 
         Parameters
         ----------
-        place : int
-            Of the interval, from 0.
+        index : int
+            Index of the interval, from 0.
         x : float64 array
             Numbers of the closed interval.
 
         Returns
         -------
-        float64 array, of the shape of x
+        float64 array, same shape as x
         """
         piece = self.pieces[index if len(self.pieces) > 1 else 0]
         return np.asarray(piece(x), dtype=np.float64) + self.constant
 
     def _find_direction(self, index: int) -> int:
+        """Check that a piece is strictly monotone; return 1 if it rises and −1 if it falls."""
         low, high = self.breakpoints[index : index + 2]
         values = self.evaluate_piece(index, np.linspace(low, high, _CHECK_POINTS))
         if values.shape != (_CHECK_POINTS,) or not np.isfinite(values).all():
             raise OptionError(
-                f"the piece on [{low:g}, {high:g}] must give an array of finite values for an array"
+                f"the piece on [{low:g}, {high:g}] must map an array to an array of finite values"
             )
         steps = np.sign(np.diff(values))
         if abs(steps.sum()) < _CHECK_POINTS - 1:
             raise OptionError(
-                f"the piece on [{low:g}, {high:g}] is not strictly monotone; add the places where it turns "
+                f"the piece on [{low:g}, {high:g}] is not strictly monotone; add the points where it turns "
                 "or jumps to the breakpoints"
             )
         return int(steps[0])
 
     def _check_turns(self, directions: Sequence[int]) -> None:
-        for place in range(1, len(directions)):
-            at = np.array([self.breakpoints[place]])
-            before, after = self.evaluate_piece(place - 1, at)[0], self.evaluate_piece(place, at)[0]
-            if directions[place - 1] == directions[place] and np.isclose(before, after, rtol=1e-12, atol=0):
+        """Raise `OptionError` for a breakpoint at which the map neither turns nor jumps."""
+        for index in range(1, len(directions)):
+            breakpoint_ = np.array([self.breakpoints[index]])
+            before, after = (
+                self.evaluate_piece(index - 1, breakpoint_)[0],
+                self.evaluate_piece(index, breakpoint_)[0],
+            )
+            if directions[index - 1] == directions[index] and np.isclose(before, after, rtol=1e-12, atol=0):
                 raise OptionError(
-                    f"the map goes on through the breakpoint {at[0]:g} as before; leave that breakpoint out"
+                    f"the map neither turns nor jumps at the breakpoint {breakpoint_[0]:g}; remove it"
                 )
 
 
 def refine_intervals(first: PiecewiseMonotone, second: PiecewiseMonotone) -> tuple[Interval, ...]:
-    """Cut the domain of two maps into intervals on which both are monotone.
+    """Split the domain of two maps into intervals on which both are monotone.
 
     Parameters
     ----------
     first, second : PiecewiseMonotone
-        θ1 and θ2, of one domain.
+        Maps θ1 and θ2 with the same domain.
 
     Returns
     -------
     tuple of Interval
-        I_{1∩2}, ascending; only the last has its right end.
+        I_{1∩2}, ascending; only the last interval contains its right end.
 
     Raises
     ------
@@ -263,7 +270,7 @@ def refine_intervals(first: PiecewiseMonotone, second: PiecewiseMonotone) -> tup
 
     Notes
     -----
-    Luo and Li (2024), Definition 5: I_{1∩2} = {I1 ∩ I2 : I1 ∈ I_1, I2 ∈ I_2}, empty ones left out.
+    Luo and Li (2024), Definition 5: I_{1∩2} = {I1 ∩ I2 : I1 ∈ I_1, I2 ∈ I_2} without the empty intersections.
 
     Examples
     --------
@@ -272,30 +279,31 @@ def refine_intervals(first: PiecewiseMonotone, second: PiecewiseMonotone) -> tup
     >>> [str(interval) for interval in refine_intervals(line, bump)]
     ['[0, 0.5)', '[0.5, 1]']
     """
-    domains = [(one.breakpoints[0], one.breakpoints[-1]) for one in (first, second)]
+    domains = [(transform.breakpoints[0], transform.breakpoints[-1]) for transform in (first, second)]
     if domains[0] != domains[1]:
-        raise OptionError(f"the maps are defined on {domains[0]} and {domains[1]}; give both one domain")
+        raise OptionError(f"the maps are defined on {domains[0]} and {domains[1]}; both need the same domain")
     return _build_intervals(sorted({*first.breakpoints, *second.breakpoints}))
 
 
 def find_preimages(
     transform: PiecewiseMonotone, value: float, intervals: Sequence[Interval] | None = None
 ) -> Values:
-    """Find where a map takes a value, on each of the intervals on which it is monotone.
+    """Find the pre-image of a value on each interval on which a map is monotone.
 
     Parameters
     ----------
     transform : PiecewiseMonotone
-        θ.
+        The map θ.
     value : float
-        C.
+        The value C.
     intervals : sequence of Interval, optional
-        Refined ones, each within a monotonic interval of θ; by default θ's own.
+        Refined intervals, each within a monotonic interval of θ. By default the monotonic intervals of θ.
 
     Returns
     -------
     float64 array, shape (intervals,)
-        The t ∈ I with θ(t) = C, to 1e-15 of the domain's size; NaN where there is none. There cannot be two.
+        The t ∈ I with θ(t) = C, accurate to 1e-15 relative to the largest end point; NaN if there is none. A
+        monotone map has at most one.
 
     Raises
     ------
@@ -313,56 +321,56 @@ def find_preimages(
     ([0.25, 0.75], [nan, nan])
     """
     level = check_threshold(value)
-    found = []
+    preimages = []
     for interval in transform.intervals if intervals is None else intervals:
-        place, start, stop = compute_end_values(transform, interval)
+        index, start, stop = compute_end_values(transform, interval)
         if level not in compute_image(interval, start, stop):
-            found.append(np.nan)
+            preimages.append(np.nan)
         elif level in {start, stop}:
-            found.append(interval.low if level == start else interval.high)
+            preimages.append(interval.low if level == start else interval.high)
         else:
-            found.append(_solve_preimage(transform, place, interval, level))
-    return np.array(found, dtype=np.float64)
+            preimages.append(_solve_preimage(transform, index, interval, level))
+    return np.array(preimages, dtype=np.float64)
 
 
 def compute_end_values(transform: PiecewiseMonotone, interval: Interval) -> tuple[int, float, float]:
-    """Compute what a map approaches at the ends of an interval on which it is monotone.
+    """Compute the limits of a map at the ends of an interval on which it is monotone.
 
     Parameters
     ----------
     transform : PiecewiseMonotone
-        θ.
+        The map θ.
     interval : Interval
-        Within one of its monotonic intervals.
+        An interval within one of the monotonic intervals of θ.
 
     Returns
     -------
-    place : int
-        Of that monotonic interval.
+    index : int
+        Index of that monotonic interval.
     start, stop : float
-        θ at the lower and at the upper end, the latter as a limit from below.
+        Value of θ at the lower end, and its limit from below at the upper end.
 
     Raises
     ------
     OptionError
         If the interval is not within a monotonic interval.
     """
-    for place, own in enumerate(transform.intervals):
-        if own.low <= interval.low and interval.high <= own.high:
-            start, stop = transform.evaluate_piece(place, np.array([interval.low, interval.high]))
-            return place, float(start), float(stop)
-    raise OptionError(f"the map is not monotone on {interval}; give intervals from refined_intervals")
+    for index, piece_interval in enumerate(transform.intervals):
+        if piece_interval.low <= interval.low and interval.high <= piece_interval.high:
+            start, stop = transform.evaluate_piece(index, np.array([interval.low, interval.high]))
+            return index, float(start), float(stop)
+    raise OptionError(f"the map is not monotone on {interval}; give intervals from refine_intervals")
 
 
 def compute_image(interval: Interval, start: float, stop: float) -> Interval:
-    """Say which values a map takes on an interval, from its values at the ends.
+    """Compute the image of an interval under a monotone map from the values at its ends.
 
     Parameters
     ----------
     interval : Interval
-        On which the map is continuous and strictly monotone.
+        An interval on which the map is continuous and strictly monotone.
     start, stop : float
-        The map at its lower and upper end.
+        Values of the map at the lower and the upper end.
 
     Returns
     -------
@@ -370,7 +378,7 @@ def compute_image(interval: Interval, start: float, stop: float) -> Interval:
 
     Examples
     --------
-    >>> print(compute_image(Interval(0.0, 0.5, with_low=True, with_high=False), 3.0, 1.0))
+    >>> print(compute_image(Interval(0.0, 0.5, includes_low=True, includes_high=False), 3.0, 1.0))
     (1, 3]
     """
     if start < stop:
@@ -379,12 +387,12 @@ def compute_image(interval: Interval, start: float, stop: float) -> Interval:
 
 
 def shift_above(first: PiecewiseMonotone, second: PiecewiseMonotone) -> PiecewiseMonotone:
-    """Lift a map above another, so that no value is taken by both.
+    """Add a constant to one map so that all its values exceed those of another map.
 
     Parameters
     ----------
     first, second : PiecewiseMonotone
-        θ1 and θ2.
+        Maps θ1 and θ2.
 
     Returns
     -------
@@ -393,8 +401,8 @@ def shift_above(first: PiecewiseMonotone, second: PiecewiseMonotone) -> Piecewis
 
     Notes
     -----
-    Luo and Li (2024), before Proposition 9: a constant changes no split, and without a value in common the
-    case of two pre-images, in which (14) cannot decide, does not arise.
+    Luo and Li (2024), before Proposition 9. A constant does not change any split. Without a common value no
+    interval has two pre-images, the case in which eq. (14) does not apply.
 
     Examples
     --------
@@ -403,12 +411,19 @@ def shift_above(first: PiecewiseMonotone, second: PiecewiseMonotone) -> Piecewis
     >>> shift_above(line, bump)([0.0, 1.0])
     array([2., 3.])
     """
-    theirs = [value for own in second.intervals for value in compute_end_values(second, own)[1:]]
-    ours = [value for own in first.intervals for value in compute_end_values(first, own)[1:]]
-    return replace(first, constant=first.constant + max(theirs) - min(ours) + 1.0)  # C0 = sup θ2 − inf θ1 + 1
+    second_values = [
+        value for interval in second.intervals for value in compute_end_values(second, interval)[1:]
+    ]
+    first_values = [
+        value for interval in first.intervals for value in compute_end_values(first, interval)[1:]
+    ]
+    return replace(
+        first, constant=first.constant + max(second_values) - min(first_values) + 1.0
+    )  # C0 = sup θ2 − inf θ1 + 1
 
 
 def _build_intervals(breakpoints: Sequence[float]) -> tuple[Interval, ...]:
+    """Build the intervals between breakpoints; only the last one contains its right end."""
     last = len(breakpoints) - 2
     return tuple(
         Interval(breakpoints[j], breakpoints[j + 1], includes_low=True, includes_high=j == last)
@@ -417,52 +432,57 @@ def _build_intervals(breakpoints: Sequence[float]) -> tuple[Interval, ...]:
 
 
 def _solve_preimage(transform: PiecewiseMonotone, index: int, interval: Interval, level: float) -> float:
+    """Solve θ(t) = level on an interval of one piece."""
     from scipy.optimize import brentq
 
     ends = np.array([interval.low, interval.high])
-    known = dict(zip(ends.tolist(), transform.evaluate_piece(index, ends).tolist(), strict=True))
+    end_values = dict(zip(ends.tolist(), transform.evaluate_piece(index, ends).tolist(), strict=True))
 
     def compute_excess(t: float) -> float:
-        # at the ends the values that were compared before: computed one by one they may differ in a last bit
-        return float(known[t] if t in known else transform.evaluate_piece(index, np.array([t]))[0]) - level
+        # Reuse the end values that were compared before: evaluated singly they may differ in the last bit.
+        return (
+            float(end_values[t] if t in end_values else transform.evaluate_piece(index, np.array([t]))[0])
+            - level
+        )
 
     t = brentq(compute_excess, *ends.tolist(), xtol=4 * np.finfo(np.float64).eps * np.abs(ends).max())
-    # an end that does not belong to the interval is no pre-image, however near
+    # An end point outside the interval is not a pre-image.
     low = interval.low if interval.includes_low else np.nextafter(interval.low, interval.high)
     high = interval.high if interval.includes_high else np.nextafter(interval.high, interval.low)
     return float(np.clip(t, low, high))
 
 
 def build_interpolator(x: ArrayLike, y: ArrayLike) -> Callable[[ArrayLike], Values]:
-    """Build the polynomial through all points: a feature that every tree prefers, whatever y is.
+    """Build the polynomial through all points: a feature that has the order of y, for any y.
 
     Parameters
     ----------
     x : array_like, shape (n,)
-        An input, without ties.
+        Input values without ties.
     y : array_like, shape (n,)
-        The responses.
+        Target values.
 
     Returns
     -------
     callable
-        The map g of x to g(x), any shape; at the points of `x` exactly y, so that g(x) has y's order.
+        The polynomial g. It maps an array of any shape to an array of the same shape. At the points `x` it
+        returns y exactly, so g(x) has the order of y.
 
     Raises
     ------
-    TableError
-        If x and y are not two finite columns of one length, or x has ties.
+    DataError
+        If x and y are not finite columns of the same length, or x has ties.
 
     Notes
     -----
-    Luo and Li (2024), Example 5. n points need degree n − 1, not n as the text says; and such a feature
-    minimises (10), where the text says that it maximises it. In the barycentric form (Berrut and Trefethen
-    2004), which passes through the points at any n. Between equally spaced points a polynomial of high degree
-    swings wildly: that is what makes it worthless, not the arithmetic.
+    Luo and Li (2024), Example 5. The text contains two errors: n points need degree n − 1, not n, and such a
+    feature minimises (10) rather than maximising it. The barycentric form (Berrut and Trefethen 2004) passes
+    through the points for any n. Between equally spaced points a polynomial of high degree oscillates
+    strongly. This is a property of the polynomial, not a numerical error.
 
     Examples
     --------
-    Noise that has nothing to do with x is ordered without fault:
+    Pure noise, unrelated to x, is ordered perfectly:
 
     >>> from symscreen import t0
     >>> rng = np.random.default_rng(0)
@@ -472,13 +492,13 @@ def build_interpolator(x: ArrayLike, y: ArrayLike) -> Callable[[ArrayLike], Valu
     """
     from scipy.interpolate import BarycentricInterpolator
 
-    response = check_column(y, "y")
-    nodes = check_column(x, "x", response.size)
+    target = check_column(y, "y")
+    nodes = check_column(x, "x", target.size)
     if not nodes.size:
         raise DataError("x has no rows; give at least one point")
     if np.unique(nodes).size < nodes.size:
-        raise DataError("x has ties: no function passes through two responses at one point; drop one of them")
-    polynomial = BarycentricInterpolator(nodes, response, wi=_compute_barycentric_weights(nodes))
+        raise DataError("x has ties: a function has one value at each point; drop one of the tied rows")
+    polynomial = BarycentricInterpolator(nodes, target, wi=_compute_barycentric_weights(nodes))
 
     def interpolate(points: ArrayLike) -> Values:
         return np.asarray(polynomial(np.asarray(points, dtype=np.float64)), dtype=np.float64)
@@ -487,10 +507,11 @@ def build_interpolator(x: ArrayLike, y: ArrayLike) -> Callable[[ArrayLike], Valu
 
 
 def _compute_barycentric_weights(nodes: Values) -> Values:
-    """Compute w_j = 1/Π_{k ≠ j} (x_j − x_k), the largest scaled to 1: as products they leave float64."""
-    apart = nodes[:, None] - nodes[None, :]
-    np.fill_diagonal(apart, 1.0)
-    logarithms = -np.log(np.abs(apart)).sum(axis=1)
-    signs = np.where((apart < 0).sum(axis=1) % 2, -1.0, 1.0)
+    """Compute w_j = 1/Π_{k ≠ j} (x_j − x_k), scaled to maximum 1, shape (n,)."""
+    differences = nodes[:, None] - nodes[None, :]
+    np.fill_diagonal(differences, 1.0)
+    logarithms = -np.log(np.abs(differences)).sum(axis=1)
+    signs = np.where((differences < 0).sum(axis=1) % 2, -1.0, 1.0)
+    # The products themselves overflow or underflow float64: exponentiate differences of logarithms.
     with np.errstate(under="ignore"):
         return np.asarray(signs * np.exp(logarithms - logarithms.max()))

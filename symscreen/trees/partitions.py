@@ -1,8 +1,8 @@
-"""Sums of squares about the mean of every beginning and every end of a column.
+"""Partitions of the target values into two groups (Luo and Li 2024, section 3.1 and Lemma 15).
 
-Oracle partitions: the best way to part responses in two, whatever the features (paper 003, §3.1).
-
-What an exchange of two rows does to the loss of a partition (paper 003, Lemma 15).
+The loss of a partition is the sum of the squared deviations of both parts from their means, eq. (10). The
+oracle partition has the smallest loss of all partitions, independent of any feature. This module computes
+losses, oracle partitions (Lemma 1, eq. 11) and the change of the loss by exchanging two rows (Lemma 15).
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ __all__ = [
     "find_oracle_partition",
 ]
 
-RELATIVE_TOLERANCE = (
-    1e-12  # losses that differ by less than this share of SS(all) are one: their order is rounding
-)
+# losses that differ by less than this share of SS(all) are equal: their order is rounding noise
+RELATIVE_TOLERANCE = 1e-12
 
 
 def compute_squared_deviation(values: Values) -> float:
@@ -44,12 +43,12 @@ def compute_squared_deviation(values: Values) -> float:
     Parameters
     ----------
     values : float64 array, shape (m,)
-        The responses of P; an empty P has none.
+        Target values of P; m may be 0.
 
     Returns
     -------
     float
-        ≥ 0, in the response's squared unit; 0 for an empty P.
+        At least 0, in squared units of the target; 0 for an empty P.
 
     Examples
     --------
@@ -58,26 +57,26 @@ def compute_squared_deviation(values: Values) -> float:
     """
     if not values.size:
         return 0.0
-    away = values - values.mean()
-    return float((away * away).sum())
+    deviations = values - values.mean()
+    return float((deviations * deviations).sum())
 
 
 def compute_cut_losses(values: Values) -> Values:
-    """Compute L(P1, P2) = SS(P1) + SS(P2) of eq. (10) for every cut of a column into beginning and end.
+    """Compute the loss of eq. (10) for every cut of a column into a first and a second part.
 
     Parameters
     ----------
     values : float64 array, shape (n,)
-        Responses, in the order in which they are to be cut; n ≥ 2.
+        Target values in the order in which they are cut; n ≥ 2.
 
     Returns
     -------
     float64 array, shape (n − 1,)
-        At place i − 1 the loss where the first i are P1.
+        Element i − 1 is L(P1, P2) = SS(P1) + SS(P2), where P1 holds the first i values.
 
     Notes
     -----
-    O(n), by sums of numbers that are not negative, so that nothing cancels (Welford 1962).
+    The cost is O(n). All summands are non-negative, so nothing cancels (Welford 1962).
 
     Examples
     --------
@@ -88,26 +87,27 @@ def compute_cut_losses(values: Values) -> Values:
 
 
 def _accumulate_squared_deviations(values: Values) -> Values:
+    """Compute SS of the first 1, …, n values, shape (n,)."""
     counts = np.arange(1, values.size + 1)
     centred = values - values.mean()
     means = np.cumsum(centred) / counts
     # SS_{k+1} = SS_k + k/(k+1) · (y_{k+1} − μ_k)²
-    grown = (centred[1:] - means[:-1]) ** 2 * (counts[:-1] / counts[1:])
-    return np.concatenate(([0.0], np.cumsum(grown)))
+    increments = (centred[1:] - means[:-1]) ** 2 * (counts[:-1] / counts[1:])
+    return np.concatenate(([0.0], np.cumsum(increments)))
 
 
 @dataclass(frozen=True, eq=False)
 class OraclePartition:
-    """A partition of the rows at one place of the order of their responses.
+    """A partition of the rows into those with the smaller and those with the larger target values.
 
     Parameters
     ----------
     low, high : int64 array
-        The rows with the smaller and with the larger responses, by response.
+        Rows with the smaller and with the larger target values, sorted by target value.
     means : tuple of float
-        (μ(low), μ(high)).
+        Mean target values (μ(low), μ(high)).
     loss : float
-        SS(low) + SS(high) of eq. (10), in the response's squared unit.
+        SS(low) + SS(high) of eq. (10), in squared units of the target.
     """
 
     low: RowIndices
@@ -117,31 +117,31 @@ class OraclePartition:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The number of rows in `low` and in `high`."""
+        """The numbers of rows in `low` and in `high`."""
         return len(self.low), len(self.high)
 
 
 def compute_partition_loss(y: ArrayLike, part: ArrayLike) -> float:
-    """Compute the loss of any partition of the rows in two.
+    """Compute the loss of any partition of the rows into two parts.
 
     Parameters
     ----------
     y : array_like, shape (n,)
-        The responses; n ≥ 2.
-    first : array_like of int
-        The rows of P1, counted from 0; P2 holds the others.
+        Target values; n ≥ 2.
+    part : array_like of int
+        Rows of P1, counted from 0. P2 holds the other rows.
 
     Returns
     -------
     float
-        L(P1, P2) = SS(P1) + SS(P2), in the response's squared unit.
+        L(P1, P2) = SS(P1) + SS(P2), in squared units of the target.
 
     Raises
     ------
-    TableError
+    DataError
         If y is not a finite column of at least two rows.
     OptionError
-        If a row is named twice or does not exist.
+        If a row occurs twice or does not exist.
 
     Notes
     -----
@@ -149,44 +149,46 @@ def compute_partition_loss(y: ArrayLike, part: ArrayLike) -> float:
 
     Examples
     --------
-    >>> compute_partition_loss([1.0, 3.0, 8.0], first=[0, 1])
+    >>> compute_partition_loss([1.0, 3.0, 8.0], part=[0, 1])
     2.0
     """
-    response = check_target(y)
-    inside = mark_rows(part, response.size)
-    return compute_squared_deviation(response[inside]) + compute_squared_deviation(response[~inside])  # (10)
+    target = check_target(y)
+    is_in_part = mark_rows(part, target.size)
+    return compute_squared_deviation(target[is_in_part]) + compute_squared_deviation(
+        target[~is_in_part]
+    )  # (10)
 
 
 def find_local_minima(y: ArrayLike, size: int) -> tuple[OraclePartition, OraclePartition]:
-    """Build the two partitions of Lemma 1: the smallest responses against the rest, and the largest.
+    """Build the two partitions of Lemma 1: the smallest values and the largest values against the rest.
 
     Parameters
     ----------
     y : array_like, shape (n,)
-        The responses; n ≥ 2. Of equal responses the first rows count as the smaller.
+        Target values; n ≥ 2. Among equal values the first rows count as the smaller ones.
     size : int
-        i, the rows in one of the two parts; from 1 to n − 1.
+        Number of rows i in one of the two parts; from 1 to n − 1.
 
     Returns
     -------
     tuple of OraclePartition
-        P* with the i smallest in `low`, and P** with the i largest in `high`.
+        P* with the i smallest values in `low`, and P** with the i largest values in `high`.
 
     Raises
     ------
-    TableError
+    DataError
         If y is not a finite column of at least two rows.
     OptionError
         If the size is out of range.
 
     Notes
     -----
-    Luo and Li (2024), Lemma 1. It says that both minimise (10); in general one of them does and the other is
-    a local minimum, as Remark 2 says. Local means: no exchange of two rows that are neighbours in the order
-    of the responses lowers the loss. An exchange of any two rows may: it can lead straight to the other
-    minimum. Nothing needs n > 4 and two rows on either side, as the text assumes, for at fixed sizes
-    L = SS(all) − n/(i(n−i)) · (S1 − i·ȳ)² with S1 the sum over P1, which is least where S1 is least or
-    greatest. (The last member of P** begins at y_(n−i+2); the lemma prints y_(i+2).)
+    Luo and Li (2024), Lemma 1. The lemma states that both partitions minimise (10). In general only one of
+    them does, and the other is a local minimum, as Remark 2 says. Local means that no exchange of two rows
+    that are neighbours in the order of the target lowers the loss. An exchange of two other rows may lower
+    it. The assumptions of the text, n > 4 and at least two rows in each part, are not needed: at fixed sizes
+    L = SS(all) − n/(i(n−i)) · (S1 − i·ȳ)² with S1 the sum over P1. L is smallest if S1 is as small or as
+    large as possible. The last member of P** begins at y_(n−i+2); the lemma prints y_(i+2).
 
     Examples
     --------
@@ -194,39 +196,39 @@ def find_local_minima(y: ArrayLike, size: int) -> tuple[OraclePartition, OracleP
     >>> [(p.sizes, p.loss) for p in find_local_minima(y, size=2)]
     [((2, 3), 6338.5), ((3, 2), 4706.5)]
     """
-    response = check_target(y)
-    i = _check_size(size, response.size)
-    return _partition_at(response, i), _partition_at(response, response.size - i)
+    target = check_target(y)
+    i = _check_size(size, target.size)
+    return _partition_at(target, i), _partition_at(target, target.size - i)
 
 
 def find_oracle_partition(y: ArrayLike, size: int | None = None) -> OraclePartition:
-    """Find the best partition of the responses in two, which no tree can beat with one split.
+    """Find the partition into two parts with the smallest loss; no single split of a tree has a smaller one.
 
     Parameters
     ----------
     y : array_like, shape (n,)
-        The responses; n ≥ 2. Of equal responses the first rows count as the smaller.
+        Target values; n ≥ 2. Among equal values the first rows count as the smaller ones.
     size : int, optional
-        i, the rows in one of the two parts, from 1 to n − 1; by default the best of all sizes.
+        Number of rows i in one of the two parts, from 1 to n − 1. By default the best of all sizes.
 
     Returns
     -------
     OraclePartition
-        Of losses that agree to 12 digits of SS(all), that with the fewest rows in `low`; with a size, P*
-        before P**.
+        Losses that agree to 12 digits of SS(all) are equal. Among them the partition with the fewest rows in
+        `low` is selected; if `size` is given, P* is preferred to P**.
 
     Raises
     ------
-    TableError
+    DataError
         If y is not a finite column of at least two rows.
     OptionError
         If the size is out of range.
 
     Notes
     -----
-    Luo and Li (2024), Lemma 1 and Remark 3, eq. (11) (whose right side lets i reach n, where P2 is empty).
-    At fixed sizes the two candidates follow from the ranks of y alone; which of them is the better, and the
-    best size, depend on its values. O(n log n).
+    Luo and Li (2024), Lemma 1 and Remark 3, eq. (11). The right side of eq. (11) lets i reach n, where P2 is
+    empty. At fixed sizes the two candidates follow from the ranks of y. Which of them is better, and the best
+    size, depend on the values of y. The cost is O(n log n).
 
     Examples
     --------
@@ -236,25 +238,25 @@ def find_oracle_partition(y: ArrayLike, size: int | None = None) -> OraclePartit
     >>> best.low.tolist(), best.high.tolist(), round(best.loss, 4)
     ([2, 3, 1], [4, 0], 1.24)
     """
-    response = check_target(y)
-    alike = RELATIVE_TOLERANCE * compute_squared_deviation(response)
+    target = check_target(y)
+    tolerance = RELATIVE_TOLERANCE * compute_squared_deviation(target)
     if size is not None:
-        smallest, largest = find_local_minima(response, size)
-        return smallest if smallest.loss <= largest.loss + alike else largest
+        smallest, largest = find_local_minima(target, size)
+        return smallest if smallest.loss <= largest.loss + tolerance else largest
     # min over i ∈ {1, …, n−1} of Σ_{j ≤ i} (y_(j) − μ1)² + Σ_{j > i} (y_(j) − μ2)²                 (11)
-    losses = compute_cut_losses(np.sort(response))
-    return _partition_at(response, 1 + int(np.flatnonzero(losses <= losses.min() + alike)[0]))
+    losses = compute_cut_losses(np.sort(target))
+    return _partition_at(target, 1 + int(np.flatnonzero(losses <= losses.min() + tolerance)[0]))
 
 
 def mark_rows(rows: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
-    """Mark the rows of a part.
+    """Build the mask of the rows of a part.
 
     Parameters
     ----------
     rows : array_like of int
-        Rows, counted from 0, each once.
-    n : int
-        How many rows there are.
+        Rows, counted from 0, without repetition.
+    n_rows : int
+        Number of rows n in total.
 
     Returns
     -------
@@ -263,90 +265,96 @@ def mark_rows(rows: ArrayLike, n_rows: int) -> NDArray[np.bool_]:
     Raises
     ------
     OptionError
-        If a row is named twice or does not exist.
+        If a row occurs twice or does not exist.
 
     Examples
     --------
     >>> mark_rows([2], 3).tolist()
     [False, False, True]
     """
-    named = np.asarray(rows)
-    if named.size == 0:
-        named = named.astype(np.int64)
-    if named.ndim != 1 or named.dtype.kind not in "iu" or ((named < 0) | (named >= n_rows)).any():
+    indices = np.asarray(rows)
+    if indices.size == 0:
+        indices = indices.astype(np.int64)
+    if indices.ndim != 1 or indices.dtype.kind not in "iu" or ((indices < 0) | (indices >= n_rows)).any():
         raise OptionError(
-            f"the rows of a part are whole numbers from 0 to {n_rows - 1}; {named.tolist()!r} was given"
+            f"the rows of a part must be integers from 0 to {n_rows - 1}; got {indices.tolist()!r}"
         )
-    inside = np.zeros(n_rows, dtype=np.bool_)
-    inside[named] = True
-    if inside.sum() != named.size:
-        raise OptionError(f"a row is named twice in {named.tolist()!r}; name each once")
-    return inside
+    is_in_part = np.zeros(n_rows, dtype=np.bool_)
+    is_in_part[indices] = True
+    if is_in_part.sum() != indices.size:
+        raise OptionError(f"a row occurs twice in {indices.tolist()!r}; list each row once")
+    return is_in_part
 
 
 def _check_size(size: int, n_rows: int) -> int:
-    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
-    if not whole or not 1 <= size < n_rows:
+    """Check the number of rows in a part, an integer from 1 to n_rows − 1."""
+    is_integer = isinstance(size, int | np.integer) and not isinstance(size, bool)
+    if not is_integer or not 1 <= size < n_rows:
         raise OptionError(
-            f"a part of {size!r} rows was asked for; give a whole number from 1 to {n_rows - 1}, for y has "
-            f"{n_rows}"
+            f"the size of a part is {size!r}; give an integer from 1 to {n_rows - 1} for {n_rows} rows"
         )
     return int(size)
 
 
 def _partition_at(target: NDArray[np.float64], size: int) -> OraclePartition:
-    rows = np.argsort(target, kind="stable")
-    along = target[rows]
-    means = float(along[:size].mean()), float(along[size:].mean())
-    return OraclePartition(rows[:size], rows[size:], means, float(compute_cut_losses(along)[size - 1]))
+    """Build the partition with the `size` smallest target values in `low`."""
+    order = np.argsort(target, kind="stable")
+    sorted_target = target[order]
+    means = float(sorted_target[:size].mean()), float(sorted_target[size:].mean())
+    return OraclePartition(
+        order[:size], order[size:], means, float(compute_cut_losses(sorted_target)[size - 1])
+    )
 
 
 def compute_swap_gains(y: ArrayLike, part: ArrayLike) -> NDArray[np.float64]:
-    """Compute by how much each exchange of a row of P1 with a row of P2 reduces the loss.
+    """Compute the reduction of the loss by each exchange of a row of P1 with a row of P2.
 
     Parameters
     ----------
     y : array_like, shape (n,)
-        The responses; n ≥ 2.
-    first : array_like of int
-        The rows of P1, counted from 0; P2 holds the others. Neither is empty.
+        Target values; n ≥ 2.
+    part : array_like of int
+        Rows of P1, counted from 0. P2 holds the other rows. Both must be non-empty.
 
     Returns
     -------
     float64 array, shape (|P1|, |P2|)
-        L before less L after, in the response's squared unit; the rows of P1 and of P2 ascending.
+        Loss before minus loss after the exchange, in squared units of the target. The rows of P1 and of P2
+        are in ascending order.
 
     Raises
     ------
-    TableError
+    DataError
         If y is not a finite column of at least two rows.
     OptionError
-        If a row is named twice or does not exist, or a part is empty.
+        If a row occurs twice or does not exist, or a part is empty.
 
     Notes
     -----
-    With d = y_a − y_b the exchange of a ∈ P1 and b ∈ P2 lowers the sum over P1 by d, and
+    Let d = y_a − y_b. The exchange of a ∈ P1 and b ∈ P2 lowers the sum over P1 by d. The loss
     L = SS(all) − n/(i(n−i)) · (S1 − i·ȳ)² falls by n/(i(n−i)) · d² − 2d·(μ1 − μ2), where i = |P1|.
 
-    Lemma 15 of Luo and Li (2024) follows: where a and b are reversed (μ1 < μ2 and y_a > y_b) both terms are
-    positive and grow with d, so the larger of two reversed pairs gains more. The lemma's own case, where
-    μ1 < μ2 is not assumed, holds as well under its conditions n > 4 and two rows on either side. A slip in
-    its proof: of its two exchanges only that of (y_α, y_γ) leaves no reversed pair; after that of
-    (y_β, y_γ) the pair (y_α, y_β) is reversed.
+    This implies Lemma 15 of Luo and Li (2024). If a and b are reversed (μ1 < μ2 and y_a > y_b), both terms
+    are positive and increase with d, so the larger of two reversed pairs gains more. The case of the lemma,
+    which does not assume μ1 < μ2, holds too under its conditions n > 4 and at least two rows in each part.
+    The proof contains an error: of its two exchanges only that of (y_α, y_γ) leaves no reversed pair. After
+    that of (y_β, y_γ) the pair (y_α, y_β) is reversed.
 
     Examples
     --------
     Rows 1 and 2 are reversed with row 3; the larger of the two gains more.
 
-    >>> compute_swap_gains([1.0, 4.0, 5.0, 3.0, 8.0, 9.0], first=[0, 1, 2])[:, 0].round(4).tolist()
+    >>> compute_swap_gains([1.0, 4.0, 5.0, 3.0, 8.0, 9.0], part=[0, 1, 2])[:, 0].round(4).tolist()
     [-10.6667, 7.3333, 16.0]
     """
-    response = check_target(y)
-    inside = mark_rows(part, response.size)
-    i, n = int(inside.sum()), response.size
+    target = check_target(y)
+    is_in_part = mark_rows(part, target.size)
+    i, n = int(is_in_part.sum()), target.size
     if not 0 < i < n:
-        raise OptionError(f"a part holds {i} of {n} rows: there is nothing to exchange; fill both parts")
-    ours, theirs = response[inside], response[~inside]
-    d = ours[:, None] - theirs[None, :]
+        raise OptionError(
+            f"the part holds {i} of {n} rows: there is nothing to exchange; both parts need a row"
+        )
+    part_values, other_values = target[is_in_part], target[~is_in_part]
+    d = part_values[:, None] - other_values[None, :]
     # n/(i(n−i)) · d² − 2d·(μ1 − μ2)
-    return np.asarray(n / (i * (n - i)) * d * d - 2.0 * d * (ours.mean() - theirs.mean()))
+    return np.asarray(n / (i * (n - i)) * d * d - 2.0 * d * (part_values.mean() - other_values.mean()))

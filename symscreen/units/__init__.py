@@ -1,4 +1,4 @@
-"""Units: read from headers, files and mappings; carried through formulas; what breaks a rule, told."""
+"""Units of columns: parsed from headers, files and mappings, propagated through formulas, and checked."""
 
 from symscreen.units.dimensional_analysis import (
     Units,

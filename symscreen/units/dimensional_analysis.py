@@ -1,4 +1,4 @@
-"""Formulas under units: what a formula is measured in, or which part of it breaks which rule."""
+"""Dimensional analysis of formulas: the unit of a formula, or the part that violates a rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from symscreen.grammar.dimensions import (
     make_number_dimensions,
     propagate_dimensions,
 )
-from symscreen.units.unit_parsing import ColumnUnit, format_unit
+from symscreen.units.unit_parsing import ColumnUnit, build_unit_record, format_scaled_exponents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,14 +35,14 @@ __all__ = ["Units", "check_formula_units", "compute_dimensions", "compute_unit",
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The units of a table's columns.
+    """Units of the columns of a dataset.
 
     Parameters
     ----------
     columns : mapping of str to ColumnUnit
-        Each input's, and the response's where it is known.
+        The known units of inputs and targets. Columns without a unit count as dimensionless.
     target : ColumnUnit or None
-        The units asked for of a result, up to a factor.
+        The required unit of a result, up to a factor; None if there is no requirement.
     """
 
     columns: Mapping[str, ColumnUnit]
@@ -50,69 +50,67 @@ class Units:
 
     @lockfree_cached_property
     def symbols(self) -> tuple[str, ...]:
-        """The base units that occur, in a fixed order; D of them."""
-        every = [*self.columns.values(), *([self.target] if self.target else [])]
-        return tuple(sorted({name for unit in every for name in unit.exponents}))
+        """The D base units that occur, sorted by symbol."""
+        all_units = [*self.columns.values(), *([self.target] if self.target else [])]
+        return tuple(sorted({name for unit in all_units for name in unit.exponents}))
 
     def get_exponents(self, unit: ColumnUnit) -> NDArray[np.int64]:
-        """Return a unit's exponents of the base units, times `WHOLE`; shape (D,)."""
-        found = [unit.exponents.get(name, Fraction(0)) * EXPONENT_DENOMINATOR for name in self.symbols]
-        return np.array([int(power) for power in found], dtype=np.int64)
+        """Return the exponents of a unit in terms of `symbols`, times `EXPONENT_DENOMINATOR`; shape (D,)."""
+        scaled = [unit.exponents.get(name, Fraction(0)) * EXPONENT_DENOMINATOR for name in self.symbols]
+        return np.array([int(power) for power in scaled], dtype=np.int64)
 
     @property
     def record(self) -> dict[str, Any]:
-        """What the run's record tells; `symscreen.units.convert_to_base_units` reads it."""
-        told = {name: _build_unit_record(unit) for name, unit in sorted(self.columns.items())}
+        """The units as stored in a run's metadata, which `symscreen.units.convert_to_base_units` reads."""
+        columns = {name: build_unit_record(unit) for name, unit in sorted(self.columns.items())}
         return {
-            "columns": told,
-            "target_units": None if self.target is None else _build_unit_record(self.target),
+            "columns": columns,
+            "target_units": None if self.target is None else build_unit_record(self.target),
         }
 
 
-def _build_unit_record(unit: ColumnUnit) -> dict[str, str]:
-    return {
-        "given": unit.text,
-        "base": unit.base,
-        "factor": str(unit.factor),
-        "offset": str(unit.offset),
-    }
-
-
 def compute_dimensions(expression: Expression, units: Units) -> Dimensions:
-    """Work out the unit of a formula; columns without a unit count as pure numbers.
-
-    Returns
-    -------
-    Measure
-        Of one feature, exponents of shape (D,).
-    """
-    none = np.zeros(len(units.symbols), dtype=np.int64)
-    if isinstance(expression, Call):
-        found = propagate_dimensions(
-            expression.operator, *(compute_dimensions(one, units) for one in expression.arguments)
-        )
-        return Dimensions(none + found.exponents, found.literal, found.valid)
-    if isinstance(expression, Column):
-        unit = units.columns.get(expression.name)
-        return Dimensions(none if unit is None else units.get_exponents(unit), np.array(np.nan), TRUE)
-    number = make_number_dimensions(expression.value)
-    return Dimensions(none, number.literal, number.valid)
-
-
-def compute_unit(expression: Expression, units: Units) -> str | None:
-    """Write the unit of a formula in base units.
+    """Compute the dimensions of a formula. Columns without a unit count as dimensionless.
 
     Parameters
     ----------
     expression : Expression
         The formula.
     units : Units
-        Those of its columns.
+        The units of its columns.
+
+    Returns
+    -------
+    Dimensions
+        Of a single feature, with exponents of shape (D,).
+    """
+    zeros = np.zeros(len(units.symbols), dtype=np.int64)
+    if isinstance(expression, Call):
+        dimensions = propagate_dimensions(
+            expression.operator, *(compute_dimensions(argument, units) for argument in expression.arguments)
+        )
+        return Dimensions(zeros + dimensions.exponents, dimensions.literal, dimensions.valid)
+    if isinstance(expression, Column):
+        unit = units.columns.get(expression.name)
+        return Dimensions(zeros if unit is None else units.get_exponents(unit), np.array(np.nan), TRUE)
+    number = make_number_dimensions(expression.value)
+    return Dimensions(zeros, number.literal, number.valid)
+
+
+def compute_unit(expression: Expression, units: Units) -> str | None:
+    """Return the unit of a formula in base units.
+
+    Parameters
+    ----------
+    expression : Expression
+        The formula.
+    units : Units
+        The units of its columns.
 
     Returns
     -------
     str or None
-        ``"1"`` for a pure number; None where the formula has no meaning.
+        ``"1"`` if the formula is dimensionless; None if it violates a rule.
 
     Examples
     --------
@@ -122,24 +120,24 @@ def compute_unit(expression: Expression, units: Units) -> str | None:
     >>> compute_unit(parse_expression("m*v**2/2"), units), compute_unit(parse_expression("m + v"), units)
     ('kg*m**2/s**2', None)
     """
-    found = compute_dimensions(expression, units)
-    return _format_dimensions(found, units) if found.valid else None
+    dimensions = compute_dimensions(expression, units)
+    return format_scaled_exponents(dimensions.exponents, units.symbols) if dimensions.valid else None
 
 
 def find_unit_violation(expression: Expression, units: Units) -> str | None:
-    """Say which part of a formula breaks which rule, the innermost and leftmost one.
+    """Describe the innermost, leftmost part of a formula that violates a rule.
 
     Parameters
     ----------
     expression : Expression
         The formula.
     units : Units
-        Those of its columns.
+        The units of its columns.
 
     Returns
     -------
     str or None
-        None where the formula has a unit.
+        None if the formula has a unit.
 
     Examples
     --------
@@ -147,7 +145,7 @@ def find_unit_violation(expression: Expression, units: Units) -> str | None:
     >>> from symscreen.units import parse_unit
     >>> units = Units({"x": parse_unit("mm"), "t": parse_unit("s")})
     >>> find_unit_violation(parse_expression("x*sin(x/t)"), units)
-    'sin(x/t): sin takes a pure number, and x/t is in m/s'
+    'sin(x/t): sin takes a pure number, but x/t is in m/s'
     >>> find_unit_violation(parse_expression("x/t"), units) is None
     True
     """
@@ -162,57 +160,65 @@ def find_unit_violation(expression: Expression, units: Units) -> str | None:
 
 
 def check_formula_units(expressions: Sequence[Expression], units: Units) -> None:
-    """Refuse formulas of the user's own that have no meaning, or other units than the target's.
+    """Check that formulas given by the user have a unit, which must be the required one if there is one.
+
+    Parameters
+    ----------
+    expressions : sequence of Expression
+        The formulas.
+    units : Units
+        The units of their columns.
 
     Raises
     ------
     FormulaError
-        With what is wrong.
+        If a formula violates a rule or has another unit.
     """
     for expression in expressions:
-        if told := find_unit_violation(expression, units):
-            raise FormulaError(f"--also {to_text(expression)!r} has no unit: {told}")
-        own = compute_unit(expression, units)
-        if units.target is not None and own != units.target.base:
+        if violation := find_unit_violation(expression, units):
+            raise FormulaError(f"--also {to_text(expression)!r} has no unit: {violation}")
+        unit = compute_unit(expression, units)
+        if units.target is not None and unit != units.target.base:
             raise FormulaError(
-                f"--also {to_text(expression)!r} is in {own}, and --target-units {units.target.text} asks "
-                f"for {units.target.base}"
+                f"--also {to_text(expression)!r} is in {unit}, but --target-units {units.target.text} "
+                f"requires {units.target.base}"
             )
 
 
 def _explain_violation(expression: Call, units: Units) -> str:
+    """Explain why a call has no unit although each of its arguments has one."""
     operator, arguments = expression.operator, expression.arguments
-    found = [compute_dimensions(argument, units) for argument in arguments]
-    each = [
-        f"{to_text(argument)} is {_describe_dimensions(one, units)}"
-        for argument, one in zip(arguments, found, strict=True)
+    dimensions = [compute_dimensions(argument, units) for argument in arguments]
+    descriptions = [
+        f"{to_text(argument)} is {_describe_dimensions(dimension, units)}"
+        for argument, dimension in zip(arguments, dimensions, strict=True)
     ]
     match operator.units.kind:
         case "like":
-            return f"{operator.name} takes like with like, and {' but '.join(each)}"
+            return f"{operator.name} requires equal units, but {' and '.join(descriptions)}"
         case "pure":
             culprit = next(
-                text for text, one in zip(each, found, strict=True) if not is_dimensionless(one.exponents)
+                text
+                for text, dimension in zip(descriptions, dimensions, strict=True)
+                if not is_dimensionless(dimension.exponents)
             )
-            return f"{operator.name} takes a pure number, and {culprit}"
-        case "exponent" if not is_dimensionless(found[1].exponents):
-            return f"an exponent is a pure number, and {each[1]}"
+            return f"{operator.name} takes a pure number, but {culprit}"
+        case "exponent" if not is_dimensionless(dimensions[1].exponents):
+            return f"an exponent must be a pure number, but {descriptions[1]}"
         case "exponent":
-            return f"what has a unit takes a number such as 2 or 0.5 for exponent, and {each[0]}"
+            return (
+                f"a base with a unit needs a number such as 2 or 0.5 as its exponent, and {descriptions[0]}"
+            )
         case "composed":
-            return f"{operator.name} is {operator.summary}, which has no unit where {' and '.join(each)}"
+            return f"{operator.name} is {operator.summary}, which has no unit if {' and '.join(descriptions)}"
         case _:
-            return f"the exponents of its unit are too large or too fine, and {' and '.join(each)}"
+            return f"the exponents of its unit are too large or too fine: {' and '.join(descriptions)}"
 
 
 def _describe_dimensions(dimensions: Dimensions, units: Units) -> str:
+    """Describe dimensions for a message."""
     return (
         "a pure number"
         if is_dimensionless(dimensions.exponents)
-        else f"in {_format_dimensions(dimensions, units)}"
+        else f"in {format_scaled_exponents(dimensions.exponents, units.symbols)}"
     )
-
-
-def _format_dimensions(dimensions: Dimensions, units: Units) -> str:
-    powers = zip(units.symbols, dimensions.exponents.tolist(), strict=True)
-    return format_unit({name: Fraction(power, EXPONENT_DENOMINATOR) for name, power in powers if power})

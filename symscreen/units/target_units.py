@@ -1,19 +1,23 @@
-"""Units of what is fitted: targets in base units, and the units of a model's coefficients."""
+"""Units in fits: targets in base units, and the units of a model's coefficients."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from symscreen.errors import DataError
-from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR
 from symscreen.targets import NumericTarget
 from symscreen.targets.multioutput import MultiOutputTarget, build_multi_output_target
 from symscreen.units.dimensional_analysis import compute_dimensions
-from symscreen.units.unit_parsing import ColumnUnit, convert_to_base, format_unit, parse_unit
+from symscreen.units.unit_parsing import (
+    ColumnUnit,
+    build_unit_record,
+    convert_to_base,
+    format_scaled_exponents,
+    parse_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,19 +35,19 @@ _DIMENSIONLESS = parse_unit("1")
 
 
 def get_target_unit(name: str, units: Units) -> ColumnUnit:
-    """Return what a target is measured in.
+    """Return the unit of a target.
 
     Parameters
     ----------
     name : str
-        The target's.
+        Name of the target.
     units : Units
-        Those of the columns, and what was asked for of a result.
+        The units of the columns.
 
     Returns
     -------
     ColumnUnit
-        Where the target's own is not told, the one asked for of a result; else a pure number.
+        The unit of the target's column, else the required unit of a result, else dimensionless.
 
     Examples
     --------
@@ -57,72 +61,69 @@ def get_target_unit(name: str, units: Units) -> ColumnUnit:
 def convert_targets_to_base_units(
     dataset: Dataset, units: Units
 ) -> tuple[Dataset, dict[str, dict[str, str]]]:
-    """Bring the response of a table, of one target or several, into base units.
+    """Convert the target of a dataset, of one or several outputs, to base units.
 
     Parameters
     ----------
-    table : Table
-        Its inputs are in base units already.
+    dataset : Dataset
+        A dataset with a numeric target, whose inputs are in base units.
     units : Units
-        Those of its columns.
+        The units of its columns.
 
     Returns
     -------
-    Table
-        With notices of what was converted, and of targets whose unit is not told.
+    Dataset
+        With notices of conversions and of targets without a known unit.
     dict of str to dict
-        For the record: of each target ``given``, ``base``, ``factor`` and ``offset``.
+        For the record: ``given``, ``base``, ``factor`` and ``offset`` of each target.
 
     Raises
     ------
-    TableError
+    DataError
         If values overflow in base units.
     """
-    response = dataset.regression_target
-    names = response.names if isinstance(response, MultiOutputTarget) else (response.name,)
-    told = {name: get_target_unit(name, units) for name in names}
+    target = dataset.regression_target
+    names = target.names if isinstance(target, MultiOutputTarget) else (target.name,)
+    target_units = {name: get_target_unit(name, units) for name in names}
     values = {
-        name: _convert_target(name, own, told[name])
-        for name, own in zip(names, np.atleast_2d(response.values), strict=True)
+        name: _convert_target(name, output, target_units[name])
+        for name, output in zip(names, np.atleast_2d(target.values), strict=True)
     }
-    moved = (
+    converted = (
         build_multi_output_target(values)
-        if isinstance(response, MultiOutputTarget)
-        else NumericTarget(*_get_only_item(values))
+        if isinstance(target, MultiOutputTarget)
+        else NumericTarget(values[target.name], target.name)
     )
-    lines = [
-        f"the target {name!r} goes from {unit.text} to {unit.base}"
-        for name, unit in told.items()
+    notices = [
+        f"the target {name!r} is converted from {unit.text} to {unit.base}"
+        for name, unit in target_units.items()
         if unit.changes_values
     ]
-    lines += [
+    notices += [
         f"no unit given for the target {name!r}, taken as a pure number"
         for name in names
         if name not in units.columns and units.target is None
     ]
-    record = {
-        name: {"given": one.text, "base": one.base, "factor": str(one.factor), "offset": str(one.offset)}
-        for name, one in told.items()
-    }
-    return replace(dataset, target=moved, notices=(*dataset.notices, *lines)), record
+    record = {name: build_unit_record(unit) for name, unit in target_units.items()}
+    return replace(dataset, target=converted, notices=(*dataset.notices, *notices)), record
 
 
 def format_coefficient_units(terms: Sequence[Expression], target: str, units: Units) -> list[str]:
-    """Write the units of a model's numbers in base units: the target's over the term's.
+    """Format the units of a model's coefficients in base units: the target's unit over the term's unit.
 
     Parameters
     ----------
     terms : sequence of Expression, length k
-        Each has a unit.
+        Formulas that have a unit.
     target : str
-        The target's name.
+        Name of the target.
     units : Units
-        Those of the columns.
+        The units of the columns.
 
     Returns
     -------
     list of str, length k + 1
-        The intercept's first.
+        Units of the intercept and the k coefficients.
 
     Examples
     --------
@@ -132,26 +133,22 @@ def format_coefficient_units(terms: Sequence[Expression], target: str, units: Un
     >>> format_coefficient_units([parse_expression("m*v**2"), parse_expression("m")], "E", units)
     ['kg*m**2/s**2', '1', 'm**2/s**2']
     """
-    above = units.get_exponents(get_target_unit(target, units))
-    below = [np.zeros_like(above), *(compute_dimensions(term, units).exponents for term in terms)]
-    return [_format_exponents(above - own, units) for own in below]
-
-
-def _format_exponents(exponents: NDArray[np.int64], units: Units) -> str:
-    powers = zip(units.symbols, exponents.tolist(), strict=True)
-    return format_unit({name: Fraction(power, EXPONENT_DENOMINATOR) for name, power in powers if power})
+    target_exponents = units.get_exponents(get_target_unit(target, units))
+    term_exponents = [
+        np.zeros_like(target_exponents),
+        *(compute_dimensions(term, units).exponents for term in terms),
+    ]
+    return [
+        format_scaled_exponents(target_exponents - exponents, units.symbols) for exponents in term_exponents
+    ]
 
 
 def _convert_target(name: str, values: NDArray[np.float64], unit: ColumnUnit) -> NDArray[np.float64]:
+    """Convert values of shape (n,) to base units."""
     if not unit.changes_values:
         return values
     with np.errstate(over="ignore"):
-        moved = convert_to_base(values, unit.factor, unit.offset)
-    if not np.isfinite(moved).all():
-        raise DataError(f"the target {name!r} overflows when {unit.text} becomes {unit.base}")
-    return moved
-
-
-def _get_only_item(values: dict[str, Any]) -> tuple[Any, str]:
-    ((name, own),) = values.items()
-    return own, name
+        converted = convert_to_base(values, unit.factor, unit.offset)
+    if not np.isfinite(converted).all():
+        raise DataError(f"the target {name!r} overflows when {unit.text} is converted to {unit.base}")
+    return converted

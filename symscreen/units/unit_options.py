@@ -1,4 +1,7 @@
-"""The option `units`: headers, a file or a mapping, read; and the table's columns in base units."""
+"""Read the option `units` and convert the columns of a dataset to base units.
+
+Units come from column headers, a TOML or JSON file, or a mapping.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["convert_to_base_units", "convert_to_original_units", "read_units"]
 
-_MAX_BYTES = 1_000_000
-_MAX_LISTED = 8
+_MAX_BYTES = 1_000_000  # of a file of units
+_MAX_LISTED = 8  # names in a notice
 _NO_CATEGORICAL_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -54,73 +57,80 @@ def read_units(
     target_units: str | None,
     categorical_inputs: Mapping[str, CategoricalInput] = _NO_CATEGORICAL_INPUTS,
 ) -> tuple[Dataset, Units | None]:
-    """Read the units of a table's columns, and bring the columns into base units.
+    """Read the units of a dataset's columns and convert its inputs to base units.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
     units : {"strict", "ignore"}, path, mapping of str to str, or None
-        Units stand in headers, ``length (mm)`` or ``length [mm]``; a file (.toml or .json, column = "mm") or
-        a mapping adds to these, and goes before them. None and ``"ignore"`` for no units.
+        ``"strict"`` reads units from headers such as ``length (mm)`` or ``length [mm]``. A file (.toml or
+        .json, with entries such as ``length = "mm"``) or a mapping takes precedence over headers. None and
+        ``"ignore"`` turn units off.
     target_units : str or None
-        What a result is asked to be measured in, up to a factor.
-    derived : mapping of str to Derived
-        Inputs that categories came to: a gate has the unit of what it lets pass, an indicator is a pure
-        number.
+        Required unit of a result, up to a factor.
+    categorical_inputs : mapping of str to CategoricalInput
+        Inputs derived from categorical columns. A gated input has the unit of its gated column, an indicator
+        is dimensionless.
 
     Returns
     -------
-    Table
-        As it was without units; else with a notice of what was converted. The digest stays that of the data
-        as they came.
-    Units or None
+    dataset : Dataset
+        Without units the same dataset, else the converted one with notices. The digest does not change.
+    units : Units or None
+        None if units are off.
 
     Raises
     ------
     OptionError
-        If a unit cannot be read, no column has one, or `units` is none of these; or if a gate would let a
-        column pass whose unit does not begin at 0, such as degC.
-    TableError
+        If a unit cannot be parsed, no column has a unit, or `units` has another value; or if a gated column
+        has a unit with an offset, such as degC.
+    DataError
         If values overflow in base units.
     """
-    told = _read_units_option(units)
-    if told is None:
+    unit_texts = _read_units_option(units)
+    if unit_texts is None:
         if target_units is not None:
-            raise OptionError("--target-units needs units: give --units strict, or a file of units")
+            raise OptionError("--target-units requires units: give --units strict, or a file of units")
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
-    response = dataset.target
-    targets = response.names if isinstance(response, MultiOutputTarget) else (response.name,)
+    target_data = dataset.target
+    targets = target_data.names if isinstance(target_data, MultiOutputTarget) else (target_data.name,)
     names = (*dataset.names, *targets)
-    own = [name for name in dataset.names if name not in categorical_inputs]
-    columns, doubtful = _parse_column_units([name for name in names if name not in categorical_inputs], told)
+    source_inputs = [name for name in dataset.names if name not in categorical_inputs]
+    columns, unparsed = _parse_column_units(
+        [name for name in names if name not in categorical_inputs], unit_texts
+    )
     if not any(columns[name].text for name in dataset.names if name in columns):
         raise OptionError(
-            f"no column has a unit{doubtful}{_explain_unknown_column(told, names, own)}: write length (mm) "
-            "in the header, "
-            'or give a file of units, with lines such as length = "mm"'
+            f"no column has a "
+            f"unit{unparsed}{_explain_unknown_column(unit_texts, names, source_inputs)}: write length "
+            '(mm) in the header, or give a file of units, with lines such as length = "mm"'
         )
     columns |= _assign_gate_units(categorical_inputs, columns)
-    read = Units(columns, target)
+    known_units = Units(columns, target)
     notices = [
         *dataset.notices,
-        *_format_notices(own, read, doubtful, [name for name in told if name not in names]),
+        *_format_notices(
+            source_inputs, known_units, unparsed, [name for name in unit_texts if name not in names]
+        ),
     ]
-    return replace(dataset, columns=_convert_dataset_columns(dataset, read), notices=tuple(notices)), read
+    return replace(
+        dataset, columns=_convert_dataset_columns(dataset, known_units), notices=tuple(notices)
+    ), known_units
 
 
 def convert_to_base_units(
     columns: Mapping[str, NDArray[np.float64]], record: Mapping[str, Any] | None
 ) -> dict[str, NDArray[np.float64]]:
-    """Bring columns of new rows into the units that a result's formulas are in.
+    """Convert columns of new rows to the base units used by the formulas of a result.
 
     Parameters
     ----------
     columns : mapping of str to float64 array
-        In the units of the data that were screened.
+        Columns in the units of the screened data.
     record : mapping or None
-        The part ``units`` of the run's record; None where there was none.
+        The entry ``units`` of the run's metadata; None if units were off.
 
     Returns
     -------
@@ -132,10 +142,12 @@ def convert_to_base_units(
     >>> convert_to_base_units({"x": np.array([5.0]), "y": np.array([1.0])}, record)
     {'x': array([0.005]), 'y': array([1.])}
     """
-    told = {} if record is None else record["columns"]
+    unit_records = {} if record is None else record["columns"]
     return {
-        name: convert_to_base(values, Fraction(told[name]["factor"]), Fraction(told[name]["offset"]))
-        if name in told
+        name: convert_to_base(
+            values, Fraction(unit_records[name]["factor"]), Fraction(unit_records[name]["offset"])
+        )
+        if name in unit_records
         else values
         for name, values in columns.items()
     }
@@ -144,19 +156,19 @@ def convert_to_base_units(
 def convert_to_original_units(
     expressions: Sequence[Expression], record: Mapping[str, Any] | None
 ) -> tuple[Expression, ...]:
-    """Write formulas so that they hold for columns in the units that they came in.
+    """Rewrite formulas such that they apply to columns in their original units.
 
     Parameters
     ----------
     expressions : sequence of Expression
-        Formulas of a result, of columns in base units.
+        Formulas of a result, for columns in base units.
     record : mapping or None
-        As of `convert_to_base_units`.
+        The entry ``units`` of the run's metadata; None if units were off.
 
     Returns
     -------
     tuple of Expression
-        To the bit the same values.
+        Formulas with bitwise equal values.
 
     Examples
     --------
@@ -165,38 +177,41 @@ def convert_to_original_units(
     >>> str(convert_to_original_units([parse_expression("x*t")], record)[0])
     'x/1000*t'
     """
-    told = {} if record is None else record["columns"]
-    forms = {
+    unit_records = {} if record is None else record["columns"]
+    conversions = {
         name: _build_conversion(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
-        for name, unit in told.items()
+        for name, unit in unit_records.items()
     }
-    return tuple(_substitute_columns(expression, forms) for expression in expressions)
+    return tuple(_substitute_columns(expression, conversions) for expression in expressions)
 
 
 def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expression:
+    """Build the expression that converts a column to base units, as `convert_to_base` computes it."""
     form: Expression = Column(name)
-    whole = is_exact(factor)
-    above: float = factor.numerator if whole else float(factor)
-    below = factor.denominator if whole else 1
-    if above != 1:
-        form = Call(OPERATORS["mul"], (form, Constant(above)))
-    if below != 1:
-        form = Call(OPERATORS["div"], (form, Constant(below)))
+    exact = is_exact(factor)
+    numerator: float = factor.numerator if exact else float(factor)
+    denominator = factor.denominator if exact else 1
+    if numerator != 1:
+        form = Call(OPERATORS["mul"], (form, Constant(numerator)))
+    if denominator != 1:
+        form = Call(OPERATORS["div"], (form, Constant(denominator)))
     return Call(OPERATORS["add"], (form, Constant(to_plain_number(float(offset))))) if offset else form
 
 
 def _substitute_columns(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
+    """Replace columns by expressions."""
     if isinstance(expression, Column):
         return replacements.get(expression.name, expression)
     if isinstance(expression, Call):
         return Call(
-            expression.operator, tuple(_substitute_columns(one, replacements) for one in expression.arguments)
+            expression.operator,
+            tuple(_substitute_columns(argument, replacements) for argument in expression.arguments),
         )
     return expression
 
 
 def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
-    """Return what was told of columns beside their headers; None where units are not asked for."""
+    """Return the unit of each column that the option gives; None if units are off."""
     if units is None or (isinstance(units, str) and units == "ignore"):
         return None
     if isinstance(units, str) and units == "strict":
@@ -213,24 +228,26 @@ def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
 
 
 def _read_units_file(path: Path) -> dict[str, str]:
+    """Read a TOML or JSON file of units."""
     try:
         content = read_regular_file(path, _MAX_BYTES)
     except (OSError, ValueError) as error:
         raise OptionError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
     if len(content) > _MAX_BYTES:
-        raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is no file of units")
+        raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is not a file of units")
     try:
-        found = (
+        mapping = (
             json.loads(content.decode("utf-8-sig")) if path.suffix == ".json" else parse_bounded_toml(content)
         )
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{path}: not valid {path.suffix[1:].upper()}: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(mapping, dict):
         raise OptionError(f'{path}: a mapping of columns to units is needed, such as {{"length": "mm"}}')
-    return _check_unit_texts(found, str(path))
+    return _check_unit_texts(mapping, str(path))
 
 
 def _check_unit_texts(mapping: Mapping[Any, Any], source: str) -> dict[str, str]:
+    """Check that all units are texts."""
     for name, unit in mapping.items():
         if not isinstance(unit, str):
             raise OptionError(
@@ -242,12 +259,12 @@ def _check_unit_texts(mapping: Mapping[Any, Any], source: str) -> dict[str, str]
 def _parse_column_units(
     names: Iterable[str], unit_texts: Mapping[str, str]
 ) -> tuple[dict[str, ColumnUnit], str]:
-    """Read each column's unit; say what in a header cannot be read as one."""
-    found, doubtful = {}, []
+    """Parse the unit of each column; also return a remark on headers that cannot be parsed as units."""
+    units, unparsed = {}, []
     for name in names:
         if name in unit_texts:
             try:
-                found[name] = parse_unit(unit_texts[name])
+                units[name] = parse_unit(unit_texts[name])
             except OptionError as error:
                 raise OptionError(f"{name!r}: {error}") from None
             continue
@@ -255,17 +272,18 @@ def _parse_column_units(
         if text is None:
             continue
         try:
-            found[name] = parse_unit(text)
+            units[name] = parse_unit(text)
         except OptionError as error:
             if "pip install" in str(error):
                 raise
             if AMBIGUITY_TEXT in str(error):
                 raise OptionError(f"{name!r}: {error}") from None
-            doubtful.append(name)  # the brackets may hold a remark
-    return found, f"; pint knows no unit in {_format_list(doubtful)}" if doubtful else ""
+            unparsed.append(name)  # the brackets may contain a remark
+    return units, f"; pint knows no unit in {_format_list(unparsed)}" if unparsed else ""
 
 
 def _parse_target_units(text: str) -> ColumnUnit:
+    """Parse the option `target_units`."""
     try:
         return parse_unit(text)
     except OptionError as error:
@@ -275,57 +293,63 @@ def _parse_target_units(text: str) -> ColumnUnit:
 def _explain_unknown_column(
     unit_texts: Mapping[str, str], names: Sequence[str], inputs: Sequence[str]
 ) -> str:
-    """Say which name that a unit was told of is no column's, if there is any, and which inputs there are."""
-    idle = next((name for name in unit_texts if name not in names), None)
+    """Name the first unit that belongs to no column, if any, with similar inputs."""
+    unknown = next((name for name in unit_texts if name not in names), None)
     return (
         ""
-        if idle is None
-        else f"; units are told of {idle!r}, and there is no such column{suggest(idle, inputs)}"
+        if unknown is None
+        else f"; a unit is given for {unknown!r}, but there is no such column{suggest(unknown, inputs)}"
     )
 
 
 def _assign_gate_units(
     categorical_inputs: Mapping[str, CategoricalInput], columns: Mapping[str, ColumnUnit]
 ) -> dict[str, ColumnUnit]:
-    """Give gates the units of what they let pass."""
-    found = {}
-    for name, made in categorical_inputs.items():
-        if made.gated_input is None or made.gated_input not in columns:
+    """Assign to gated inputs the units of their gated columns."""
+    units = {}
+    for name, categorical_input in categorical_inputs.items():
+        if categorical_input.gated_input is None or categorical_input.gated_input not in columns:
             continue
-        unit = columns[made.gated_input]
+        unit = columns[categorical_input.gated_input]
         if unit.offset:
             raise OptionError(
-                f"{made.gated_input!r} is in {unit.text}, whose 0 is not nothing, and a gate of "
-                f"{made.category_column!r} is 0 "
-                f"where it is closed: give {made.gated_input!r} in {unit.base}, or use --categorical-as "
-                "onehot"
+                f"{categorical_input.gated_input!r} has the unit {unit.text} with an offset, so that its "
+                f"products with levels of {categorical_input.category_column!r} would mix 0 with 0 "
+                f"{unit.text}: give {categorical_input.gated_input!r} in {unit.base}, or use "
+                "--categorical-as onehot"
             )
-        found[name] = unit
-    return found
+        units[name] = unit
+    return units
 
 
 def _format_notices(
     inputs: Sequence[str], units: Units, unparsed_text: str, unused_names: list[str]
 ) -> list[str]:
+    """Format the notices: conversions, columns without units, remarks, and unused units."""
     names = [name for name in inputs if name in units.columns]
     changed = [
         f"{name!r} from {unit.text} to {unit.base}"
         for name in names
         if (unit := units.columns[name]).changes_values
     ]
-    kept = [f"{name!r} in {unit.base}" for name in names if not (unit := units.columns[name]).changes_values]
-    lines = [f"units: formulas are computed in base units: {_format_list([*changed, *kept], quoted=False)}"]
-    without = [name for name in inputs if name not in units.columns]
-    if without:
-        lines.append(f"no unit given, taken as pure numbers: {_format_list(without)}{unparsed_text}")
-    lines += [f"units: {name!r} is {told}" for name, told in _iterate_remarks(names, units)]
+    unchanged = [
+        f"{name!r} in {unit.base}" for name in names if not (unit := units.columns[name]).changes_values
+    ]
+    notices = [
+        f"units: formulas are computed in base units: {_format_list([*changed, *unchanged], quoted=False)}"
+    ]
+    without_unit = [name for name in inputs if name not in units.columns]
+    if without_unit:
+        notices.append(f"no unit given, taken as pure numbers: {_format_list(without_unit)}{unparsed_text}")
+    notices += [f"units: {name!r} is {remark}" for name, remark in _iterate_remarks(names, units)]
     if unused_names:
-        near = suggest(unused_names[0], inputs)
-        lines.append(f"units of {_format_list(unused_names)} are not used: no such input{near}")
-    return lines
+        suggestion = suggest(unused_names[0], inputs)
+        notices.append(f"units of {_format_list(unused_names)} are not used: no such input{suggestion}")
+    return notices
 
 
 def _iterate_remarks(names: Iterable[str], units: Units) -> Iterator[tuple[str, str]]:
+    """Yield the columns whose units have remarks, with the remarks."""
     for name in names:
         remark = units.columns[name].remark
         if remark == DIFFERENCES_REMARK:
@@ -335,19 +359,21 @@ def _iterate_remarks(names: Iterable[str], units: Units) -> Iterator[tuple[str, 
 
 
 def _format_list(names: list[str], *, quoted: bool = True) -> str:
+    """Join at most 8 names, and count the others."""
     shown = [repr(name) if quoted else name for name in names[:_MAX_LISTED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    n_more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {n_more} more" if n_more else "")
 
 
 def _convert_dataset_columns(dataset: Dataset, units: Units) -> NDArray[np.float64]:
+    """Convert the inputs to base units; shape (d, n)."""
     columns = dataset.columns.copy()
-    for place, name in enumerate(dataset.names):
+    for index, name in enumerate(dataset.names):
         unit = units.columns.get(name)
         if unit is None or not unit.changes_values:
             continue
         with np.errstate(over="ignore"):
-            columns[place] = convert_to_base(columns[place], unit.factor, unit.offset)
-        if not np.isfinite(columns[place]).all():
-            raise DataError(f"the column {name!r} overflows when {unit.text} becomes {unit.base}")
+            columns[index] = convert_to_base(columns[index], unit.factor, unit.offset)
+        if not np.isfinite(columns[index]).all():
+            raise DataError(f"the column {name!r} overflows when {unit.text} is converted to {unit.base}")
     return columns

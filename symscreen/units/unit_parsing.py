@@ -1,6 +1,8 @@
-"""What people write in the place of a unit that pint does not know, or takes for another.
+"""Parse units with pint: the exact factor to base units, and the exponents of the base units.
 
-One unit, read by pint: its factor to base units, exactly, and the exponents of these.
+Texts that pint does not know or interprets differently are handled first: percentages and parts (``wt%``,
+``ppm``), logarithmic scales (``pH``), arbitrary units, temperatures (``°C``) and torques (``Nm``).
+Ambiguous texts are rejected.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from symscreen.errors import OptionError, suggest
+from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -24,11 +27,13 @@ __all__ = [
     "AMBIGUITY_TEXT",
     "DIFFERENCES_REMARK",
     "ColumnUnit",
+    "build_unit_record",
     "convert_to_base",
     "explain_ambiguity",
     "explain_not_composable",
     "extract_header_unit",
     "find_offset_unit",
+    "format_scaled_exponents",
     "format_unit",
     "is_exact",
     "normalize_unit_text",
@@ -36,7 +41,7 @@ __all__ = [
     "parse_unit",
 ]
 
-DIFFERENCES_REMARK = "degrees in it are differences of temperature"
+DIFFERENCES_REMARK = "its degrees are temperature differences"
 AMBIGUITY_TEXT = "can mean two things"
 
 _LOGARITHMIC = re.compile(
@@ -49,9 +54,8 @@ _ARBITRARY = re.compile(
 )
 _ARBITRARY_WITHIN = re.compile(rf"(?<!\w)(?:{_ARBITRARY.pattern})(?!\w)", re.IGNORECASE)
 _IN_PRODUCT = "has no unit in a product; write 1, for a pure number"
-_DIMENSIONLESS_NAME = re.compile(
-    r"(?i:unitless|no units?|none|n/a|fractions?|ratio)|na|NA|Na"
-)  # and nA is an ampere
+# nA is a nanoampere.
+_DIMENSIONLESS_NAME = re.compile(r"(?i:unitless|no units?|none|n/a|fractions?|ratio)|na|NA|Na")
 _SHARE_BASIS = r"(?:mol|mole|wt|weight|mass|vol|volume|at|atom|m/m|w/w|v/v|w/v)\.?"
 _PERCENT = re.compile(
     rf"{_SHARE_BASIS}[ -]?(?:%|percent|pct)|(?:%|percent|pct)\s*(?:{_SHARE_BASIS}|RH|rh)|pct"
@@ -61,14 +65,14 @@ _PARTS_PER_POWERS: Mapping[str, int] = {"permil": 3, "permille": 3, "ppm": 6, "p
 _PARTS_WITH_BASIS = re.compile(r"(ppm|ppb|ppt)[vwm]")
 _AMBIGUOUS = {
     "ppt": "parts per thousand or per trillion: write permil, or pptv",
-    "RH": "a share or a percentage: write %RH or 1",
+    "RH": "a fraction or a percentage: write %RH or 1",
 }
 _AMBIGUOUS_IN_PRODUCT = {
     "ppt": "parts per thousand or per trillion: write permille, as in permille/min, or ppm",
-    "RH": "a share or a percentage: write % or 1 in its place, as in %/h or 1/h",
+    "RH": "a fraction or a percentage: write % or 1 instead, as in %/h or 1/h",
 }
 _WORD = re.compile(r"[^\W\d_]\w*")
-_TORQUE = re.compile(r"(?<!\w)([kMGmµμ]?N)([mc]?m)(?!\w)")  # pint's Nm is the number of a yarn
+_TORQUE = re.compile(r"(?<!\w)([kMGmµμ]?N)([mc]?m)(?!\w)")  # pint reads Nm as a measure of yarn
 _TORQUE_POWER = re.compile(r"(?<!\w)[kMGmµμ]?N[mc]?m(?=\s*(?:\*\*|\^)|-?\d|[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _TEMPERATURES = (
     (re.compile(r"℃|[°º˚]\s*C|deg(?:rees?|\.)?\s+C(?:elsius)?|Celsius|oC"), "degC"),
@@ -77,17 +81,17 @@ _TEMPERATURES = (
 
 
 def parse_dimensionless_name(text: str) -> tuple[Fraction, str] | None:
-    """Read the name of a pure number.
+    """Parse a text that means a dimensionless quantity, such as a percentage.
 
     Parameters
     ----------
     text : str
-        What stands in the place of a unit.
+        The text in the place of a unit.
 
     Returns
     -------
     tuple of Fraction and str, or None
-        Its factor, and what a reader should know of it, if anything; None where it is no such name.
+        The factor to a pure number, and a remark that may be empty. None for any other text.
 
     Examples
     --------
@@ -97,47 +101,56 @@ def parse_dimensionless_name(text: str) -> tuple[Fraction, str] | None:
     if _LOGARITHMIC.fullmatch(text):
         return Fraction(1), "on a logarithmic scale, taken as a pure number"
     if _ARBITRARY.fullmatch(text):
-        return Fraction(1), "in units of its own, taken as a pure number"
+        return Fraction(1), "in arbitrary units, taken as a pure number"
     if _DIMENSIONLESS_NAME.fullmatch(text):
         return Fraction(1), ""
     if _PERCENT.fullmatch(text):
         return Fraction(1, 100), ""
-    of_what = _PARTS_WITH_BASIS.fullmatch(text)
-    if of_what is not None or text in _PARTS_PER_POWERS:
-        power = {**_PARTS_PER_POWERS, "ppt": 12}[text if of_what is None else of_what[1]]
+    parts = _PARTS_WITH_BASIS.fullmatch(text)
+    if parts is not None or text in _PARTS_PER_POWERS:
+        power = {**_PARTS_PER_POWERS, "ppt": 12}[text if parts is None else parts[1]]
         return Fraction(1, 10**power), ""
     return None
 
 
 def explain_ambiguity(text: str) -> str | None:
-    """Say what a name can mean that is none of one unit, alone or in a product; None for any other.
+    """Explain why a text is ambiguous as a unit, alone or in a product; None if it is not.
+
+    Parameters
+    ----------
+    text : str
+        The text in the place of a unit.
+
+    Returns
+    -------
+    str or None
 
     Examples
     --------
     >>> explain_ambiguity("RH/h")
-    'a share or a percentage: write % or 1 in its place, as in %/h or 1/h'
+    'a fraction or a percentage: write % or 1 instead, as in %/h or 1/h'
     """
     if text in _AMBIGUOUS:
         return _AMBIGUOUS[text]
-    if (found := _TORQUE_POWER.search(text)) is not None:
-        force = _TORQUE.sub(r"\1*\2", found[0])
-        return f"a power of {found[0]} or of its metre: write it out, as ({force})**2 or {force}**2"
+    if (torque := _TORQUE_POWER.search(text)) is not None:
+        force = _TORQUE.sub(r"\1*\2", torque[0])
+        return f"a power of {torque[0]} or of its metre: write it out, as ({force})**2 or {force}**2"
     words = _WORD.findall(_PERCENT_WITHIN.sub("", text))
     return next((_AMBIGUOUS_IN_PRODUCT[word] for word in words if word in _AMBIGUOUS), None)
 
 
 def explain_not_composable(text: str) -> str | None:
-    """Say why a product has no unit: what is on a scale of its own stands in it.
+    """Explain why a product has no unit: a factor is on a logarithmic scale or in arbitrary units.
 
     Parameters
     ----------
     text : str
-        What `customary` does not know, as `normalize_unit_text` writes it.
+        A text that `parse_dimensionless_name` does not know, as written by `normalize_unit_text`.
 
     Returns
     -------
     str or None
-        None where there is no such name.
+        None if there is no such factor.
 
     Examples
     --------
@@ -148,13 +161,22 @@ def explain_not_composable(text: str) -> str | None:
     logarithm = next((word for word in _WORD.findall(text) if _LOGARITHMIC.fullmatch(word)), None)
     if logarithm is not None:
         return f"{logarithm!r} is on a logarithmic scale, and {_IN_PRODUCT}"
-    if (own := _ARBITRARY_WITHIN.search(text)) is not None:
-        return f"{own[0]!r} is a unit of its own, and {_IN_PRODUCT}"
+    if (match := _ARBITRARY_WITHIN.search(text)) is not None:
+        return f"{match[0]!r} is an arbitrary unit, and {_IN_PRODUCT}"
     return None
 
 
 def normalize_unit_text(text: str) -> str:
-    """Write degrees of temperature, percentages and torques in the letters that pint reads.
+    """Rewrite temperatures, percentages and torques in the notation of pint.
+
+    Parameters
+    ----------
+    text : str
+        A unit.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
@@ -171,27 +193,27 @@ def normalize_unit_text(text: str) -> str:
 
 
 def find_offset_unit(powers: Mapping[str, Fraction], offsets: frozenset[str]) -> str | None:
-    """Find a unit with a 0 of its own, such as degC, where its 0 would matter.
+    """Find a unit with an offset, such as degC, in a product in which the offset matters.
 
     Parameters
     ----------
     powers : mapping of str to Fraction
-        The units as they were written, with their exponents.
+        The units as written, with their exponents.
     offsets : frozenset of str
-        Those of them with a 0 of their own.
+        The units among them that have an offset.
 
     Returns
     -------
     str or None
-        The unit; None where there is none, where it stands alone, and in quotients: degC/min, J/degC and
-        their like speak of differences, which have no 0.
+        The unit. None if there is no such unit, if it stands alone, or in quotients: degC/min, J/degC and
+        similar units refer to temperature differences, to which the offset does not apply.
 
     Examples
     --------
-    >>> one = frozenset({"degC"})
-    >>> find_offset_unit({"degC": Fraction(1), "m": Fraction(1)}, one)
+    >>> offsets = frozenset({"degC"})
+    >>> find_offset_unit({"degC": Fraction(1), "m": Fraction(1)}, offsets)
     'degC'
-    >>> find_offset_unit({"degC": Fraction(1), "min": Fraction(-1)}, one)
+    >>> find_offset_unit({"degC": Fraction(1), "min": Fraction(-1)}, offsets)
     """
     for name in sorted(offsets):
         power = powers[name]
@@ -202,20 +224,20 @@ def find_offset_unit(powers: Mapping[str, Fraction], offsets: frozenset[str]) ->
 
 
 _MAX_UNIT_CHARS = 80
-_MAX_EXACT_INTEGER = 1 << 53
+_MAX_EXACT_INTEGER = 1 << 53  # all integers below are exact in float64
 _OPENING_BRACKETS = {")": "(", "]": "["}
 _DIMENSIONLESS = frozenset({"", "1", "-", "dimensionless"})
 _SYMBOLS = {
     "[mass]": "kg", "[length]": "m", "[time]": "s", "[current]": "A", "[temperature]": "K",
     "[substance]": "mol", "[luminosity]": "cd",
 }  # fmt: skip
-# m s-1 is m s**-1, as meteorologists write; other letters for signs that pint knows
+# "m s-1" means m s**-1, as in meteorology.
 _SIGNED_EXPONENT = re.compile(r"(?<=[^\W\d])(-\d)")
 _SUPERSCRIPTS = re.compile("[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-# m3 is m**3; other figures behind letters are rather a name's, as in T1 and CO2
+# "m3" means m**3. Other digits after letters are usually part of a name, as in T1 and CO2.
 _TRAILING_EXPONENT = re.compile(r"(?<!\w)([^\W\d_]+)([2-4])(?![\w.])")
-_LETTERS = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
-# numbers are small, stand above units and nowhere else: what pint computes of others may never end
+_CHARACTER_MAP = str.maketrans("·⋅×−μ\u2126^⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "***-µΩ^+-0123456789")
+# Numbers may only be small exponents, because pint may not terminate for others.
 _POWER = re.compile(
     r"(\*\*|\^)\s*(\(\s*[-+]?\d{1,2}(\.\d{1,2})?\s*(/\s*\d{1,2}\s*)?\)|[-+]?\d{1,2}(\.\d{1,2})?)(?![\d.])(?!\s*(\*\*|\^))"
 )
@@ -225,18 +247,18 @@ _NUMBER = re.compile(r"(?<!\w)[\d.]")
 
 @dataclass(frozen=True, slots=True)
 class ColumnUnit:
-    """What a unit is in base units (m, kg, s, A, K, mol, cd).
+    """A unit in terms of the base units m, kg, s, A, K, mol and cd.
 
     Parameters
     ----------
-    given : str
-        As it was written.
+    text : str
+        The unit as it was written.
     factor, offset : Fraction
-        A value v in it is ``factor·v + offset`` in base units.
+        A value v in this unit is ``factor·v + offset`` in base units.
     exponents : mapping of str to Fraction
-        The base units' symbols with their exponents, none of them 0; empty for a pure number.
+        Nonzero exponents of the base units; empty if dimensionless.
     remark : str
-        What a reader should know of how it was read.
+        How the text was interpreted, if that is not obvious.
     """
 
     text: str
@@ -247,17 +269,27 @@ class ColumnUnit:
 
     @property
     def base(self) -> str:
-        """The unit in base units, ``"kg*m**2/s**2"``; ``"1"`` for a pure number."""
+        """The unit in base units, such as ``"kg*m**2/s**2"``; ``"1"`` if dimensionless."""
         return format_unit(self.exponents)
 
     @property
     def changes_values(self) -> bool:
-        """Whether values change."""
+        """Whether values change in the conversion to base units."""
         return self.factor != 1 or self.offset != 0
 
 
 def extract_header_unit(name: str) -> str | None:
-    """Return what stands in brackets at the end of a column's name, with the brackets inside these.
+    """Return the text in brackets at the end of a column's name, including nested brackets.
+
+    Parameters
+    ----------
+    name : str
+        Name of a column.
+
+    Returns
+    -------
+    str or None
+        None if the name does not end with balanced brackets.
 
     Examples
     --------
@@ -269,27 +301,28 @@ def extract_header_unit(name: str) -> str | None:
     text = name.rstrip()
     if not text.endswith(tuple(_OPENING_BRACKETS)):
         return None
-    awaited: list[str] = []
-    for place in range(len(text) - 1, -1, -1):
-        mark = text[place]
-        if mark in _OPENING_BRACKETS:
-            awaited.append(_OPENING_BRACKETS[mark])
-        elif mark in "([" and mark != awaited.pop():
+    open_brackets: list[str] = []
+    for position in range(len(text) - 1, -1, -1):
+        character = text[position]
+        if character in _OPENING_BRACKETS:
+            open_brackets.append(_OPENING_BRACKETS[character])
+        elif character in "([" and character != open_brackets.pop():
             return None
-        if not awaited:
-            return text[place + 1 : -1].strip()
+        if not open_brackets:
+            return text[position + 1 : -1].strip()
     return None
 
 
 def parse_unit(text: str) -> ColumnUnit:
-    """Read a unit.
+    """Parse a unit.
 
     Parameters
     ----------
     text : str
-        Any unit that pint knows, ``"mm"``, ``"kg*m/s**2"``, ``"W/m²"``, ``"µg/m3"``, ``"degC"``; ``"1"``,
-        ``"-"`` or nothing for a pure number. So are percentages (``"wt%"``), parts (``"ppm"``), and what is
-        on a logarithmic scale (``"pH"``, ``"dB"``), which the remark tells. At most 80 characters.
+        A unit that pint knows, such as ``"mm"``, ``"kg*m/s**2"``, ``"W/m²"``, ``"µg/m3"`` or ``"degC"``.
+        ``"1"``, ``"-"``, an empty text, percentages (``"wt%"``), parts (``"ppm"``) and logarithmic scales
+        (``"pH"``, ``"dB"``) are dimensionless; a remark says so for logarithmic scales. At most 80
+        characters.
 
     Returns
     -------
@@ -298,9 +331,9 @@ def parse_unit(text: str) -> ColumnUnit:
     Raises
     ------
     OptionError
-        If pint is not installed or does not know the unit, if it can mean two things, as ``degC*m`` and
-        ``ppt`` can, if a logarithmic scale or a unit of its own stands in a product, as in ``pH/min``, or
-        values in it are no multiples of values in base units, save for an offset.
+        If pint is not installed or does not know the unit; if the text is ambiguous, such as ``degC*m`` and
+        ``ppt``; if a logarithmic scale or an arbitrary unit is part of a product, such as ``pH/min``; or if
+        values in the unit are not linear functions of values in base units.
 
     Examples
     --------
@@ -308,96 +341,120 @@ def parse_unit(text: str) -> ColumnUnit:
     >>> unit.factor, unit.base
     (Fraction(5, 18), 'm/s')
     """
-    told = text.strip()
-    if told in _DIMENSIONLESS:
-        return ColumnUnit(told, Fraction(1), Fraction(0), {})
-    if len(told) > _MAX_UNIT_CHARS:
+    stripped = text.strip()
+    if stripped in _DIMENSIONLESS:
+        return ColumnUnit(stripped, Fraction(1), Fraction(0), {})
+    if len(stripped) > _MAX_UNIT_CHARS:
         raise OptionError(
-            f"the unit {told[:20]!r}… has {len(told)} characters; at most {_MAX_UNIT_CHARS} are read"
+            f"the unit {stripped[:20]!r}… has {len(stripped)} characters; at most {_MAX_UNIT_CHARS} are read"
         )
-    if (known := parse_dimensionless_name(told)) is not None:
-        return ColumnUnit(told, known[0], Fraction(0), {}, known[1])
-    if (meanings := explain_ambiguity(told)) is not None:
-        raise OptionError(f"the unit {told!r} {AMBIGUITY_TEXT}, {meanings}")
-    spelt = normalize_unit_text(told)
-    if (alone := explain_not_composable(spelt)) is not None:
-        raise OptionError(f"the unit {told!r} cannot be read: {alone}")
-    plain = _SUPERSCRIPTS.sub(r"**\g<0>", spelt).translate(_LETTERS)
-    plain = _SIGNED_EXPONENT.sub(r"**\1", plain)
+    if (dimensionless := parse_dimensionless_name(stripped)) is not None:
+        return ColumnUnit(stripped, dimensionless[0], Fraction(0), {}, dimensionless[1])
+    if (ambiguity := explain_ambiguity(stripped)) is not None:
+        raise OptionError(f"the unit {stripped!r} {AMBIGUITY_TEXT}, {ambiguity}")
+    normalized = normalize_unit_text(stripped)
+    if (reason := explain_not_composable(normalized)) is not None:
+        raise OptionError(f"the unit {stripped!r} cannot be read: {reason}")
+    pint_text = _SUPERSCRIPTS.sub(r"**\g<0>", normalized).translate(_CHARACTER_MAP)
+    pint_text = _SIGNED_EXPONENT.sub(r"**\1", pint_text)
     registry = _get_registry()
-    plain = _expand_powers(plain, registry)
-    if not _is_parsable(plain):
+    pint_text = _expand_powers(pint_text, registry)
+    if not _is_parsable(pint_text):
         raise _build_unit_error(
-            told, "numbers stand above a unit only, as in m**2, and have two digits at most"
+            stripped, "a number can only be an exponent of at most two digits, as in m**2"
         )
     try:
-        unit = registry.parse_units(plain)
+        unit = registry.parse_units(pint_text)
         _, base = registry.get_base_units(unit)
         zero, one, two = (
             Fraction(registry.Quantity(Fraction(value), unit).to(base).magnitude) for value in (0, 1, 2)
         )
         exponents = {_get_symbol(name): Fraction(power) for name, power in unit.dimensionality.items()}
         for symbol in exponents:
-            registry.parse_units(symbol)  # a dimension without a base unit, as that of a dot, has no name
-    except Exception as error:  # noqa: BLE001  # pint lets whatever its tokenizer raises through
-        raise _build_unit_error(told, _explain_parse_error(error, registry)) from None
+            registry.parse_units(symbol)  # fails for a dimension without a base unit, such as a dot's
+    except Exception as error:  # noqa: BLE001  # pint does not catch the errors of its tokenizer
+        raise _build_unit_error(stripped, _explain_parse_error(error, registry)) from None
     if two - one != one - zero or one == zero:
-        raise _build_unit_error(told, "its values are no multiples of values in base units")
-    kept = {name: power for name, power in exponents.items() if power}
-    return ColumnUnit(told, one - zero, zero, kept, _check_offsets(told, plain))
+        raise _build_unit_error(stripped, "its values are not multiples of values in base units")
+    nonzero = {name: power for name, power in exponents.items() if power}
+    return ColumnUnit(stripped, one - zero, zero, nonzero, _check_offsets(stripped, pint_text))
 
 
 def _expand_powers(text: str, registry: Any) -> str:
-    """Write m3 as m**3, where pint does not know m3 and knows m."""
+    """Write m3 as m**3 if pint knows m but not m3."""
 
     def expand_power(match: re.Match[str]) -> str:
-        known = not _is_known_unit(match[0], registry) and _is_known_unit(match[1], registry)
-        return f"{match[1]}**{match[2]}" if known else match[0]
+        is_power = not _is_known_unit(match[0], registry) and _is_known_unit(match[1], registry)
+        return f"{match[1]}**{match[2]}" if is_power else match[0]
 
     return _TRAILING_EXPONENT.sub(expand_power, text)
 
 
 def _is_known_unit(word: str, registry: Any) -> bool:
+    """Check whether pint knows a word."""
     try:
         return word in registry
-    except Exception:  # noqa: BLE001  # pint lets whatever its tokenizer raises through
+    except Exception:  # noqa: BLE001  # pint does not catch the errors of its tokenizer
         return False
 
 
 def _check_offsets(original_text: str, normalized_text: str) -> str:
-    """Refuse a product with a unit that has a 0 of its own; say of a quotient how it was read."""
+    """Reject a product with an offset unit; return a remark for a quotient with one."""
     registry = _get_registry()
-    written_so = registry.Quantity(1, registry.parse_units(normalized_text, as_delta=False))
-    powers = {name: Fraction(power) for name, power in written_so.unit_items()}
+    quantity = registry.Quantity(1, registry.parse_units(normalized_text, as_delta=False))
+    powers = {name: Fraction(power) for name, power in quantity.unit_items()}
     offsets = frozenset(
         name for name in powers if registry.Quantity(Fraction(0), name).to_base_units().magnitude
     )
-    wrong = find_offset_unit(powers, offsets)
-    if wrong is not None:
+    offset_unit = find_offset_unit(powers, offsets)
+    if offset_unit is not None:
         raise OptionError(
-            f"the unit {original_text!r} {AMBIGUITY_TEXT}, for {wrong} has a 0 of its own: write it with K "
-            "where "
-            f"temperatures are meant, and bring the values there, or with delta_{wrong} where differences are"
+            f"the unit {original_text!r} {AMBIGUITY_TEXT}, because {offset_unit} has an offset: write it "
+            "with K for temperatures, and convert the values, or with "
+            f"delta_{offset_unit} for temperature differences"
         )
-    alone = list(powers.values()) == [1]
-    return DIFFERENCES_REMARK if offsets and not alone else ""
+    stands_alone = list(powers.values()) == [1]
+    return DIFFERENCES_REMARK if offsets and not stands_alone else ""
 
 
 def format_unit(exponents: Mapping[str, Fraction]) -> str:
-    """Write a unit, ``"kg*m**2/s**2"``; pint reads it, too.
+    """Format exponents of base units as a text such as ``"kg*m**2/s**2"``, which pint can parse.
+
+    Parameters
+    ----------
+    exponents : mapping of str to Fraction
+        Nonzero exponents by symbol.
+
+    Returns
+    -------
+    str
 
     Examples
     --------
-    >>> written({"s": Fraction(-1, 2), "m": Fraction(1)}), written({"s": Fraction(-1)}), written({})
-    ('m/s**(1/2)', '1/s', '1')
+    >>> format_unit({"s": Fraction(-1, 2), "m": Fraction(1)}), format_unit({})
+    ('m/s**(1/2)', '1')
+    >>> format_unit({"s": Fraction(-1)})
+    '1/s'
     """
-    above = [_format_power(name, power) for name, power in sorted(exponents.items()) if power > 0]
-    below = [_format_power(name, -power) for name, power in sorted(exponents.items()) if power < 0]
-    return "/".join(["*".join(above) or "1", *below])
+    numerator = [_format_power(name, power) for name, power in sorted(exponents.items()) if power > 0]
+    denominator = [_format_power(name, -power) for name, power in sorted(exponents.items()) if power < 0]
+    return "/".join(["*".join(numerator) or "1", *denominator])
 
 
 def convert_to_base(values: NDArray[np.float64], factor: Fraction, offset: Fraction) -> NDArray[np.float64]:
-    """Bring values into base units, rounded as seldom as can be.
+    """Convert values to base units with as few roundings as possible.
+
+    Parameters
+    ----------
+    values : float64 array
+        Values in the unit, of any shape.
+    factor, offset : Fraction
+        The conversion, see `ColumnUnit`.
+
+    Returns
+    -------
+    float64 array
+        ``factor·values + offset``.
 
     Examples
     --------
@@ -405,49 +462,69 @@ def convert_to_base(values: NDArray[np.float64], factor: Fraction, offset: Fract
     >>> convert_to_base(np.array([5.0]), Fraction(1, 1000), Fraction(0)).tolist()
     [0.005]
     """
-    # whole numbers where there are such: 5 mm are 5/1000 m, not 5 times the float 0.001
-    whole = is_exact(factor)
-    values = values * factor.numerator / factor.denominator if whole else values * float(factor)
+    # With integers where possible: 5 mm are 5/1000 m, not 5 times the float 0.001.
+    exact = is_exact(factor)
+    values = values * factor.numerator / factor.denominator if exact else values * float(factor)
     return values + float(offset) if offset else values
 
 
 def is_exact(factor: Fraction) -> bool:
-    """Say whether both numbers of a factor are exact as floating-point numbers."""
+    """Check whether the numerator and the denominator of a factor are exact in float64."""
     return max(abs(factor.numerator), factor.denominator) < _MAX_EXACT_INTEGER
 
 
+def build_unit_record(unit: ColumnUnit) -> dict[str, str]:
+    """Build the entry of a unit in the metadata of a run."""
+    return {
+        "given": unit.text,
+        "base": unit.base,
+        "factor": str(unit.factor),
+        "offset": str(unit.offset),
+    }
+
+
+def format_scaled_exponents(exponents: NDArray[np.int64], symbols: Sequence[str]) -> str:
+    """Format exponents of shape (D,), times `EXPONENT_DENOMINATOR`, as a unit of the D given symbols."""
+    powers = zip(symbols, exponents.tolist(), strict=True)
+    return format_unit({name: Fraction(power, EXPONENT_DENOMINATOR) for name, power in powers if power})
+
+
 def _format_power(name: str, power: Fraction) -> str:
+    """Format a power of a base unit."""
     if power == 1:
         return name
     return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
 
 
 def _get_symbol(dimension: str) -> str:
+    """Return the base unit of a dimension of pint, such as kg for [mass]."""
     return _SYMBOLS.get(dimension, dimension.strip("[]"))
 
 
 def _is_parsable(text: str) -> bool:
-    bare = _POWER.sub("", text)
-    bare = re.sub(r"^\s*1\s*/", "", bare)
-    others = any(mark.isdigit() and not mark.isascii() for mark in text)
-    return not (others or _NUMBER.search(bare) or len(_GROUP.findall(text)) > 1) and text.isprintable()
+    """Check that all numbers in a unit are small exponents."""
+    rest = _POWER.sub("", text)
+    rest = re.sub(r"^\s*1\s*/", "", rest)
+    has_other_digits = any(character.isdigit() and not character.isascii() for character in text)
+    return (
+        not (has_other_digits or _NUMBER.search(rest) or len(_GROUP.findall(text)) > 1) and text.isprintable()
+    )
 
 
 def _explain_parse_error(error: Exception, registry: Any) -> str:
-    """Say what pint found: its own words, and those of its tokenizer, speak of registries and statements."""
+    """Explain an error of pint, whose own messages refer to its registry and tokenizer."""
     unknown = getattr(error, "unit_names", None)
     word = unknown if isinstance(unknown, str) else str(next(iter(unknown or ("",))))
-    if word and not word.startswith("delta_"):  # no one writes differences of decibels; pint looks for them
+    if word and not word.startswith("delta_"):  # pint also looks for delta_ units that were not written
         close = suggest(word, registry)
         return f"pint knows no unit {word!r}{close if 'did you mean' in close else ''}"
     if word or isinstance(error, TypeError):  # a logarithm of an exact number
-        return (
-            "it is of a scale whose values are no multiples of values in base units, as those of logarithms"
-        )
-    return "it is no product of units and their powers"
+        return "its scale is not linear in base units, like a logarithmic one"
+    return "it is not a product of units and their powers"
 
 
 def _build_unit_error(text: str, why: str) -> OptionError:
+    """Build the error for a unit that cannot be parsed."""
     reason = " ".join(why.split())
     return OptionError(
         f"the unit {text!r} cannot be read: {reason}; write it as pint does, such as kg*m/s**2"
@@ -456,7 +533,7 @@ def _build_unit_error(text: str, why: str) -> OptionError:
 
 @cache
 def _get_registry() -> Any:
-    """Make pint's registry, with exact factors; once, for it takes most of a second."""
+    """Create pint's registry with exact factors, once because it takes most of a second."""
     try:
         import pint
     except ImportError:

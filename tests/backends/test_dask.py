@@ -156,8 +156,8 @@ def test_what_is_no_address_is_refused(address):
 @pytest.fixture
 def impatient(monkeypatch):
     pytest.importorskip("distributed", reason="Dask is an extra")
-    for name in ("dask_cluster._PATIENCE", "dask_cluster._FOR_WORKERS", "dask._WORKERLESS"):
-        monkeypatch.setattr(f"symscreen.backends.{name}", 1.5)
+    for name in ("_CONNECT_TIMEOUT_S", "_FIRST_WORKER_TIMEOUT_S", "_NO_WORKERS_TIMEOUT_S"):
+        monkeypatch.setattr(f"symscreen.backends.dask.{name}", 1.5)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_scheduler_without_workers_is_refused(frame):
 @pytest.mark.usefixtures("impatient")
 def test_a_worker_is_no_scheduler(cluster, frame):
     (worker, *_) = cluster._get_client().ncores()
-    with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
+    with pytest.raises(OptionError, match="is a Dask 'Worker', not a scheduler"):
         symscreen.screen(frame, scheduler=worker, **OPTIONS)
 
 
@@ -217,7 +217,7 @@ def test_a_cluster_in_this_process_is_reached_and_one_that_is_not_there_refused(
     ) as here:
         theirs = symscreen.screen(frame, scheduler=here.scheduler_address, **OPTIONS)
         pd.testing.assert_frame_equal(theirs.table, symscreen.screen(frame, jobs=1, **OPTIONS).table)
-        with pytest.raises(OptionError, match="answers a 'Worker' of Dask, not a scheduler"):
+        with pytest.raises(OptionError, match="is a Dask 'Worker', not a scheduler"):
             connect_client(here.workers[0].address)
         gone = here.scheduler_address
     for address in (gone, f"inproc://1.2.3.4/{os.getpid()}/1"):
@@ -288,7 +288,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_in_one_line_and_the_checkpoint_
                 os.killpg(theirs.pid, signal.SIGKILL)
 
         asked = OPTIONS | {"chunk_size": 5, "checkpoint": tmp_path / "kept"}
-        with pytest.raises(BackendError, match="was lost; start it anew: with --checkpoint") as lost:
+        with pytest.raises(BackendError, match="was lost; restart it: with --checkpoint") as lost:
             symscreen.screen(frame, scheduler=address, on_progress=kill, **asked)
     finally:
         with suppress(ProcessLookupError):

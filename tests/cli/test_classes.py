@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 
 
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = app._run([str(argument) for argument in arguments])
         return status, *capsys.readouterr()
 
     return run
@@ -68,7 +68,7 @@ def test_other_ways_of_writing_are_listed_on_demand(run, data, tmp_path):
     out = tmp_path / "r.json"
     assert run("screen", data, "--layers", "bb", "--binary", "mul", "--top", 3, "--out", out)[0] == 0
     listed = run("classes", out, "--data", data, "--spellings", 2)[1]
-    assert "another way of writing it" in listed
+    assert "an equivalent form" in listed
     assert max(map(len, listed.splitlines())) <= 80
     written = run("classes", out, "--data", data, "--spellings", 2, "--out", "-")[1]
     assert written.splitlines()[0].endswith(",relation,also_written")

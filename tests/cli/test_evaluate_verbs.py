@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.experiments import base
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 
@@ -19,7 +19,7 @@ def run(capsys):
     """Run a command line in this process; give status, standard output and standard error."""
 
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = app._run([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 
@@ -174,10 +174,10 @@ def test_an_experiment_is_printed_and_written(run, tmp_path):
     ("arguments", "word"),
     [
         (["figur4"], "did you mean 'figure4'"),
-        (["figure4", "--noise-ratio", "0.1"], "no use for --noise-ratio"),
+        (["figure4", "--noise-ratio", "0.1"], "does not support --noise-ratio"),
         (["figure4", "--noise-ratio", "-1"], "at least 0"),
         (["figure4", "--noise-ratio", "nan"], "at least 0"),
-        (["figure4", "--data", "."], "no use for --data"),
+        (["figure4", "--data", "."], "does not support --data"),
         (["gss"], "gss needs --data DIR, a folder with gss_job_rankings.csv"),
         (["gss", "--data", "no/such/folder"], "no such folder"),
         (["figure4", "--seeds", "0"], "--seeds"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.expressions.traversal import collect_inputs
 
 SCREEN = [
@@ -33,13 +33,13 @@ def folder(tmp_path, monkeypatch, frame):
     monkeypatch.chdir(tmp_path)
     frame.to_csv("data.csv", index=False)
     frame.to_csv("other.csv", index=False)
-    assert verbs._run([*SCREEN, "--bundle", "features.json", "--out", "ranking.csv"]) == 0
+    assert app._run([*SCREEN, "--bundle", "features.json", "--out", "ranking.csv"]) == 0
     return tmp_path
 
 
 def run(capsys, *arguments):
     capsys.readouterr()
-    status = verbs._run(list(arguments))
+    status = app._run(list(arguments))
     return (status, *capsys.readouterr())
 
 
@@ -60,7 +60,7 @@ def test_a_screens_bundle_is_applied_to_new_data(folder, frame, capsys):
 @pytest.mark.usefixtures("folder")
 def test_rankings_and_bundles_of_every_kind_give_the_same_export(frame, capsys):
     for out in ("ranking.json", "ranking.parquet"):
-        assert verbs._run([*SCREEN, "--out", out]) == 0
+        assert app._run([*SCREEN, "--out", out]) == 0
     texts = {
         name: run(capsys, "export", name, "--to", "sqlite")
         for name in ("ranking.csv", "ranking.json", "ranking.parquet", "features.json")
@@ -96,7 +96,7 @@ def test_one_feature_to_a_file_that_runs(folder, frame, capsys):
 @pytest.mark.usefixtures("folder")
 def test_a_fits_bundle_with_cells(capsys):
     options = ["--layers", "b", "--binary", "div", "--quiet", "--out", "m.json"]
-    assert verbs._run(["fit", "data.csv", *options]) == 0
+    assert app._run(["fit", "data.csv", *options]) == 0
     inputs = collect_inputs(symscreen.load_bundle("m.json").terms)
     cells = [word for place, name in enumerate(inputs) for word in ("--name", f"{name}={'FGH'[place]}7")]
     status, out, _ = run(capsys, "export", "m.json", "--to", "excel", *cells)
@@ -107,14 +107,14 @@ def test_a_fits_bundle_with_cells(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["features.json", "--to", "pascal"], "there is no target 'pascal'"),
+        (["features.json", "--to", "pascal"], "there is no format 'pascal'"),
         (["features.json"], "Missing option '--to'"),
         (["features.json", "--to", "c", "--rank", "9"], "--rank is 9, and features.json holds 5 features"),
         (["ranking.csv", "--to", "c", "--rank", "9"], "--rank is 9, and ranking.csv holds 5 features"),
         (["features.json", "--to", "c", "--name", "x1"], "--name is 'x1'; write COLUMN=NAME, such as x1=B2"),
         (["features.json", "--to", "c", "--name", "x1=a", "--name", "x1=b"], "--name names 'x1' twice"),
         (["features.json", "--to", "excel", "--name", "x1==1+1"], "no formula needs a column 'x1='"),
-        (["features.json", "--to", "excel", "--name", "x1=B"], "'B' is no cell for 'x1'"),
+        (["features.json", "--to", "excel", "--name", "x1=B"], "'B' is not a cell reference (column 'x1')"),
         (["absent.json", "--to", "c"], "absent.json: there is no such file"),
         (["data.csv", "--to", "c"], "data.csv.json: cannot be read"),
         (["ranking.csv.json", "--to", "c"], "ranking.csv.json"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 
 
 @pytest.fixture
@@ -15,15 +15,15 @@ def data(frame, tmp_path):
 def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     report = tmp_path / "r.html"
     words = ["screen", data, "--layers", "u", "--unary", "log", "--top", "3", "--report", str(report)]
-    assert verbs._run(words) == 0
+    assert app._run(words) == 0
     shown = capsys.readouterr()
     assert f"symscreen: written: {report}" in shown.err
     assert "the best 3 classes" in " ".join(shown.out.split())
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data in report.read_text(encoding="utf-8")
-    assert verbs._run(words) == 2
+    assert app._run(words) == 2
     assert "exists and is not overwritten; give another name or --force" in capsys.readouterr().err
-    assert verbs._run([*words, "--force", "--quiet"]) == 0
+    assert app._run([*words, "--force", "--quiet"]) == 0
     capsys.readouterr()
 
 
@@ -31,13 +31,13 @@ def test_screen_writes_a_report_beside_the_ranking(data, tmp_path, capsys):
     ("more", "message"),
     [
         (["--report", "-"], "--report needs a file's name"),
-        (["--report", "r.txt"], "a report is one page of HTML; give a name that ends in .html"),
+        (["--report", "r.txt"], "a report is an HTML page; give a name that ends in .html"),
         (["--report", "no/folder/r.html"], "there is no folder"),
         (["--report", "b.html", "--bundle", "b.html"], "--report b.html is a file that --bundle writes too"),
     ],
 )
 def test_a_report_that_could_not_be_written_is_refused_in_one_line(data, more, message, capsys):
-    assert verbs._run(["screen", data, *more]) == 2
+    assert app._run(["screen", data, *more]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1

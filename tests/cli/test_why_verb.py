@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.explain import EXPLANATION_STATUSES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()
@@ -19,7 +19,7 @@ SMALL = ["--unary", "sin,square", "--binary", "mul,add,sub"]
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = app._run([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 
@@ -38,21 +38,21 @@ def data(frame, tmp_path):
 @pytest.mark.parametrize(
     ("answer", "formula", "options", "begins"),
     [
-        ("ranked", "x1*(x2 + x3)", ["--layers", "bb"], "x1*(x2 + x3) is there"),
+        ("ranked", "x1*(x2 + x3)", ["--layers", "bb"], "x1*(x2 + x3) is in the space"),
         ("duplicate", "sin(x1 + x2)", ["--layers", "bu"], "sin(x1 + x2) has the values of sin(total)"),
         ("not shown", "sin(x3)*sin(x2)",
-         ["--layers", "ub", "--screener", "lasso", "--prescreen", "3"], "sin(x3)*sin(x2) was not shown to"),
+         ["--layers", "ub", "--screener", "lasso", "--prescreen", "3"], "sin(x3)*sin(x2) is not on the shortlist"),
         ("not generated", "sin(x1*x2)", ["--layers", "ub"], "sin(x1*x2) is not generated: it needs"),
         ("not generated", "tanh(x1)", ["--layers", "u"], "tanh(x1) is not generated: the operator tanh"),
         ("not generated", "x1*x2", ["--layers", "b", "--exclude", "x2"], "x1*x2 is not generated: the input"),
         ("undefined", "log(x1 - x2)", ["--layers", "bu", "--unary", "log"], "log(x1 - x2) is undefined in "),
-        ("constant", "k*x1", ["--layers", "b"], "k*x1 is not there: k is constant"),
+        ("constant", "k*x1", ["--layers", "b"], "k*x1 is not in the space: k is"),
         ("forbidden", "sin(x1)**2*sin(sin(x2))", ["--layers", "uub"], "sin(x1)**2*sin(sin(x2)) is forbidden"),
         ("too complex", "x1*x2*x3", ["--layers", "bb", "--max-complexity", "4"], "x1*x2*x3 has complexity 5"),
         ("thinned", "x1**3*x2", ["--layers", "ubb", "--distinct", "0.5", "--top", "3"],
          "x1**3*x2 is left out by --distinct 0.5: "),
         ("not passing", "sin(x3)", ["--layers", "ub", "--fdr", "0.001"], "sin(x3) does not pass --fdr 0.001"),
-        ("cut", "sin(x3)*x2", ["--layers", "ub", "--keep", "u:2"], "sin(x3)*x2 was lost at layer 1"),
+        ("cut", "sin(x3)*x2", ["--layers", "ub", "--keep", "u:2"], "sin(x3)*x2 was pruned after layer 1"),
     ],
 )  # fmt: skip
 def test_each_answer_is_printed_as_a_sentence_of_80_columns(run, data, answer, formula, options, begins):

@@ -141,30 +141,27 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
         ({"inputs": ["b", "hight"]}, "the dict has no column 'hight' for --inputs; did you mean 'height'?"),
         (
             {"exclude": ["q", "r", "s"]},
-            (
-                "the dict has no column 'q' for --exclude (nor 2 more that it names); "
-                "known: word, mostly, height, b, y"
-            ),
+            ("the dict has no column 'q' for --exclude (nor 2 more); known: word, mostly, height, b, y"),
         ),
         (
             {"target": "word"},
             (
                 "the dict: the target 'word' holds text; "
-                "numbers are needed: mend it, or choose another column with --target"
+                "numbers are needed: correct it, or choose another column with --target"
             ),
         ),
         (
             {"target": "mostly"},
             (
                 "the dict: the target 'mostly' holds text: 5 of 6 cells are numbers, but row 3 holds 'n/a'; "
-                "numbers are needed: mend it, or choose another column with --target"
+                "numbers are needed: correct it, or choose another column with --target"
             ),
         ),
         (
             {"inputs": ["b", "mostly"]},
             (
                 "the dict: the column 'mostly' of --inputs holds text: 5 of 6 cells are numbers, but row 3 "
-                "holds 'n/a'; numbers are needed: mend it, or take it out of --inputs"
+                "holds 'n/a'; numbers are needed: correct it, or take it out of --inputs"
             ),
         ),
         (
@@ -180,15 +177,15 @@ TEXT = {"word": list("pqrstu"), "mostly": ["1", "2", "n/a", "4", "5", "6"]} | nu
         (
             {"exclude": ["height", "b"]},
             (
-                "the dict has no numeric input left: at least one is needed beside the target "
+                "the dict has no numeric input left: at least one is needed in addition to the target "
                 "(left out: 'word' (text), 'mostly' (text: 5 of 6 cells are numbers, but row 3 holds 'n/a'))"
             ),
         ),
         (
             {"inputs": []},
             (
-                "the dict has no numeric input left: at least one is needed beside the target; "
-                "mend --inputs or --exclude"
+                "the dict has no numeric input left: at least one is needed in addition to the target; "
+                "correct --inputs or --exclude"
             ),
         ),
     ],

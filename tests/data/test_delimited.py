@@ -69,10 +69,10 @@ def test_types_follow_all_rows_however_late():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", "line 3: expected 2 fields as in the header, found 1; mend this line"),
-        ("a,b\n1,2\n3,4,5\n", "line 3: expected 2 fields as in the header, found 3; mend this line"),
-        ('"a\nb",c\n\n1,"2\n3"\n4\n', "line 6: expected 2 fields as in the header, found 1; mend this line"),
-        ("a,b\n1,2\n  \n", "line 3: expected 2 fields as in the header, found 1; mend this line"),
+        ("a,b\n1,2\n3\n", "line 3: expected 2 fields as in the header, found 1; correct this"),
+        ("a,b\n1,2\n3,4,5\n", "line 3: expected 2 fields as in the header, found 3; correct this"),
+        ('"a\nb",c\n\n1,"2\n3"\n4\n', "line 6: expected 2 fields as in the header, found 1; correct this"),
+        ("a,b\n1,2\n  \n", "line 3: expected 2 fields as in the header, found 1; correct this"),
         ('a,b\n1,"2\n3,4\n5,6\n', "line 2: a quote is opened and never closed"),
         ('a,"b\n1,2\n', "line 1: a quote is opened and never closed"),
         ('a,b\n1,2\n3,"4', "line 3: a quote is opened and never closed"),

@@ -149,9 +149,9 @@ def test_the_index_that_pandas_writes_is_left_out(tmp_path):
         (
             "t.feather",
             parquet_bytes(),
-            "t.feather is not Feather but Parquet: convert it, or give it another ending",
+            "t.feather is not Feather but Parquet: convert it, or change its suffix",
         ),
-        ("t.parquet", CSV, "t.parquet is not Parquet but plain text: convert it, or give it another ending"),
+        ("t.parquet", CSV, "t.parquet is not Parquet but plain text: convert it, or change its suffix"),
         ("t.csv", bytes(range(256)), "t.csv is not CSV but binary data: save it as CSV in UTF-8"),
         ("t.tsv", CSV.encode("utf-16"), "t.tsv is not TSV but UTF-16 text: save it as TSV in UTF-8"),
         (
@@ -168,7 +168,7 @@ def test_the_index_that_pandas_writes_is_left_out(tmp_path):
             "t.xlsx",
             b"PK\x03\x04",
             (
-                "t.xlsx: the ending '.xlsx' is unknown; "
+                "t.xlsx: the suffix '.xlsx' is unknown; "
                 "rename it or convert it to .csv, .tsv, .parquet, .feather, .arrow"
             ),
         ),
@@ -176,7 +176,7 @@ def test_the_index_that_pandas_writes_is_left_out(tmp_path):
             "plain",
             CSV,
             (
-                "plain: the ending '' is unknown; "
+                "plain: the suffix '' is unknown; "
                 "rename it or convert it to .csv, .tsv, .parquet, .feather, .arrow"
             ),
         ),
@@ -185,7 +185,7 @@ def test_the_index_that_pandas_writes_is_left_out(tmp_path):
             CSV[: CSV.rindex(",")],
             (
                 "t.csv, line 6: expected 3 fields as in the header, found 2; "
-                "mend this line (is a quote or a delimiter missing, or the file cut short?)"
+                "correct this line (a quote or a delimiter may be missing, or the file is truncated)"
             ),
         ),
     ],
@@ -199,7 +199,7 @@ def test_parquet_cut_short_anywhere(tmp_path):
     for length in range(4, len(whole), math.ceil(len(whole) / 60)):
         (tmp_path / "cut.parquet").write_bytes(whole[:length])
         with pytest.raises(
-            DataError, match=r"cut.parquet is Parquet cut short or damaged \(.+\): write it"
+            DataError, match=r"cut.parquet is a truncated or damaged Parquet file \(.+\): write"
         ) as caught:
             read_dataset(tmp_path / "cut.parquet")
         assert len(str(caught.value).splitlines()) == 1
@@ -214,7 +214,7 @@ def test_parquet_with_duplicate_names(tmp_path, refused):
 
 def test_no_file(tmp_path, refused):
     message = refused(tmp_path / "absent.csv", folder=tmp_path)
-    assert message == "absent.csv: there is no such file; check its name and its folder"
+    assert message == "absent.csv: the file does not exist; check its name and its folder"
 
 
 def test_a_folder(tmp_path, refused):
@@ -248,12 +248,12 @@ def test_a_file_that_is_written_while_it_is_read(tmp_path, refused, monkeypatch,
 
     monkeypatch.setattr(steady, "read_bounded", read)
     message = refused(path, folder=tmp_path)
-    assert message == "t.csv was written while it was read: wait until it is whole, or read a copy"
+    assert message == "t.csv was written while it was read: wait until it is complete, or read a copy"
 
 
 def test_odd_paths_stay_on_one_line(refused):
-    assert refused("a\nb.csv") == r"a\nb.csv: there is no such file; check its name and its folder"
-    assert refused("a\0b.csv") == r"a\x00b.csv: there is no such file; check its name and its folder"
+    assert refused("a\nb.csv") == r"a\nb.csv: the file does not exist; check its name and its folder"
+    assert refused("a\0b.csv") == r"a\x00b.csv: the file does not exist; check its name and its folder"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])

@@ -53,15 +53,15 @@ def test_a_nameless_response_makes_way_for_an_input_called_y():
         (
             [7] * 6,
             (
-                "the dict: the response 'y' is constant (7 in all 6 rows): nothing can be ranked against it; "
+                "the dict: the target 'y' is constant (7 in all 6 rows): nothing can be ranked against it; "
                 "choose another with --target"
             ),
         ),
         (
             [1, 2, 3, 4, 5, NAN],
             (
-                "the dict has 1 row of 6 with missing values (row 6; in 'y'): mend them, leave columns out "
-                "with --exclude, or drop these rows with --missing drop"
+                "the dict has 1 row of 6 with missing values (row 6; in 'y'): fill them in, leave "
+                "columns out with --exclude, or drop these rows with --missing drop"
             ),
         ),
     ],
@@ -74,8 +74,8 @@ def test_responses_that_are_refused(refused, y, message):
 def test_missing_values_are_refused_with_their_rows(refused):
     gappy = {"a": [1, NAN, 3, 4, 5, 6], "b": [1, 2, None, 4, 5, 6], "c": [NAN] * 5 + [1], "y": Y}
     assert refused(gappy, exclude=["c"]) == (
-        "the dict has 2 rows of 6 with missing values (rows 2, 3; in 'a', 'b'): mend them, leave columns out "
-        "with --exclude, or drop these rows with --missing drop"
+        "the dict has 2 rows of 6 with missing values (rows 2, 3; in 'a', 'b'): fill them in, leave "
+        "columns out with --exclude, or drop these rows with --missing drop"
     )
 
 
@@ -124,7 +124,7 @@ def test_too_few_rows(refused):
 def test_a_constant_target_is_named_with_its_file(refused_file):
     message = refused_file("t.csv", "a,y\n" + "".join(f"{each},2\n" for each in Y))
     assert message == (
-        "t.csv: the response 'y' is constant (2 in all 6 rows): nothing can be ranked against it; "
+        "t.csv: the target 'y' is constant (2 in all 6 rows): nothing can be ranked against it; "
         "choose another with --target"
     )
 
@@ -135,7 +135,7 @@ def test_a_constant_target_is_named_with_its_file(refused_file):
         ({"missing": "ignore"}, "--missing 'ignore' is unknown: choose refuse or drop"),
         (
             {"target": "a", "y": Y},
-            "both --target and y are given: the response is one of them, not both",
+            "both --target and y are given: the target is one of them, not both",
         ),
     ],
 )

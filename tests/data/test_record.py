@@ -144,5 +144,5 @@ def test_another_response_keeps_what_was_decided_about_the_table():
 
 def test_another_response_may_not_be_constant():
     table = read_dataset({"x": [1, 2, 3, 4, 5], "y": [1, 2, 3, 4, 5]})
-    with pytest.raises(DataError, match="the response 'y' is constant"):
+    with pytest.raises(DataError, match="the target 'y' is constant"):
         replace_target(table, np.full(5, 2.0))

@@ -50,7 +50,7 @@ def test_labels_become_text():
         (pd.DataFrame(), "the frame has no columns: a target and at least one input are needed"),
         (pd.DataFrame({"a": [], "y": []}), "the frame has a header but no rows: at least 5 are needed"),
         ({}, "the dict has no columns: a target and at least one input are needed"),
-        ({"a": [1, 2], "b": [1]}, "the dict: the column 'b' has 1 value where others have 2"),
+        ({"a": [1, 2], "b": [1]}, "the dict: the column 'b' has 1 value, others have 2"),
         ({"a": "text"}, "the dict: the column 'a' is not a sequence of one value for each row"),
         ({"a": 1.0}, "the dict: the column 'a' is not a sequence of one value for each row"),
         ({"a": np.eye(3)}, "the dict: the column 'a' is not a sequence of one value for each row"),
@@ -61,7 +61,7 @@ def test_labels_become_text():
         (None, "a table cannot be read from an object of type NoneType: give a path, a pandas DataFrame"),
         (
             {number: [1] for number in range(100_001)},
-            "the dict has 100001 columns, more than 100000: keep fewer in it",
+            "the dict has 100001 columns, more than 100000: remove some of them",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -102,7 +102,7 @@ def test_frame_columns_of_a_file_and_of_few_rows(tmp_path):
         (
             {"q": [1]},
             ["a", "q", "b"],
-            "the dict has no column 'a' for the screen (nor 1 more that it names); known: q",
+            "the dict has no column 'a' for the screen (nor 1 more); known: q",
         ),
         (np.ones((2, 2)), ["speed"], "the array has no column 'speed' for the screen; known: x1, x2"),
         ({"a": ["p"]}, ["a"], "the dict: the column 'a' holds text; numbers are needed"),

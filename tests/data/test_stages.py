@@ -28,7 +28,7 @@ def test_rows_stand_in_the_order_of_the_inputs_without_those_that_tell_nothing()
     assert table.target.outcomes.tolist() == [[1, -1, -1], [1, -1, 0], [1, 1, 1], [1, 1, 1], [1, 1, -1]]
     assert table.target.stages == tuple(STAGES)
     assert table.n_dropped == 2
-    assert table.notices == ("left out: 2 rows of 7 at no stage from which a later one was observed",)
+    assert table.notices == ("left out: 2 rows of 7 without an observed transition between stages",)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,8 @@ def test_the_order_of_rows_does_not_matter_and_that_of_stages_does():
 def test_a_pair_that_all_go_is_told():
     followed = [1, 0, None, 1, 1, None, 0]
     table = read_dataset(_frame(followed=followed), stages=STAGES)
-    assert "the pairs of stages that all rows go, or none: 'liked' to 'followed'" in table.notices[-1]
+    words = "the pairs of stages in which all rows advance, or none: 'liked' to 'followed'"
+    assert words in table.notices[-1]
 
 
 def test_weights_choose_the_rows_that_count():
@@ -71,7 +72,7 @@ def test_weights_choose_the_rows_that_count():
         ({}, {"exclude": ["liked"]}, "'liked' is in both --stages and --exclude"),
         ({}, {"inputs": ["x", "liked"]}, "'liked' is in both --stages and --inputs"),
         ({"followed": [1, 0, None, 0, 1, 1, 1]}, {}, "row 7 reaches 'followed' but not 'viewed'"),
-        ({"liked": [1, 0, 2, 1, 1, 0.5, 0]}, {}, "row 3 of 'liked' holds 2, which is no outcome"),
+        ({"liked": [1, 0, 2, 1, 1, 0.5, 0]}, {}, "row 3 of 'liked' holds 2, which is not an outcome"),
         ({"liked": list("yynnyyn")}, {}, "the column 'liked' of --stages holds text: give 1 for reached"),
         ({"followed": [None] * 7}, {}, "the stage 'followed' is observed in none of 7 rows"),
         ({"followed": [0] * 7}, {}, "none of the 6 rows that are at a stage before 'followed' reach it"),
@@ -92,12 +93,12 @@ def test_what_is_no_chain_gets_one_line(changed, options, says):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"stages": ["viewed"]}, "give the names of two at least"),
+        ({"stages": ["viewed"]}, "give the names of at least two"),
         ({"stages": ["viewed", "viewed"]}, "'viewed' is given twice"),
         ({"stages": STAGES, "target": "x"}, "both --stages and --target are given"),
         ({"stages": STAGES, "ranking": "x"}, "both --ranking and --stages are given"),
         ({"stages": STAGES, "y": np.arange(7)}, "both --stages and y are given"),
-        ({"stage_weight": "next"}, "stage_weight is given without --stages"),
+        ({"stage_weight": "next"}, "stage_weight requires --stages"),
         ({"stages": STAGES, "stage_weight": "nxt"}, "stage_weight is 'nxt'; did you mean 'next'"),
     ],
 )

@@ -20,7 +20,7 @@ def path(tmp_path):
 def meanwhile(monkeypatch):
     """Do something while a file is read, or before that, while it is waited for."""
 
-    def arranged(action, during="bounded_read"):
+    def arranged(action, during="read_bounded"):
         own = getattr(steady, during)
 
         def acted(*given):
@@ -40,7 +40,7 @@ def again(path, dates):
     os.utime(path, ns=dates)
 
 
-@pytest.mark.parametrize("during", ["bounded_read", "sleep"])
+@pytest.mark.parametrize("during", ["read_bounded", "sleep"])
 def test_other_bytes_with_the_old_size_and_date_are_noticed(path, meanwhile, during):
     told = path.stat()
     meanwhile(lambda: again(path, (told.st_atime_ns, told.st_mtime_ns)), during)

@@ -127,7 +127,7 @@ def test_gates_need_a_column_of_numbers(data):
     [
         ({}, {"categorical": "k"}, "X has no column 'k' for categorical"),
         ({"c": None}, {"categorical": "c"}, "X has no category in 1 of 90 rows of 'c': fill them"),
-        ({}, {"categorical_as": "onehot"}, "categorical_as='onehot' is given without categorical"),
+        ({}, {"categorical_as": "onehot"}, "categorical_as='onehot' requires categorical"),
         (
             {},
             {"categorical": "c", "categorical_as": "dummy"},

@@ -27,14 +27,14 @@ def data(rng):
             "search='race' has no bound for xi: .*, or use search='sieve'",
         ),
         ({"search": "race", "top": "all"}, "^top='all' shows every feature, and search='race' drops most"),
-        ({"stability": 3, "rounds": 2}, "^stability looks at one round, and rounds is 2: leave one"),
+        ({"stability": 3, "rounds": 2}, "^stability cannot be combined with rounds=2: it applies to one round; leave one"),
         ({"intervals": True, "screener": "xi"}, "add it, screener='xi,t0'$"),
-        ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 cannot be had: .*, use rounds=1$"),
-        ({"permutations": 3, "screener": "kendall"}, "^permutations=3 cannot be had"),
-        ({"p_values": True, "search": "sieve"}, "^p_values cannot be had: search='sieve' does not"),
+        ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 is not available: .*, use rounds=1$"),
+        ({"permutations": 3, "screener": "kendall"}, "^permutations=3 is not available"),
+        ({"p_values": True, "search": "sieve"}, "^p_values is not available: search='sieve' does not"),
         ({"cut": "t0"}, "for instance keep=200$"),
-        ({"categorical_as": "onehot"}, "^categorical_as='onehot' is given without categorical: name"),
-        ({"target_units": "m"}, "^target_units needs units: give units='strict', or a file"),
+        ({"categorical_as": "onehot"}, "^categorical_as='onehot' requires categorical: name"),
+        ({"target_units": "m"}, "^target_units requires units: give units='strict', or a file"),
         ({"target_kind": "x"}, "^target_kind is 'x'; known: numeric, classes, several$"),
         ({"search": "x"}, "^search is 'x'; known: exact, [a-z, ]*$"),
         ({"target_kind": "several"}, "^target_kind='several' needs several targets: give a y of several"),
@@ -55,7 +55,7 @@ def test_options_are_named_as_parameters(data, options, says):
     ("options", "says"),
     [
         ({"cut": "t0"}, "for instance keep=200$"),
-        ({"categorical_as": "onehot"}, "^categorical_as='onehot' is given without categorical"),
+        ({"categorical_as": "onehot"}, "^categorical_as='onehot' requires categorical"),
         ({"categorical": "x1", "unary": "no"}, "unary: there is no unary operator 'no'"),
         ({"max_ram": "1kB"}, "raise max_ram to at least"),
     ],
@@ -69,12 +69,12 @@ def test_so_they_are_by_the_regressor(data, options, says):
 def test_the_response_is_y_and_the_table_x(data):
     x, _ = data
     for estimator in (symscreen.SymbolicScreener(layers="u"), symscreen.SymbolicRegressor(layers="u")):
-        with pytest.raises(DataError, match=r"^X: the response 'y' is constant .*; give another y$"):
+        with pytest.raises(DataError, match=r"^X: the target 'y' is constant .*; give another y$"):
             estimator.fit(x, np.ones(40))
         with pytest.raises(DataError, match=r"^X has 3 rows: at least 5"):
             estimator.fit(x.head(3), [1.0, 2.0, 3.0])
     numbers = [str(number) for number in range(40)]
-    with pytest.raises(DataError, match=r"'y' holds numbers stored as text; numbers are needed: mend it$"):
+    with pytest.raises(DataError, match=r"'y' holds numbers stored as text; numbers are needed: correct it$"):
         symscreen.SymbolicScreener(layers="u").fit(x, numbers)
 
 
@@ -106,7 +106,7 @@ def test_weights_are_called_sample_weight(data):
         ({"x1": "dB/m"}, "'dB/m' cannot be read: 'dB' is on a logarithmic scale"),
         ({"x1": "__import__"}, "'__import__' cannot be read: pint knows no unit '__import__'; write"),
         ({"x1": "metre3r"}, "pint knows no unit 'metre3r'; did you mean 'metre'"),
-        ({"x1": "m("}, "it is no product of units and their powers"),
+        ({"x1": "m("}, "it is not a product of units and their powers"),
         (
             {"x4": "m"},
             r"known: x1, x2, x3: call a column of X 'length \(mm\)', or give units={'length': 'mm'}$",

@@ -161,7 +161,7 @@ def test_the_responses_own_name_is_told(inputs, z):
         ("stages", {"stages": STAGES, "target_kind": "classes"}, "both stages and target_kind='classes'"),
         ("array", {"target_kind": "classes"}, "y has 2 columns, and target_kind='classes'"),
         ("z", {"target_kind": "several"}, "target_kind='several' needs several targets"),
-        ("z", {"stage_weight": "next"}, "stage_weight is given without stages"),
+        ("z", {"stage_weight": "next"}, "stage_weight requires stages"),
         ("clash", {}, "'x1' is the name of a column of y and of X: rename one or leave it out"),
         ("twice", {}, "y has more than one column named"),
         ("one class", {}, "all 90 rows are of one class"),

@@ -80,7 +80,7 @@ UNLIKE = [
     ("sin(x)", "x - x**3/6 + x**5/120 - x**7/5040 + x**9/362880 - x**11/39916800"),
     ("x1 - cos(x2)/x1", "x1 + cos(x2)/x1"),
     ("x", "y"),
-    ("log(x)", "log(-x)"),  # nowhere defined together
+    ("log(x)", "log(-x)"),  # no common domain
     ("asin(x)", "log(x - 2)"),
     ("x", "3"),
     ("3", "x"),
@@ -123,7 +123,7 @@ def test_identities_are_recognised(one, other):
 
 
 @pytest.mark.parametrize(("one", "other"), UNLIKE)
-def test_what_differs_is_told_apart(one, other):
+def test_different_formulas_are_distinguished(one, other):
     assert not are_copies(parse_expression(one), parse_expression(other))
 
 
@@ -147,7 +147,7 @@ formulas = st.recursive(
 
 
 def varying(expression):
-    """Say whether a formula depends on an input, by algebra: twice its residues at other points."""
+    """Test by residues at other points whether a formula depends on an input."""
     moved = {
         name: apply_operator(OPERATORS["add"], Column(name), Constant(1))
         for name in collect_columns(expression)
@@ -195,7 +195,7 @@ def test_rewriting_by_an_identity_makes_copies(expression, rewrite, other):
 )
 def test_what_is_added_is_seen_however_small(expression, size, other):
     assume(varying(expression))
-    # none of `formulas` holds these functions, so no affine map can make up for them
+    # no other formula contains these functions, so no affine map compensates for them
     addend = apply_operator(OPERATORS["mul"], Constant(size), parse_expression(other))
     assert not find_affine_copies([apply_operator(OPERATORS["add"], expression, addend)], expression)[0]
 

@@ -29,7 +29,7 @@ KS = (1, 2, 3, 5)
 
 
 def figures_of_groups(sizes, hits):
-    """Every figure from its definition, over groups of tied features, exactly."""
+    """Compute every metric exactly from its definition, over groups of tied features."""
     total, wrong = sum(hits), sum(sizes) - sum(hits)
     seen = found = 0
     precision, average, trapezoid, roc, first = Fraction(1), Fraction(0), Fraction(0), Fraction(0), None
@@ -55,7 +55,7 @@ def figures_of_groups(sizes, hits):
 
 
 def placements(loss, correct, sizes, outside, hidden_correct):
-    """Every placement of what is hidden, as groups of tied features: sizes and correct ones."""
+    """Yield every placement of the hidden features as group sizes and numbers of correct ones."""
     levels = sorted({np.inf if np.isnan(v) else v for v in loss})
     group = [levels.index(np.inf if np.isnan(v) else v) for v in loss]
     size, shown = [0] * len(levels), [0] * len(levels)
@@ -63,7 +63,7 @@ def placements(loss, correct, sizes, outside, hidden_correct):
         size[g] += s
         shown[g] += 1
     good = [sum(c for h, c in zip(group, correct, strict=True) if h == g) for g in range(len(levels))]
-    # 0 is tied with the last one shown; what is outside can be no worse than infinite
+    # 0 ties with the last feature shown; features from outside have at most an infinite loss
     places = range(1) if levels[-1] == np.inf else range(outside + 1)
     kinds = [(place, label) for place in places for label in (0, 1)]
     for inside in product(*(range(s - n + 1) for s, n in zip(size, shown, strict=True))):
@@ -80,7 +80,7 @@ def placements(loss, correct, sizes, outside, hidden_correct):
 
 
 def bounds_by_brute_force(*case):
-    """The least and the largest of each figure over all placements."""
+    """Compute the smallest and the largest value of each metric over all placements."""
     found = [
         figures_of_groups(*one) for one in {(tuple(sizes), tuple(hits)) for sizes, hits in placements(*case)}
     ]
@@ -144,7 +144,7 @@ def test_the_bounds_are_the_extremes_over_all_placements(case):
         ([0, 0, 1], [0, 1, 1], [1, 1, 1], 6, 5),
         ([0], [1], [1], 6, 3),
         ([0], [0], [4], 5, 5),
-        # a correct feature in the poor first group leaves the rich second one poorer
+        # a correct feature in the first group lowers the precision of the second one
         ([0, 1], [0, 1], [10, 20], 0, 19),
         ([0, 1, 2], [0, 1, 0], [6, 8, 4], 2, 7),
     ],
@@ -190,7 +190,7 @@ def test_the_figures_of_a_whole_ranking_lie_between_the_bounds_of_what_is_shown(
 
 
 def test_a_long_ranking_with_large_classes_is_bounded_as_its_placements_say(rng):
-    # the placements that the notes call extreme, written out feature by feature
+    # the extreme placements of the notes, feature by feature
     k, q, hidden_correct = 200, 50_000, 9_000
     loss, correct = np.arange(k) * 1.0, rng.uniform(size=k) < 0.5
     sizes = rng.integers(1, 20, k)
@@ -226,5 +226,5 @@ def test_what_cannot_be_is_refused():
             )
     with pytest.raises(DataError, match="at least one feature"):
         build_truncated_ranking(loss[:0], correct[:0], n_features=9, n_hidden_correct=1)
-    with pytest.raises(OptionError, match="whole number"):
+    with pytest.raises(OptionError, match="integer"):
         compute_recall_bounds(build_truncated_ranking(loss, correct, n_features=5, n_hidden_correct=1), 0)

@@ -58,7 +58,7 @@ def marks(texts, truth, criterion):
         ),
         (
             "(cos(x2)**2 + 0.1*sin(x2)**2)*sin(x1)",
-            # the two terms with equal coefficients add up to sin(x1)
+            # the two terms with equal coefficients sum to sin(x1)
             ["sin(x1)*cos(x2)**2", "sin(x2)**2*sin(x1)", "sin(x1)", "sin(x1)*(10*cos(x2)**2 + sin(x2)**2)"],
             ["cos(x2)**2", "sin(x1)*cos(x2)", "sin(x1)*cos(2*x2)"],
         ),
@@ -87,11 +87,11 @@ def test_the_papers_counts_of_correct_features(layers, features, good):
     result = symscreen.screen(frame, operators="ablation", layers=layers, pool="strict", top="all")
     found = find_correct_features(result.expressions, ADDITIVE, "active")
     assert (len(found), found.sum()) == (features, good)
-    # nothing cancels in these spaces: what counts is what is written
+    # nothing cancels in these spaces, so the inputs written are the active ones
     assert found.tolist() == [collect_columns(feature) <= {"x1", "x3"} for feature in result.expressions]
 
 
-def test_the_truths_are_told_apart():
+def test_the_truths_are_distinguished():
     features = [truth.expression for truth in TRUTHS.values()]
     table = np.array([find_correct_features(features, truth, "exact") for truth in TRUTHS.values()])
     assert (table == np.eye(14, dtype=bool)).all()
@@ -103,7 +103,7 @@ def test_a_wrong_truth_marks_none_of_the_right_features():
         assert find_correct_features(right, truth, "terms").all()
         for other, wrong in TRUTHS.items():
             shared = {str(term) for term in truth.terms} & {str(term) for term in wrong.terms}
-            # the two terms of shearflow2 add up to sin(x1), which is a term of barmag1
+            # the two terms of shearflow2 sum to sin(x1), which is a term of barmag1
             if not shared and {name, other} != {"barmag1", "shearflow2"}:
                 assert not find_correct_features(right, wrong, "terms").any(), (name, other)
 
@@ -178,7 +178,7 @@ def test_each_criterion_is_stricter_than_the_one_before():
 
 
 def sums_by_definition(truth):
-    """Yield a vector of coefficients for each sum that counts, its first coefficient made 1."""
+    """Yield the coefficients of each correct sum, scaled to a first coefficient of 1."""
     coefficients = np.array(truth.coefficients)
     for chosen in itertools.product([0, 1], repeat=len(coefficients)):
         for numbers in (coefficients, np.sign(coefficients)):
@@ -203,7 +203,7 @@ def test_too_many_terms_are_refused_where_sums_are_asked_for():
     features = [truth.expression, parse_expression("x1"), parse_expression("z")]
     assert find_correct_features(features, truth, "exact").tolist() == [True, False, False]
     assert find_correct_features(features, truth, "active").tolist() == [True, True, False]
-    with pytest.raises(FormulaError, match=r"has 11 terms.*at most 10; take 'active' or 'exact'"):
+    with pytest.raises(FormulaError, match=r"has 11 terms.*at most 10; use 'active' or 'exact'"):
         find_correct_features(features, truth, "terms")
 
 

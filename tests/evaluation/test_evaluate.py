@@ -30,7 +30,7 @@ def test_every_screener_is_measured_over_all_features(data, whole):
     assert found.table.screener.tolist() == ["t0", "xi", "lasso"]
     assert found.table.features.tolist() == [24] * 3
     assert found.table.correct.tolist() == [12] * 3
-    # by hand: T0 as it is shown, sign positive, and the inputs of each formula
+    # by hand: T0 as shown, sign positive, and the inputs of each formula
     good = [collect_columns(each) <= {"x1", "x3"} for each in whole.expressions]
     assert found.correct.tolist() == good
     for name, score in (("t0", -whole.table.t0), ("xi", whole.table.xi)):
@@ -65,7 +65,7 @@ def test_a_random_ranking_scores_the_share_of_correct_features(data, whole, rng)
     error = np.std(found, ddof=1) / np.sqrt(len(found))
     expected = compute_expected_average_precision(24, 12)
     assert abs(np.mean(found) - expected) < 4 * error
-    assert 0.5 < expected < 0.5 + 3 / 24  # the share, and what the first places add in a small space
+    assert 0.5 < expected < 0.5 + 3 / 24  # the share plus the excess of a small space
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
@@ -82,15 +82,15 @@ def test_a_lone_joint_screener_keeps_its_ties(data):
     ranks = result.table.lasso_rank
     never = result.table.lasso_entry.isna()
     assert never.sum() > 1
-    assert set(ranks[never]) == {ranks.max()}  # those that never entered the path tie in the last place
+    assert set(ranks[never]) == {ranks.max()}  # features that never entered the path tie in the last position
     both = symscreen.screen(data.frame, **SMALL, screener="lasso,t0", top="all")
-    alone, beside = (evaluate(each, data.truth).table.iloc[0] for each in (result, both))
-    assert alone.average_precision == beside.average_precision
+    single, several = (evaluate(each, data.truth).table.iloc[0] for each in (result, both))
+    assert single.average_precision == several.average_precision
 
 
 def test_a_truncated_ranking_is_refused_and_bounded(data, whole):
     top = symscreen.screen(data.frame, **SMALL, sign="positive", top=4)
-    with pytest.raises(OptionError, match=r"shows 4 of 24 features screened.*--top all.*--outside N"):
+    with pytest.raises(OptionError, match=r"contains 4 of 24 features screened.*--top all.*--outside N"):
         evaluate(top, data.truth)
     shown = evaluate_shown(top)
     figures = evaluate(whole, data.truth).table.iloc[0]
@@ -110,7 +110,7 @@ def test_what_bounds_cannot_tell_is_refused(data, whole):
     with pytest.raises(OptionError, match=r"100 correct features .*--outside.*, but 20 are not shown"):
         evaluate_bounds(top, data.truth, outside=100)
     joint = symscreen.screen(data.frame, **SMALL, screener="lasso", top=4)
-    with pytest.raises(OptionError, match="lasso sees few features"):
+    with pytest.raises(OptionError, match="lasso scores only some features"):
         evaluate_bounds(joint, data.truth, outside=3)
     rounds = symscreen.screen(data.frame, **SMALL, rounds=2, top="all")
     for ask in (evaluate, lambda *given: evaluate_bounds(*given, outside=1)):

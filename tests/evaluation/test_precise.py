@@ -46,7 +46,7 @@ def test_double_precision_agrees_where_it_has_a_value(outer, inner, row):
     pair = compute_precise_value(graph, int(graph.roots[0]), row, {})
     if np.isfinite(double):
         assert pair is not None
-        # an argument of size 30 in the last place moves sin, exp and pow by so much
+        # rounding an argument of magnitude 30 changes sin, exp and pow by this amount
         assert abs(float(pair[0]) - double) <= 1e-11 * max(1.0, float(pair[1]))
 
 
@@ -87,7 +87,7 @@ def test_what_cancels_is_noise_beside_its_peak(text, x):
 
 
 @pytest.mark.parametrize("text", ["exp(-200)*x", "1e-300*x", "(1 + 1e-40*sin(x)) - 1", "exp(-x**2)"])
-def test_what_is_small_is_no_noise(text):
+def test_small_values_are_not_noise(text):
     value, peak = value_of(parse_expression(text), x=12.0)
     assert abs(value) > bound_numerical_error(peak)
 
@@ -106,7 +106,7 @@ def test_the_precision_of_other_users_of_mpmath_is_left_alone():
     [
         ("0.1*x/3 + pi", "x/30 + pi"),
         ("cosh(x)**2 - sinh(x)**2 + x", "x + 1"),
-        # sympy turns these into functions that no operator is called after
+        # sympy converts these to functions that are not named after an operator
         ("abs(exp(sqrt(x)))", "exp(sqrt(x))"),
         ("tan(x + pi/2)", "-cos(x)/sin(x)"),
         ("max(x, 0.1 + 0.2)*exp(1)", "max(x, 0.3)*exp(1)"),

@@ -26,7 +26,7 @@ from symscreen.evaluation.precision_recall import (
     roc_auc,
 )
 
-# few levels, so that there are ties; NaN and infinity were never found
+# few levels, so that there are ties; NaN and infinity for features that were not found
 levels = st.sampled_from([-np.inf, -1.0, 0.0, -0.0, 0.5, 1e-300, np.nan, np.inf])
 rankings = st.lists(st.tuples(levels, st.booleans()), min_size=1, max_size=9)
 small = st.lists(st.tuples(st.sampled_from([0.0, 1.0, np.nan]), st.booleans()), min_size=1, max_size=5)
@@ -38,7 +38,7 @@ def apart(ranking):
 
 
 def seen(loss):
-    """The losses with what was never found at infinity."""
+    """Replace NaN by infinity."""
     return [np.inf if np.isnan(v) else v for v in loss]
 
 
@@ -48,7 +48,7 @@ def precision_among(loss, correct, threshold):
 
 
 def average_precision_by_definition(loss, correct):
-    """The mean, over the correct features, of the precision among all that are no worse."""
+    """Compute the mean over the correct features of the precision among all features not worse."""
     own = [precision_among(loss, correct, v) for v, c in zip(seen(loss), correct, strict=True) if c]
     return sum(own, Fraction(0)) / len(own)
 
@@ -71,7 +71,7 @@ def roc_by_pairs(loss, correct):
 
 
 def orders(loss):
-    """Every order of the features that ascends in the loss."""
+    """Yield every order of the features by ascending loss."""
     loss = seen(loss)
     for order in permutations(range(len(loss))):
         if all(loss[a] <= loss[b] for a, b in pairwise(order)):
@@ -232,7 +232,7 @@ def test_a_random_order_has_the_share_as_its_average_precision_within_error(rng)
     error = random.std(ddof=1) / np.sqrt(repeats)
     assert error < 0.001
     assert abs(random.mean() - share) < 4 * error + 2e-4
-    # an order that knows ever so little is told apart
+    # an order with little information is distinguished from chance
     hint = [average_precision(rng.uniform(size=q) - 0.02 * correct, correct) for _ in range(repeats)]
     assert np.mean(hint) - share > 8 * error
 
@@ -252,7 +252,7 @@ def test_a_wrong_truth_scores_near_the_share_and_the_right_one_far_above(rng):
     loss = symscreen.t0(features.T, y)
     right = np.arange(600) < 30
     assert average_precision(loss, right) > 0.99
-    # thirty others, which have nothing to do with y
+    # thirty others, independent of y
     wrong = [average_precision(loss, np.isin(np.arange(600), s + np.arange(30))) for s in range(30, 600, 30)]
     assert abs(np.mean(wrong) - 0.05) < 0.02
     assert max(wrong) < 0.15
@@ -260,13 +260,13 @@ def test_a_wrong_truth_scores_near_the_share_and_the_right_one_far_above(rng):
 
 def test_columns_that_do_not_match_are_refused():
     for loss, correct in [(np.zeros(3), np.zeros(2, bool)), (np.zeros((2, 2)), np.zeros((2, 2), bool))]:
-        with pytest.raises(DataError, match="one of each for every feature"):
+        with pytest.raises(DataError, match="one value of each per feature"):
             compute_precision_recall_curve(loss, correct)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True])
-def test_recall_at_no_whole_number_is_refused(k):
-    with pytest.raises(OptionError, match="whole number of at least 1"):
+def test_recall_needs_a_positive_integer(k):
+    with pytest.raises(OptionError, match="integer ≥ 1"):
         compute_recall_at(np.zeros(3), np.ones(3, bool), k)
 
 

@@ -40,7 +40,7 @@ def test_few_repeats_have_no_error():
 
 
 def test_more_than_one_figure_a_repeat_is_refused():
-    with pytest.raises(OptionError, match="one number a repeat"):
+    with pytest.raises(OptionError, match="one number per repeat"):
         compute_mean_and_error(np.zeros((2, 2)))
 
 

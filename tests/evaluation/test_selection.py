@@ -28,7 +28,7 @@ AREAS = {"roc": roc_auc, "pr": pr_auc, "ap": average_precision}
 
 
 def choices(loss, size):
-    """Every set of features that an order ascending in the loss may have first."""
+    """Yield every set of first features of an order by ascending loss."""
     loss = [np.inf if np.isnan(v) else v for v in loss]
     return [
         frozenset(order[:size])
@@ -65,7 +65,7 @@ def test_a_method_that_finds_one_fills_the_rest_from_what_it_did_not_find():
 
 
 def test_losses_beyond_the_selected_decide_who_fills_up():
-    # one is selected; of those left out one comes before the others, which tie
+    # one feature is selected; one of the others precedes the rest, which tie
     assert select_top_features(np.array([7.0, 0.0, 3.0, 7.0])).tolist() == [0.5, 1.0, 1.0, 0.5]
 
 
@@ -96,7 +96,7 @@ def test_a_choice_at_random_has_the_share_as_its_aip(rng):
 
 
 def paper_orders(loss, size):
-    """Every order that the paper's scores may give: the chosen first, then the rest, each in any order."""
+    """Yield every order of the paper's scores: the selected features, then the rest, each in any order."""
     for first in choices(loss, size):
         rest = sorted(set(range(len(loss))) - first)
         for front, back in product(permutations(sorted(first)), permutations(rest)):
@@ -190,7 +190,7 @@ def test_the_documented_formula_and_what_the_best_choice_scores():
         assert compute_paper_auc(chosen, correct) == pytest.approx(expected)
     assert compute_paper_auc(chosen, correct) == pytest.approx(0.565, abs=5e-4)
     assert compute_paper_auc(chosen, correct, truth="all") == 0.625
-    # it depends on nothing but how many of the chosen are correct: it is AIP on another scale
+    # depends only on the number of correct features selected: AIP on another scale
     scores = [
         compute_paper_auc(np.isin(np.arange(6), pick) * 1.0, np.arange(6) < 3, truth="all")
         for pick in combinations(range(6), 3)
@@ -221,12 +221,12 @@ def test_without_a_correct_feature_the_paper_s_area_is_undefined_and_aip_is_0():
 
 def test_what_cannot_be_scored_is_refused():
     correct = np.arange(4) < 2
-    with pytest.raises(DataError, match="for every feature"):
+    with pytest.raises(DataError, match="per feature"):
         aip(np.ones(3), correct)
-    with pytest.raises(OptionError, match="same whole number"):
+    with pytest.raises(OptionError, match="same integer number"):
         aip(np.array([[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]]), correct)
     for wrong in ([0.5, 0.25, 0.25, 1.0], [1.5, 0.5, 0.0, 0.0], [1.0, np.nan, 1.0, 1.0]):
-        with pytest.raises(OptionError, match="choice"):
+        with pytest.raises(OptionError, match="selection"):
             compute_paper_auc(np.array(wrong), correct)
     for options in ({"truth": "al"}, {"area": "rok"}):
         with pytest.raises(OptionError, match="did you mean"):

@@ -45,10 +45,10 @@ TERMS = {
     "x*(sin(1)**2 + cos(1)**2 - 1) + y + sin(x)": {"y": 1, "sin(x)": 1},
     "x*(1e250*sin(2) - 2e250*sin(1)*cos(1)) + y + sin(x)": {"y": 1, "sin(x)": 1},
     "(x*sqrt(y + z) + 1)*sqrt(y + z)": {"x*y": 1, "x*z": 1, "sqrt(y + z)": 1},
-    # an input on which nothing depends leaves no term behind
+    # an inactive input does not add a term
     "x1 + cos(x2)**2 + sin(x2)**2": {"x1": 1},
     "x1*cos(x2)**2 + x1*sin(x2)**2": {"x1": 1},
-    # sympy has more to say of this than the notation
+    # the sympy form of this cannot be expressed
     "2*abs(exp(sqrt(x)))": {"2*abs(exp(sqrt(x)))": 1},
 }
 
@@ -104,9 +104,9 @@ def test_active_are_the_inputs_that_matter(text, active):
         ("x/x", "constant"),
         ("sin(x)**2 + cos(x)**2", "constant"),
         ("sign(exp(x))", "constant"),
-        ("log(-1)*x", "0 of 96 points"),
-        ("sqrt(-x**2)", "0 of 96 points"),
-        ("9**9**9*x", "0 of 96 points"),
+        ("log(-1)*x", "0 of 96 random points"),
+        ("sqrt(-x**2)", "0 of 96 random points"),
+        ("9**9**9*x", "0 of 96 random points"),
         ("nope(x)", "no operator 'nope'"),
         ("x +", "expected"),
     ],
@@ -132,7 +132,7 @@ def test_names_change_nothing_but_names(name, text):
     renamed = {"x": Column(name), "y": Column("other"), name: Column(name), "other": Column("other")}
     truth = parse_truth(to_text(put_in(plain.expression, renamed)))
     assert truth.active_inputs == tuple(sorted([name, "other"]))
-    # the order of terms and factors follows the names, the values do not
+    # the order of terms and factors depends on the names, the values do not
     rows = {name: draw_rows("x"), "other": draw_rows("y")}
 
     def seen(terms, coefficients):
@@ -172,7 +172,7 @@ def test_terms_and_coefficients_add_up_to_the_formula(parts, signs):
     try:
         truth = parse_truth(text)
     except FormulaError as error:
-        assert "constant" in str(error)  # noqa: PT017  # the other outcome is tested below
+        assert "constant" in str(error)  # noqa: PT017  # the other result is tested below
         return
     assert len(set(truth.terms)) == len(truth.terms)
     assert all(truth.coefficients)
@@ -180,7 +180,7 @@ def test_terms_and_coefficients_add_up_to_the_formula(parts, signs):
     rest = evaluate_expression(expression, rows)
     for term, coefficient in zip(truth.terms, truth.coefficients, strict=True):
         rest = rest - coefficient * evaluate_expression(term, rows)
-    # what is left is the constant that was dropped
+    # the difference is the constant that was dropped
     assert np.nanmax(rest) - np.nanmin(rest) <= 1e-9 * np.nanmax(
         np.abs(evaluate_expression(expression, rows)) + 1
     )
@@ -195,5 +195,5 @@ def test_a_truth_of_too_many_terms_has_inputs_and_a_form_all_the_same(text):
     if "z" in text:
         assert find_correct_features([feature], truth, "exact").all()
         assert find_correct_features([feature], truth, "active").all()
-    with pytest.raises(FormulaError, match=r"too many terms.*take 'active' or 'exact'"):
+    with pytest.raises(FormulaError, match=r"too many terms.*use 'active' or 'exact'"):
         find_correct_features([feature], truth, "terms")

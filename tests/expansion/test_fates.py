@@ -30,7 +30,7 @@ def bounded(at_once, bucket, block):
     """Judge in so small portions that every seam is met."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duplicates, "_PASS_ENTRIES", at_once)
-        for name in ("_BUCKET", "_SPAN", "_SUSPECTS"):
+        for name in ("_BUCKET_ENTRIES", "_MIN_TASK_SIZE", "_MAX_COLLISIONS"):
             patch.setattr(duplicates, name, bucket)
         patch.setattr(cases, "_KEY_BLOCK_SIZE", block)
         patch.setattr(fates, "_SCAN_SIZE", 8 * bucket)
@@ -173,10 +173,10 @@ def test_judging_takes_no_more_memory_than_predicted(text, monkeypatch):
     tracemalloc.start()
     try:
         known = {
-            "known": nodes.keys,
-            "burdens": cases.compute_tie_break_rank(nodes.complexity),
-            "grows": True,
-            "banned": {},
+            "existing_keys": nodes.keys,
+            "tie_break_ranks": cases.compute_tie_break_rank(nodes.complexity),
+            "has_next_layer": True,
+            "excluded": {},
         }
         found = fates.filter_candidates(
             candidates, structure, nodes, grammar, domain_masks={}, **known

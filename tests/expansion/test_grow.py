@@ -265,7 +265,7 @@ class TestErrors:
     def test_every_input_constant(self):
         with pytest.raises(
             DataError,
-            match=r"^every input is constant: there is nothing to grow features from; choose others with",
+            match=r"^every input is constant, so no features can be built; choose other inputs with",
         ):
             expand(["a", "b"], np.ones((2, 9)), self.grammar, self.layers)
 
@@ -321,7 +321,7 @@ class TestErrors:
 def test_growing_takes_no_more_memory_than_predicted(with_values, rng, monkeypatch):
     predicted = []
     for module in (grow, layer):
-        monkeypatch.setattr(module, "require", lambda needed, *_: predicted.append(needed))
+        monkeypatch.setattr(module, "check_memory", lambda needed, *_: predicted.append(needed))
     names, grammar = [f"x{place}" for place in range(12)], load_grammar("ablation")
     columns = rng.normal(size=(12, 100)) if with_values else None
     tracemalloc.start()

@@ -36,6 +36,6 @@ def test_parts_are_learnt_apart(rows, more):
         compute_feature_stats(rows).concatenate(compute_feature_stats(more)),
     )
     turned = known.take(np.arange(len(both))[::-1])
-    for name in ("low", "high", "least", "line"):
+    for name in ("low", "high", "min_abs", "projection"):
         assert getattr(known, name).tobytes() == getattr(compute_feature_stats(both), name).tobytes()
         assert getattr(turned, name).tobytes() == getattr(compute_feature_stats(both[::-1]), name).tobytes()

@@ -145,19 +145,19 @@ def test_what_is_dropped_has_no_unit_and_what_stays_has_one(problem, with_values
     space = problem.expanded(columns)
     by_hand = Counter()
     for place, fate in enumerate(space.statuses):
-        found = unit_by_hand(space.expression(space.n_materialized + place), given)
+        found = unit_by_hand(space.build_expression(space.n_materialized + place), given)
         assert (found is None) == (fate == CandidateStatus.NO_UNIT)
         if found is not None:
             assert (wanted not in {None, found}) == (fate == CandidateStatus.OTHER_UNITS)
         by_hand[CandidateStatus(fate)] += 1
-    last = space.counts[-1]
-    assert last.pruned.get(CandidateStatus.NO_UNIT, 0) == by_hand[CandidateStatus.NO_UNIT]
-    for number in range(len(space.base)):
-        found = unit_by_hand(space.expression(number), given)
+    last = space.layer_counts[-1]
+    assert last.n_excluded.get(CandidateStatus.NO_UNIT, 0) == by_hand[CandidateStatus.NO_UNIT]
+    for number in range(len(space.pool_indices)):
+        found = unit_by_hand(space.build_expression(number), given)
         assert found is not None
         assert wanted in {None, found}
-    before = space.counts[-2].features if problem.pool_kind == "cumulative" else 0
-    assert before + last.n_generated - sum(last.pruned.values()) == last.features == space.size
+    before = space.layer_counts[-2].n_features if problem.pool_kind == "cumulative" else 0
+    assert before + last.n_generated - sum(last.n_excluded.values()) == last.n_features == space.size
 
 
 def _trees(problem):
@@ -193,7 +193,7 @@ def test_the_space_is_the_full_space_less_what_has_no_unit(problem):
         compute_key(tree) for tree, unit in found if unit is not None and problem.wanted in {None, unit}
     }
     space = problem.expanded()
-    assert {compute_key(space.expression(number)) for number in space.numbers} == expected
+    assert {compute_key(space.build_expression(number)) for number in space.numbers} == expected
 
 
 @settings(max_examples=40)
@@ -202,9 +202,9 @@ def test_portions_and_threads_change_nothing(problem, at_once, bucket, jobs):
     whole = problem.expanded()
     with bounded(at_once, bucket, 5), pytest.MonkeyPatch.context() as patch:
         patch.setattr(meanings, "_BATCH_PAIRS", 3)
-        found = problem.expanded(spread=Threads(jobs).map)
+        found = problem.expanded(map_function=Threads(jobs).map)
     assert (found.statuses == whole.statuses).all()
-    assert found.counts == whole.counts
+    assert found.layer_counts == whole.layer_counts
 
 
 def test_fates_have_one_number_each():

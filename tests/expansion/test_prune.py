@@ -69,7 +69,7 @@ class TestConstant:
         z = np.exp(np.log(x) + np.log(y))
         assert np.ptp(z - x * y) > 0
         found, lost, space = last_layer(f"b[{operator}]", [x, y, z])
-        assert len(space.base) == 3
+        assert len(space.pool_indices) == 3
         assert lost[CandidateStatus.CONSTANT] == 0
         assert len(found) == space.size - 3
 
@@ -79,18 +79,21 @@ class TestUndefined:
         for bad in (0.0, -1.0):
             found, _, space = last_layer("u[log,sqrt]", [[bad, 1.0, 2.0], [1.0, 2.0, 3.0]])
             assert found == ({"log(y)", "sqrt(y)"} if bad < 0 else {"log(y)", "sqrt(x)", "sqrt(y)"})
-            assert space.counts[-1].pruned == {CandidateStatus.UNDEFINED: 2 if bad < 0 else 1}
+            assert space.layer_counts[-1].n_excluded == {CandidateStatus.UNDEFINED: 2 if bad < 0 else 1}
 
     def test_division_by_zero(self):
         found, _, space = last_layer("b[div]", [[0.0, 1.0, 2.0], [1.0, 2.0, 4.0]])
         assert found == {"x/y"}
-        assert space.counts[-1].pruned == {CandidateStatus.CONSTANT: 2, CandidateStatus.UNDEFINED: 1}
+        assert space.layer_counts[-1].n_excluded == {
+            CandidateStatus.CONSTANT: 2,
+            CandidateStatus.UNDEFINED: 1,
+        }
 
     def test_no_operator_makes_a_number_of_infinity(self):
         # 1/exp(800) would be 0 and 1/(1/0) would be 0 again
         found, lost, space = last_layer("u[exp] u[inv]", [[800.0, 1.0, 2.0]])
         assert found == {"1/x"}
-        assert space.counts[1].pruned == {CandidateStatus.UNDEFINED: 1}
+        assert space.layer_counts[1].n_excluded == {CandidateStatus.UNDEFINED: 1}
         found, _, _ = last_layer("u[inv] u[inv]", [[0.0, 1.0, 2.0]])
         assert found == set()
         assert lost[CandidateStatus.UNDEFINED] == 0

@@ -137,7 +137,7 @@ def test_cuts_between_layers_leave_the_same(pool_kind, rng):
 
     grammar, columns = load_grammar("basic"), table(rng, 12)[:3]
     layers = grammar.resolve_layers("u[sin,square] b[add,mul] u[neg,cube] b[sub]")
-    held, thin = both(["a", "b", "c"], columns, grammar, layers, pool_kind, cut=cut)
+    held, thin = both(["a", "b", "c"], columns, grammar, layers, pool_kind, prune=cut)
     assert held.layer_counts[2].n_excluded[CandidateStatus.PRUNED] > 0
     assert_same(held, thin)
 

@@ -61,28 +61,28 @@ def test_the_quick_size_says_that_it_runs_one_reading(outcome):
 
 
 def test_every_reading_is_run_with_the_whole_grids(monkeypatch):
-    """With the fits taken out: what would be fitted, and to what."""
-    asked = []
+    """Replace the fits to record which grids and features they would use."""
+    calls = []
 
     def noted(method, case):
-        asked.append((len(method.settings), case.features.get("user_features")))
+        calls.append((len(method.settings), case.features.get("user_features")))
         figures = ("overall", "e01", "e02", "e12", "balanced", "b01", "b02", "b12", "inconsistent")
         return dict.fromkeys(figures, 0.1) | {"alike": False, "chosen": ""}
 
     module = "symscreen.experiments.multistage_studies"
-    monkeypatch.setattr(f"{module}.judged", noted)
-    monkeypatch.setattr(f"{module}._articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
-    monkeypatch.setattr(f"{module}._SEEDS_FOR_SHARES", 1)
+    monkeypatch.setattr(f"{module}.evaluate_method", noted)
+    monkeypatch.setattr(f"{module}._compare_on_articles", lambda settings: (pd.DataFrame(), "none"))  # noqa: ARG005
+    monkeypatch.setattr(f"{module}._STAGE_SHARE_SEEDS", 1)
     found = SIMULATION_EXPERIMENT.run(ExperimentSettings(jobs=1, repeats=1))
     assert list(found.tables["readings"]["reading"].unique()) == list(READINGS)
     assert "Not run" not in found.remarks[0]
     grids = [9, 9, 9, *(len(one.grid) for one in BASELINES.values())]
-    assert [size for size, _ in asked] == grids * len(READINGS)
-    with_features = sum(users is not None for _, users in asked)
-    of_levels = sum("user_levels" in told for told in READINGS.values())
+    assert [size for size, _ in calls] == grids * len(READINGS)
+    with_features = sum(users is not None for _, users in calls)
+    of_levels = sum("user_levels" in options for options in READINGS.values())
     assert with_features == len(grids) * of_levels - len(
         FEATURES_ONLY_READINGS
-    )  # where SVD takes two names alone
+    )  # where SVD uses only two names
 
 
 def test_a_row_told_by_its_features_has_no_effects_of_its_own():
@@ -124,7 +124,7 @@ def test_improvements_stand_beside_the_published(outcome):
     assert set(table["ours"]) == {RECOMMENDER, RECOMMENDER_COMMON_LEVEL}
     published = table[table["ours"] == RECOMMENDER].set_index("rival")["published"].dropna().to_dict()
     assert published == {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13}
-    assert any("ask of ours" in remark for remark in outcome.remarks)
+    assert any("published improvements imply" in remark for remark in outcome.remarks)
 
 
 def test_improvements_are_paired():

@@ -163,7 +163,7 @@ def test_a_formula_is_found_as_its_equal_by_algebra(frame):
     )
     assert (found.status, found.match) == ("ranked", "algebra")
     assert found.found_as == "x1*x2 + x1*x3"
-    assert first_line(found).startswith("x1*(x2 + x3) is there as x1*x2 + x1*x3: rank ")
+    assert first_line(found).startswith("x1*(x2 + x3) is in the space as x1*x2 + x1*x3: rank ")
 
 
 def test_a_formula_with_the_values_of_another_is_its_duplicate(frame):
@@ -276,7 +276,8 @@ def test_a_part_that_a_cut_took_is_told_with_its_place(frame):
     assert symscreen.why(frame, "exp(x1)*x2", **options).status == "ranked"
 
 
-def test_a_joint_screener_that_cuts_is_told_of(frame, rng):
+def test_a_joint_screener_that_cuts_is_told_of(frame):
+    rng = np.random.default_rng(0)
     noise = frame.assign(**{f"z{place}": rng.normal(size=60) for place in range(6)})
     options = {"target": "target", "layers": "ub", "unary": "sin", "binary": "mul", "cut": "lasso"}
     answers = [symscreen.why(noise, f"sin(z{place})*x2", **options) for place in range(6)]
@@ -293,7 +294,7 @@ def test_what_a_joint_screener_was_not_shown_has_no_rank(frame):
     assert (found.status, found.rank, found.rank_cutoff) == ("not shown", None, 5)
     assert set(found.screener_ranks) == {"t0", "xi"}
     assert min(found.screener_ranks.values()) > 1
-    assert first_line(found).startswith("sin(x3)*sin(x3) was not shown to lasso")
+    assert first_line(found).startswith("sin(x3)*sin(x3) is not on the shortlist of lasso")
 
 
 def test_what_a_joint_screener_was_shown_has_the_rank_of_the_screen(frame):

@@ -193,7 +193,7 @@ def test_definitions_travel_with_the_formulas():
 def test_a_definition_that_only_another_one_calls_comes_from_the_grammar():
     operators = sinpi_and_its_user()
     feature = parse_expression("wave(x, z)", operators)
-    with pytest.raises(OutputError, match="'wave' calls 'sinpi', which is not known here"):
+    with pytest.raises(OutputError, match="'wave' calls 'sinpi', which is unknown"):
         format_bundle([feature])
     text = format_bundle([feature], operators=operators)
     assert list(json.loads(text)["define"]) == ["sinpi", "wave"]
@@ -243,14 +243,14 @@ def test_operators_with_parameters_are_saved_with_their_values(tmp_path):
 @pytest.mark.parametrize(
     ("operator", "message"),
     [
-        (replace(OPERATORS["sin"], numeric=np.cos), "'sin' is not the one that ships"),
+        (replace(OPERATORS["sin"], numeric=np.cos), "'sin' differs from the built-in one"),
         (replace(OPERATORS["sin"], name="sine"), "'sine' is not defined by a formula"),
         (
             replace(OPERATORS["sin"], name="sine", summary="cos(x)"),
-            "'sine' is not what its formula 'cos.x.' says",
+            "'sine' differs from its formula 'cos.x.'",
         ),
         (replace(OPERATORS["sin"], name="sine", summary="sine(x)"), "'sine' calls 'sine'"),
-        (replace(OPERATORS["sin"], name="a b", summary="sin(x)"), "no operator's name"),
+        (replace(OPERATORS["sin"], name="a b", summary="sin(x)"), "not an operator name"),
     ],
 )
 def test_operators_that_no_file_can_hold_are_refused(operator, message):
@@ -263,7 +263,7 @@ def test_two_operators_of_one_name_are_refused_unless_they_are_the_same():
     other = define_operator("f", "cos(x)*x", OPERATORS)
     features = [apply_operator(one, Column("x")), apply_operator(same, Column("z"))]
     assert len(parse_bundle_formulas(format_bundle(features), "m")) == 2
-    with pytest.raises(OutputError, match="two operators are called 'f'"):
+    with pytest.raises(OutputError, match="two operators are named 'f'"):
         format_bundle([*features, apply_operator(other, Column("x"))])
 
 
@@ -280,10 +280,10 @@ def test_what_could_not_be_read_back_is_refused(tmp_path):
     for thing in ([deep], [Column("x" * 10_001)]):
         with pytest.raises(OutputError, match=r"cannot be saved: the bundle, features\[0\]\.expression: "):
             save_bundle(thing, tmp_path / "f.json")
-    with pytest.raises(OutputError, match="there are none"):
+    with pytest.raises(OutputError, match="features: the list is empty"):
         save_bundle([], tmp_path / "f.json")
     for record in ({"a": object()}, {"a": np.int64(1)}, {"a": float("nan")}):
-        with pytest.raises(OutputError, match="its record holds more than plain values"):
+        with pytest.raises(OutputError, match="the record is not valid JSON"):
             save_bundle(FEATURES, tmp_path / "f.json", record=record)
     assert list(tmp_path.iterdir()) == []
 
@@ -318,7 +318,7 @@ def _set(*path_and_value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_set("format", 3), "m.json, format: format 3 came after symscreen"),
+        (_set("format", 3), "m.json, format: format 3 is newer than symscreen"),
         (_set("format", 0), "format: expected 1 or 2, found 0"),
         (lambda content: content.update(format=True), "format: expected 1 or 2, found True"),
         (lambda content: content.update(intercept=True), "intercept: expected a number, found True"),
@@ -326,17 +326,17 @@ def _set(*path_and_value):
         (_set("format", "1"), "format: expected 1 or 2, found '1'"),
         (_set("symscreen", None), "symscreen: expected a text"),
         (_set("kind", "modle"), "kind: 'modle' is unknown; did you mean 'model'"),
-        (_set("kind", "features"), "m.json, target: this key has no meaning"),
+        (_set("kind", "features"), "m.json, target: unknown key"),
         (_set("kind", ["model"]), "kind: expected a text"),
         (_set("target", 3), "target: expected a text, found 3"),
-        (_set("targets", "y"), "targets: this key has no meaning; did you mean 'target'"),
+        (_set("targets", "y"), "targets: unknown key; did you mean 'target'"),
         (lambda content: content.pop("target"), "target: missing"),
         (_set("intercept", "1"), "intercept: expected a number, found '1'"),
         (_set("intercept", 10**400), "intercept: expected a finite number"),
         (_set("terms", {}), "terms: expected a list of objects"),
         (_set("terms", 0, "x1"), "terms: expected a list of objects"),
         (_set("terms", 1, "coefficient", None), r"terms\[1\].coefficient: expected a number"),
-        (_set("terms", 1, "power", 2), r"terms\[1\].power: this key has no meaning"),
+        (_set("terms", 1, "power", 2), r"terms\[1\].power: unknown key"),
         (_set("terms", 1, "expression", 2), r"terms\[1\].expression: expected a text"),
         (_set("terms", 1, "expression", "x1 +"), r"terms\[1\].expression: formula 'x1 \+', character 5"),
         (_set("terms", 1, "expression", "__import__('os')"), r"terms\[1\].expression: formula"),
@@ -347,32 +347,41 @@ def _set(*path_and_value):
             _set("terms", [_term("x1*`a b`", ["mul", {"column": "x1"}, {"column": "a b"}])] * 500),
             "500 terms is too long",
         ),
-        (_set("terms", 0, _term("x1**3", ["cube", {"column": "a b"}])), r"terms\[0\].tree: not the tree of"),
-        (_set("terms", 0, _term("x1**3", ["square", {"column": "x1"}])), r"terms\[0\].tree: not the tree of"),
-        (_set("domains", {}), "domains: expected those of its formulas, found"),
-        (_set("digest", "0" * 64), "digest: the formulas are not those that were saved; save them again"),
-        (_set("intercept", 2.5), "digest: the formulas are not those that were saved"),
+        (
+            _set("terms", 0, _term("x1**3", ["cube", {"column": "a b"}])),
+            r"terms\[0\].tree: the tree and the expression differ",
+        ),
+        (
+            _set("terms", 0, _term("x1**3", ["square", {"column": "x1"}])),
+            r"terms\[0\].tree: the tree and the expression differ",
+        ),
+        (_set("domains", {}), "domains: expected the domains of the formulas, found"),
+        (
+            _set("digest", "0" * 64),
+            "digest: the formulas were changed after they were saved; save them again",
+        ),
+        (_set("intercept", 2.5), "digest: the formulas were changed after they were saved"),
         (lambda content: content.pop("digest"), "digest: missing"),
-        (_set("inputs", ["x1"]), "inputs: expected those of its formulas, .'a b', 'x1'.*, found"),
+        (_set("inputs", ["x1"]), "inputs: expected the inputs of the formulas, .'a b', 'x1'.*, found"),
         (_set("inputs", "x1"), "inputs: expected a list of texts"),
         (_set("define", []), "define: expected an object"),
         (_set("define", "f", "sin(x)"), "define.f: expected an object"),
         (_set("define", "f", {"formula": "sin(x)"}), "define.f.cost: missing"),
-        (_set("define", "f", {"formula": "sin(x)", "cost": -1}), "define.f.cost: expected a whole number"),
-        (_set("define", "f", {"formula": "sin(x)", "cost": 1, "code": ""}), "define.f.code: this key has no"),
+        (_set("define", "f", {"formula": "sin(x)", "cost": -1}), "define.f.cost: expected an integer"),
+        (_set("define", "f", {"formula": "sin(x)", "cost": 1, "code": ""}), "define.f.code: unknown key"),
         (_set("define", "f", {"formula": "sin(q)", "cost": 1}), "define: 'f' is defined with 'q'"),
         (_set("define", "f", {"formula": "sin(", "cost": 1}), "define: formula 'sin.'"),
         (
             _set("define", "sin", {"formula": "cos(x)", "cost": 1}),
-            "the operator 'sin' is defined twice, or ships",
+            "the operator 'sin' is built in or defined twice",
         ),
-        (_set("define", "a\nb", {"formula": "cos(x)", "cost": 1}), r"'a\\nb' is no operator's name"),
+        (_set("define", "a\nb", {"formula": "cos(x)", "cost": 1}), r"'a\\nb' is not an operator name"),
         (
             _set("define", {f"f{i}": {"formula": "x", "cost": 0} for i in range(401)}),
-            "define: 401 operators; at most 400",
+            "define: 401 operators; the limit is 400",
         ),
         (_set("costs", {"sine": 1}), "there is no operator 'sine'; did you mean 'sin'"),
-        (_set("costs", {"sin": 1.5}), "costs.sin: expected a whole number"),
+        (_set("costs", {"sin": 1.5}), "costs.sin: expected an integer"),
         (_set("record", 3), "record: expected an object"),
     ],
 )
@@ -395,8 +404,8 @@ def test_anything_that_was_not_so_written_is_refused_in_one_line(change, message
         (b"[" * 100_000, "nested too deeply"),
         (b"[1]", "JSON, but not a bundle"),
         (b'{"record": {}, "ranking": []}', "JSON, but not a bundle"),
-        (b'{"format": 1, "format": 1}', "a key stands twice"),
-        (b'{"format": NaN}', "NaN is no finite number"),
+        (b'{"format": 1, "format": 1}', "contains a key twice"),
+        (b'{"format": NaN}', "NaN is not a finite number"),
         (b'{"format": ' + b"9" * 10_000 + b"}", "not the JSON of a bundle"),
     ],
 )

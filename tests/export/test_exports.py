@@ -248,16 +248,16 @@ def test_hostile_targets_are_told_in_a_comment_only(tmp_path):
 @pytest.mark.parametrize(
     ("write", "text", "message"),
     [
-        (to_sql, "erf(x)", r"'erf\(x\)' cannot be written in standard SQL, which has no erf; take another"),
+        (to_sql, "erf(x)", r"'erf\(x\)' cannot be written in standard SQL, which has no erf; choose another"),
         (to_sqlite, "1 + erf(x)", "SQLite, which has no erf"),
         (to_duckdb, "erf(x)", "DuckDB, which has no erf"),
         (to_sql, "asinh(x)", "standard SQL, which has no asinh"),
-        (to_sql, "``", "the column '' cannot be named in standard SQL"),
-        (to_sqlite, "`a\0b`", r"the column 'a\\x00b' cannot be named in SQLite"),
-        (to_duckdb, "a + A", "the columns 'A' and 'a' are one in DuckDB, where case does not count"),
-        (to_excel, "1e308*x", "the number 1e.308 cannot be written in Excel: it has numbers from"),
-        (to_excel, "x*" * 2000 + "x", "cannot|letters"),
-        (to_numpy, "log(0 - 1) + x", r"has no value in any row: 'log\(-1\)' is undefined"),
+        (to_sql, "``", "'' is not a valid column name in standard SQL"),
+        (to_sqlite, "`a\0b`", r"'a\\x00b' is not a valid column name in SQLite"),
+        (to_duckdb, "a + A", "the columns 'A' and 'a' are the same in DuckDB, which ignores case"),
+        (to_excel, "1e308*x", "the number 1e.308 cannot be written in Excel: its numbers range from"),
+        (to_excel, "x*" * 2000 + "x", "cannot|characters"),
+        (to_numpy, "log(0 - 1) + x", r"is undefined in every row, because 'log\(-1\)' is undefined"),
     ],
 )
 def test_what_a_language_cannot_say_is_refused_with_the_reason(write, text, message):
@@ -274,7 +274,7 @@ def _long(text):
     "cell", ["=A1", "A0", "XFE1", "A1048577", "a1", "A1:B2", "Sheet!A1", "A1)+1", "", "A1\n", "１A"]
 )
 def test_only_cells_stand_for_inputs_in_excel(cell):
-    with pytest.raises(OutputError, match="is no cell for 'x'; write it as B2"):
+    with pytest.raises(OutputError, match=r"is not a cell reference \(column 'x'\); write it as B2"):
         to_excel(parse_expression("x"), names={"x": cell})
     assert (
         to_excel(parse_expression("x"), names={"x": "$XFD$1048576"})

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli.app import _run as run_command
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
     LevelIndicator,
@@ -83,7 +83,7 @@ def formulas():
 def by_numpy(write, given, rows, tmp_path):
     del tmp_path
     space = {}
-    exec(compile(write(given, gates=GATES), "exported", "exec"), space)  # noqa: S102  # of this file's own formulas
+    exec(compile(write(given, indicators=GATES), "exported", "exec"), space)  # noqa: S102  # of this file's own formulas
     return [space[f"feature_{place + 1}"](rows) for place in range(len(given))]
 
 
@@ -91,7 +91,7 @@ def by_c(write, given, rows, tmp_path):
     if COMPILER is None:
         pytest.skip("there is no C compiler")
     source = tmp_path / "exported.c"
-    source.write_text(write(given, gates=GATES), encoding="ascii")
+    source.write_text(write(given, indicators=GATES), encoding="ascii")
     flags = [
         "-std=c99",
         "-O2",
@@ -125,7 +125,7 @@ def by_sqlite(write, given, rows, tmp_path):
     kinds = {"x": "REAL", "flow rate": "REAL", "a = b": "REAL", "c": "TEXT COLLATE NOCASE"}
     with sqlite3.connect(":memory:") as database:
         rows.astype(object).where(rows.notna(), None).to_sql("t", database, index=False, dtype=kinds)
-        asked = [f"SELECT {write(one, gates=GATES)} FROM t ORDER BY rowid" for one in given]  # noqa: S608
+        asked = [f"SELECT {write(one, indicators=GATES)} FROM t ORDER BY rowid" for one in given]  # noqa: S608
         return [[cell for (cell,) in database.execute(one)] for one in asked]
 
 
@@ -134,7 +134,7 @@ def by_duckdb(write, given, rows, tmp_path):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     with duckdb.connect() as database:
         database.register("t", rows)
-        found = database.execute(f"SELECT {write(given, gates=GATES)} FROM t").fetchnumpy()  # noqa: S608
+        found = database.execute(f"SELECT {write(given, indicators=GATES)} FROM t").fetchnumpy()  # noqa: S608
     return [np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan) for column in found.values()]
 
 
@@ -145,7 +145,7 @@ def by_excel(write, given, rows, tmp_path):
     names = {cell: name for name, cell in cells.items()}
     out = []
     for one in given:
-        text = write(one, gates=GATES, names={name: cells[name] for name in needed(one)})
+        text = write(one, indicators=GATES, names={name: cells[name] for name in needed(one)})
         assert "\n" not in text
         assert text.isascii()
         function = library.Parser().ast(text)[1].compile()
@@ -165,7 +165,7 @@ def needed(formula):
 def by_octave(write, given, rows, tmp_path):
     if OCTAVE is None:
         pytest.skip("Octave is not installed")
-    (tmp_path / "features.m").write_text(write(given, gates=GATES), encoding="ascii")
+    (tmp_path / "features.m").write_text(write(given, indicators=GATES), encoding="ascii")
     numbers = rows[["a = b", "flow rate", "x"]].to_numpy(dtype=float)
     np.savetxt(tmp_path / "rows.txt", numbers, fmt="%.17g")
     codes = ["".join(f"{byte} " for byte in ("" if pd.isna(one) else one).encode()) for one in rows["c"]]
@@ -225,7 +225,7 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
         "add,mul",
         "--quiet",
     ]
-    assert verbs._run(["screen", "d.csv", *asked, "--top", "9", "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert run_command(["screen", "d.csv", *asked, "--top", "9", "--out", "r.csv", "--bundle", "b.json"]) == 0
     result = symscreen.screen(
         screened, categorical=["c", "n"], categorical_as=how, layers="b", binary="add,mul", top=9
     )
@@ -233,7 +233,7 @@ def test_a_screens_exports_need_the_columns_of_the_data(screened, how, tmp_path,
     texts = []
     for name in ("r.csv", "b.json"):
         capsys.readouterr()
-        assert verbs._run(["export", name, "--to", "sqlite"]) == 0
+        assert run_command(["export", name, "--to", "sqlite"]) == 0
         texts.append(capsys.readouterr().out)
     assert texts == [export_formulas(result, "sqlite") + "\n"] * 2
     with sqlite3.connect(":memory:") as database:
@@ -274,12 +274,12 @@ def test_a_level_that_no_text_can_be_is_refused(write):
         if write is to_matlab and "\0" in level:
             continue  # MATLAB's texts hold any code
         with pytest.raises(OutputError, match=r"the level .* cannot be written in"):
-            write(parse_expression("`c = p`"), gates={"c = p": LevelIndicator("c", level)})
+            write(parse_expression("`c = p`"), indicators={"c = p": LevelIndicator("c", level)})
 
 
 def test_a_column_is_of_words_or_of_numbers():
     gates = {"c = p": LevelIndicator("c", "p"), "c = 1": LevelIndicator("c", 1.0)}
-    with pytest.raises(OutputError, match="'c' is asked for as a number and as a category of words"):
+    with pytest.raises(OutputError, match="'c' is used both as numbers and as categories of texts"):
         to_c(parse_expression("`c = p` + `c = 1`"), indicators=gates)
 
 
@@ -297,5 +297,5 @@ def test_a_record_that_was_changed_is_refused(change):
     record = {"options": options | change, "data": {"inputs": ["x·1[q·1[c = p]]", "x·1[q·1[c = p]"]}}
     if change.get("levels") == {"q·1[c": ["p"], "c": ["p"]}:
         record["data"]["inputs"] = ["x·1[q·1[c = p]"]
-    with pytest.raises(FormulaError, match="levels of categories cannot be read"):
+    with pytest.raises(FormulaError, match="levels of categorical columns cannot be read"):
         build_indicators_from_record(record)

@@ -128,7 +128,7 @@ def test_a_program_reads_back_as_the_formula():
 
 def test_what_gplearn_has_not_goes_as_a_column():
     with pytest.raises(
-        OutputError, match=r"'exp\(x1\)' is no program .* which have no exp; hand the feature"
+        OutputError, match=r"'exp\(x1\)' cannot be written for gplearn, .* no function exp; pass the feature"
     ):
         to_gplearn(parse_expression("1 + exp(x1)"))
     frame, meaning = compute_feature_frame(

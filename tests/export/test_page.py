@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import main as verbs
+from symscreen.cli.app import _run as run_command
 from symscreen.export import EXPORT_FORMATS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()
@@ -38,7 +38,7 @@ def test_the_commands_run(tmp_path, monkeypatch, frame):
     lines = block.splitlines()
     assert len(lines) == 6
     for line in lines:
-        assert verbs._run(shlex.split(line)[1:]) == 0
+        assert run_command(shlex.split(line)[1:]) == 0
     names = {path.name for path in tmp_path.iterdir()}
     assert {"ranking.csv", "features.json", "columns.csv", "features.py", "model.json"} <= names
 

@@ -83,7 +83,7 @@ def test_names_are_nothing_but_symbols():
     "form", [sympy.I, sympy.zoo, sympy.gamma(2.5 * sympy.Symbol("x")), sympy.Symbol("z")]
 )
 def test_what_has_no_name_is_refused(form):
-    with pytest.raises(FormulaError, match="no name in the one notation"):
+    with pytest.raises(FormulaError, match="does not exist in the formula notation"):
         from_sympy(form, {sympy.Symbol("x"): Column("x")})
 
 

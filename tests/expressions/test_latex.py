@@ -163,7 +163,7 @@ def test_digits_are_a_whole_number(digits):
         lambda: export_formulas(formula, "latex", digits=digits),
         lambda: formula.round_numbers(digits),
     ):
-        with pytest.raises(OptionError, match=r"^digits is .*; give a whole number from 1 to 17$"):
+        with pytest.raises(OptionError, match=r"^digits is .*; give an integer from 1 to 17$"):
             written()
 
 
@@ -171,7 +171,7 @@ def test_an_export_passes_its_digits_on():
     formula = Formula("y", 1.23456789, (2.3456789,), (parse_expression("1/(t + 273.15)"),))
     assert export_formulas(formula, "latex") == r"1.235 + \frac{2.346}{t + 273.15}"
     assert export_formulas(formula, "latex", digits=7) == r"1.234568 + \frac{2.345679}{t + 273.15}"
-    with pytest.raises(OptionError, match="sql is written with every digit: digits are for latex"):
+    with pytest.raises(OptionError, match="digits are only for latex; sql is written with every digit"):
         export_formulas(formula, "sql", digits=7)
     two = build_shared_formula([formula, Formula("z", 0.0, (1.0,), formula.terms)])
     assert export_formulas(two, "latex", digits=2).splitlines()[0] == r"y = 1.2 + \frac{2.3}{t + 273.15}"

@@ -290,7 +290,7 @@ def test_of_too_many_starts_some_are_looked_at_the_operators_own_among_them(oper
 
 def test_a_wrong_target_or_column_is_told(fit, columns):
     with pytest.raises(
-        DataError, match=r"^the target is constant: no constants can be fitted to it; give one"
+        DataError, match=r"^the target is constant, so no constants can be fitted to it; choose"
     ):
         fit(["decay_1(x1)"], np.full(150, 2.0))
     with pytest.raises(FormulaError, match=r"^there is no column 'x9'; known: x1, x2, a b"):

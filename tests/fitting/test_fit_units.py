@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.data import read_dataset
 from symscreen.errors import OptionError
 from symscreen.export import load_bundle
@@ -55,7 +55,7 @@ def test_a_law_is_found_in_base_units_and_its_numbers_have_theirs(moving):
     told = dict(zip(result.terms["term"], result.terms["unit"], strict=True))
     assert told == {"1": "kg*m**2/s**2", "`height [mm]`": "kg*m/s**2", "`mass (g)`*`speed (km/h)`**2": "1"}
     assert result.record["units"]["targets"]["energy (kJ)"]["base"] == "kg*m**2/s**2"
-    assert "the target 'energy (kJ)' goes from kJ to kg*m**2/s**2" in result.notices
+    assert "the target 'energy (kJ)' is converted from kJ to kg*m**2/s**2" in result.notices
 
 
 def test_predictions_are_in_the_units_that_came(moving):
@@ -220,7 +220,7 @@ def test_the_command_line_tells_the_units_of_coefficients(moving, tmp_path):
     assert "'share' in m" in done.output
     refused = CliRunner().invoke(command, [*map(str, common), "--target-units", "J"], standalone_mode=False)
     assert isinstance(refused.exception, OptionError)
-    assert "--target-units needs units" in str(refused.exception)
+    assert "--target-units requires units" in str(refused.exception)
 
 
 def test_the_regressor_takes_units(moving):

@@ -51,7 +51,8 @@ def test_six_terms_among_forty_are_found(rng, noise):
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_of_features_that_span_the_same_the_simplest_are_taken(rng, noise):
+def test_of_features_that_span_the_same_the_simplest_are_taken(noise):
+    rng = np.random.default_rng(0)
     values = rng.normal(size=(30, 60))
     values[20:26] = values[:6] + values[[1, 2, 3, 4, 5, 0]]  # sums of neighbours, more complex
     complexity = np.where(np.arange(30) < 20, 1, 3)

@@ -57,7 +57,7 @@ def test_an_exact_model_with_a_fitted_constant_spares_the_larger_spaces(rng, gra
     x = rng.uniform(0.0, 5.0, (2, 60))
     table = table_of(x, 3 * np.exp(-0.37 * x[0]) + 2)
     spaces = _spaces(table, grammar, "u", "ub")
-    assert found_in(spaces, table, small=20).n_features == spaces[0].size < spaces[1].size
+    assert found_in(spaces, table, exhaustive_limit=20).n_features == spaces[0].size < spaces[1].size
 
 
 def test_two_occurrences_have_constants_of_their_own(rng, grammar):
@@ -111,13 +111,13 @@ def test_formulas_that_differ_in_their_starts_alone_are_fitted_once(rng, grammar
     fits = []
     room = importlib.import_module("symscreen.fitting.constants")
 
-    own = room.with_fitted_constants
+    own = room.fit_constants
 
     def counted(terms, columns, target):
         fits.append(tuple(sorted("decay" if "decay" in str(term) else str(term) for term in terms)))
         return own(terms, columns, target)
 
-    monkeypatch.setattr(room, "with_fitted_constants", counted)
+    monkeypatch.setattr(room, "fit_constants", counted)
     found_in(_spaces(table, grammar, "u", "u"), table)
     assert ("decay",) in fits
     assert len(fits) == len(set(fits))
@@ -127,7 +127,7 @@ def test_a_fit_that_fails_is_left_out(rng, grammar, monkeypatch):
     room = importlib.import_module("symscreen.fitting.constants")
     x = rng.uniform(0.0, 5.0, (1, 50))
     table = table_of(x, np.exp(-0.5 * x[0]) + 0.1 * rng.normal(size=50))
-    monkeypatch.setattr(room, "with_fitted_constants", lambda terms, *_: (tuple(terms), np.inf))
+    monkeypatch.setattr(room, "fit_constants", lambda terms, *_: (tuple(terms), np.inf))
     found = found_in(_spaces(table, grammar, "u"), table)
     assert not found.terms.n_constants.any()
     assert max(found.models.values()) <= 1
@@ -136,7 +136,7 @@ def test_a_fit_that_fails_is_left_out(rng, grammar, monkeypatch):
 def test_a_grammar_without_parameters_costs_nothing(rng, monkeypatch):
     room = importlib.import_module("symscreen.fitting.constants")
 
-    monkeypatch.setattr(room, "with_fitted_constants", None)
+    monkeypatch.setattr(room, "fit_constants", None)
     x = rng.normal(size=(2, 30))
     table = table_of(x, x[0] + rng.normal(size=30))
     grammar = load_grammar("ablation")
@@ -154,7 +154,7 @@ def test_an_exact_model_ends_the_search_for_constants(rng, grammar, monkeypatch)
 
     x = rng.uniform(0.0, 5.0, (2, 50))
     table = table_of(x, np.exp(-x[0]) + x[1])  # a start is the truth
-    monkeypatch.setattr(room, "with_fitted_constants", None)
+    monkeypatch.setattr(room, "fit_constants", None)
     assert found_in(_spaces(table, grammar, "u"), table).has_exact_model
 
 

@@ -52,7 +52,7 @@ def _assert_true(found, y):
 def test_a_small_spaces_best_models_are_those_of_brute_force(rng):
     table = _noisy(rng)
     space, y = space_of(table, "ub"), table.target.values
-    found = found_in([space], table, keep=10)
+    found = found_in([space], table, models_per_size=10)
     assert found.n_features == space.size
     _assert_true(found, y)
     distinct = found.terms.values
@@ -70,7 +70,7 @@ def test_a_small_spaces_best_models_are_those_of_brute_force(rng):
 @pytest.mark.parametrize("terms", [1, 2, 3])
 def test_no_model_is_larger_than_was_asked(rng, terms):
     table = _noisy(rng)
-    found = found_in([space_of(table, "ub")], table, terms=terms)
+    found = found_in([space_of(table, "ub")], table, max_terms=terms)
     assert set(map(len, found.models)) == set(range(1, terms + 1))
 
 
@@ -108,7 +108,7 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
     x = rng.uniform(0.5, 2.0, (3, 60))
     table = table_of(x, 3 * (x[0] * x[1]) ** 3 * x[2] ** 3 - 2 * x[0] + 0.5 * x[1] + 7)
     spaces = [space_of(table, layers) for layers in ("b", "bu", "bub")]
-    found = found_in(spaces, table, small=40)
+    found = found_in(spaces, table, exhaustive_limit=40)
     assert found.has_exact_model
     exact = [members for members, share in _of_size(found, 3).items() if share == 0.0]
     assert any(set(_texts(found, members)) > {"x1", "x2"} for members in exact)
@@ -118,14 +118,14 @@ def test_one_deep_term_and_two_simple_ones_are_found_exactly(rng):
 def test_a_deep_term_that_shows_only_beside_two_simple_ones_is_found(rng):
     x = rng.uniform(0.5, 2.0, (3, 60))
     table = table_of(x, 5 * x[0] - 3 * x[1] + 1e-4 * (x[0] * x[2]) ** 3 * x[1])
-    found = found_in([space_of(table, "bub")], table, small=20, keep=3)
+    found = found_in([space_of(table, "bub")], table, exhaustive_limit=20, models_per_size=3)
     assert found.has_exact_model
     assert min(len(members) for members, share in found.models.items() if share == 0.0) == 3
 
 
 def test_simple_models_are_kept_beside_better_ones_of_deep_features(rng):
     table = _noisy(rng)
-    found = found_in([space_of(table, "bub")], table, small=10_000, keep=2, terms=2)
+    found = found_in([space_of(table, "bub")], table, exhaustive_limit=10_000, models_per_size=2, max_terms=2)
     y, simple = table.target.values, np.argsort(found.terms.complexity, kind="stable")
     for count in (len(simple), len(simple) // 2, len(simple) // 4, len(simple) // 8):
         for size in (1, 2):
@@ -143,16 +143,23 @@ def test_the_core_is_the_simplest_and_of_equals_the_nearest_to_the_response(rng)
     y = np.sort(rng.normal(size=30))
     terms.values[3], terms.values[4] = y + 0.1 * rng.normal(size=30), -y + rng.normal(size=30)
     found = room.Found(terms, {}, 0, 0)
-    assert room._core(found, NumericTarget(y), ModelSearchBudget(core_size=4)).tolist() == [1, 3, 4, 5]
-    assert room._core(found, NumericTarget(y), ModelSearchBudget(core_size=99)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=4)).tolist() == [1, 3, 4, 5]
+    assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=99)).tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
 
 
 def test_once_exact_no_larger_space_is_searched(rng):
     x = rng.uniform(0.5, 2.0, (2, 30))
     table = table_of(x, x[0] ** 3 + x[1])
     small, large = space_of(table, "u"), space_of(table, "bub")
-    assert found_in([small, large], table, small=100).n_features == small.size
-    assert found_in([small, large], table, small=10_000).n_features == small.size + large.size
+    assert found_in([small, large], table, exhaustive_limit=100).n_features == small.size
+    assert found_in([small, large], table, exhaustive_limit=10_000).n_features == small.size + large.size
 
 
 @pytest.mark.parametrize("layers", ["ub", "bub"])
@@ -163,10 +170,10 @@ def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers
     other = rng.permutation(60)
     again = table_of(x[:, other], y[other])
     spaces = [space_of(table, layers)]
-    one = found_in(spaces, table, small=60)
+    one = found_in(spaces, table, exhaustive_limit=60)
     for found in (
-        found_in(spaces, table, jobs=2, small=60),
-        found_in([space_of(again, layers)], again, small=60),
+        found_in(spaces, table, jobs=2, exhaustive_limit=60),
+        found_in([space_of(again, layers)], again, exhaustive_limit=60),
     ):
         assert found.models == one.models
         assert found.terms.values.tobytes() == one.terms.values.tobytes()
@@ -178,7 +185,7 @@ def test_the_answer_is_the_same_to_the_bit_for_any_threads_and_order(rng, layers
 def test_copies_of_a_feature_take_no_places(rng):
     x = rng.uniform(0.5, 2.0, (2, 60))
     table = table_of(x, x[0] / x[1] + np.sin(x[0]) + rng.normal(0, 0.05, 60))
-    found = found_in([space_of(table, "ub", "strogatz")], table, small=100, keep=20)
+    found = found_in([space_of(table, "ub", "strogatz")], table, exhaustive_limit=100, models_per_size=20)
     assert len(np.unique(found.terms.signatures)) == len(found.terms)
     singles = sorted(_of_size(found, 1).values())
     _, values = every_feature(space_of(table, "ub", "strogatz"))
@@ -202,7 +209,7 @@ def test_rounding_counts_as_nothing_however_far_the_response_is_from_zero(rng):
         table = table_of(x, offset + x[0] ** 3 + x[1])
         found = found_in([space_of(table, "ub")], table)
         assert found.has_exact_model
-    assert not found_in([space_of(table, "b")], table, terms=2).has_exact_model
+    assert not found_in([space_of(table, "b")], table, max_terms=2).has_exact_model
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])

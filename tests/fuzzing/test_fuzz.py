@@ -37,7 +37,7 @@ def refused(path):
 
 def test_found_a_ranking_nested_too_deeply(tmp_path):
     (tmp_path / "r.json").write_text("[" * 10**6)
-    assert "is no ranking that symscreen wrote" in refused(tmp_path / "r.json")
+    assert "is not a ranking of symscreen" in refused(tmp_path / "r.json")
 
 
 def test_found_a_record_that_is_a_text(tmp_path):
@@ -56,7 +56,7 @@ def test_found_a_parquet_ranking_whose_names_are_no_text(tmp_path):
     seed = SEEDS["ranking-parquet"][0]
     path = tmp_path / "r.parquet"
     path.write_bytes(seed.replace(b"(-a)", b"(-\xff)"))
-    assert "is no ranking that symscreen wrote" in refused(path)
+    assert "is not a ranking of symscreen" in refused(path)
 
 
 def test_found_a_ranking_of_a_kind_that_arrow_cannot_read(tmp_path, monkeypatch):

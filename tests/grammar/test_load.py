@@ -146,7 +146,7 @@ def test_what_a_file_leaves_out_has_a_default(load, content, layers):
 BAD_LISTS = [
     ('', 'unary: the grammar lists no operator; give unary = […] or binary = […]'),
     ('unary = []', 'unary: the grammar lists no operator; give unary = […] or binary = […]'),
-    ('unray = ["sin"]', "unray: this key has no meaning; did you mean 'unary'?"),
+    ('unray = ["sin"]', "unray: this key is unknown; did you mean 'unary'?"),
     ('unary = "sin"', """unary: expected a list of names such as ["sin", "exp"], found 'sin'"""),
     ('unary = [1]', 'unary: expected a list of names such as ["sin", "exp"], found [1]'),
     ('unary = [["sin"]]', """unary: expected a list of names such as ["sin", "exp"], found [['sin']]"""),
@@ -158,18 +158,18 @@ BAD_LISTS = [
     ('unary = ["sin", "exp", "sin"]', "unary: 'sin' is listed twice"),
 ]
 BAD_KEYS = [
-    ('zzz = 1', 'zzz: this key has no meaning; known: description, unary, binary, constants, layers, '),
-    (r'"a\nb" = 1', r"'a\nb': this key has no meaning; known: description, "),
+    ('zzz = 1', 'zzz: this key is unknown; known: description, unary, binary, constants, layers, '),
+    (r'"a\nb" = 1', r"'a\nb': this key is unknown; known: description, "),
     ('description = 1', 'description: expected a text, found 1'),
-    ('max_complexity = 0', 'max_complexity: expected a whole number from 1 to 1000, found 0'),
-    ('max_complexity = 2.0', 'max_complexity: expected a whole number from 1 to 1000, found 2.0'),
-    ('max_complexity = true', 'max_complexity: expected a whole number from 1 to 1000, found True'),
-    ('max_complexity = 1979-05-27', 'max_complexity: expected a whole number from 1 to 1000, found datetime'),
-    ('constants = 1', 'constants: expected a list of whole numbers such as [1, 2], found 1'),
-    ('constants = [1, 0.5]', 'constants: expected a list of whole numbers such as [1, 2], found [1, 0.5]'),
-    ('constants = [true]', 'constants: expected a list of whole numbers such as [1, 2], found [True]'),
-    ('constants = [1, 0]', 'constants: 0 is no useful constant; give whole numbers other than 0, below'),
-    ('constants = [-1000000000000000]', 'constants: -1000000000000000 is no useful constant; give whole'),
+    ('max_complexity = 0', 'max_complexity: expected an integer from 1 to 1000, found 0'),
+    ('max_complexity = 2.0', 'max_complexity: expected an integer from 1 to 1000, found 2.0'),
+    ('max_complexity = true', 'max_complexity: expected an integer from 1 to 1000, found True'),
+    ('max_complexity = 1979-05-27', 'max_complexity: expected an integer from 1 to 1000, found datetime'),
+    ('constants = 1', 'constants: expected a list of integers such as [1, 2], found 1'),
+    ('constants = [1, 0.5]', 'constants: expected a list of integers such as [1, 2], found [1, 0.5]'),
+    ('constants = [true]', 'constants: expected a list of integers such as [1, 2], found [True]'),
+    ('constants = [1, 0]', 'constants: 0 is not allowed; give integers other than 0, below'),
+    ('constants = [-1000000000000000]', 'constants: -1000000000000000 is not allowed; give integers'),
     ('constants = [1, 2, 1]', 'constants: a number is listed twice'),
     ('layers = 2', 'layers: expected a text, found 2'),
     ('layers = "ux"', "layers: layers, character 2: expected u or b, as in 'ub' or 'u[sin,square]"),
@@ -178,9 +178,9 @@ BAD_KEYS = [
     ('layers = "u[tann]"', "layers: layer 1 (u): there is no unary operator 'tann'; did you mean 'tan' or"),
     ('[[costs]]\nsin = 1', "costs: expected a table, [costs], found [{'sin': 1}]"),
     ('[costs]\nsine = 1', "costs.sine: there is no operator 'sine'; did you mean 'sin' or 'sinh' or 'sign'?"),
-    ('[costs]\nsin = -1', 'costs.sin: expected a whole number from 0 to 1000, found -1'),
-    ('[costs]\nsin = 1001', 'costs.sin: expected a whole number from 0 to 1000, found 1001'),
-    ('[costs]\nsin = "1"', "costs.sin: expected a whole number from 0 to 1000, found '1'"),
+    ('[costs]\nsin = -1', 'costs.sin: expected an integer from 0 to 1000, found -1'),
+    ('[costs]\nsin = 1001', 'costs.sin: expected an integer from 0 to 1000, found 1001'),
+    ('[costs]\nsin = "1"', "costs.sin: expected an integer from 0 to 1000, found '1'"),
     ('forbid = 1', 'forbid: expected a table, [forbid], found 1'),
     ('[forbid]\nsine = []', "forbid.sine: there is no operator 'sine'; did you mean 'sin' or"),
     ('[forbid]\nsin = ["cosine"]', "forbid.sin: there is no operator 'cosine'; did you mean 'sin' or 'cos'"),
@@ -193,9 +193,9 @@ BAD_KEYS = [
     ('[define]\nf = "sin(x)"', "define.f: expected a table, [define.f], found 'sin(x)'"),
     ('[define.f]', 'define.f.formula: missing; give for instance formula = "sin(pi*x)"'),
     ('[define.f]\nformula = 1', 'define.f.formula: expected a text, found 1'),
-    ('[define.f]\nformla = "x"', "define.f.formla: this key has no meaning; did you mean 'formula'?"),
-    ('[define.f]\nformula = "x"\ncost = 1.5', 'define.f.cost: expected a whole number from 0 to 1000, found'),
-    ('[define.sin]\nformula = "x"', 'define.sin: this name is taken; choose another'),
+    ('[define.f]\nformla = "x"', "define.f.formla: this key is unknown; did you mean 'formula'?"),
+    ('[define.f]\nformula = "x"\ncost = 1.5', 'define.f.cost: expected an integer from 0 to 1000, found'),
+    ('[define.sin]\nformula = "x"', 'define.sin: this name is in use; choose another'),
     ('[define."a b"]\nformula = "x"', "define.a b: an operator's name must be a plain identifier such as"),
     ('[define.in]\nformula = "x"', "define.in: an operator's name must be a plain identifier such as sinpi"),
     ('[define."a\\nb"]\nformula = "x"', r"'define.a\nb': an operator's name must be a plain identifier such"),
@@ -205,9 +205,9 @@ BAD_KEYS = [
     ('[define.f]\nformula = "f(x)"', "define.f.formula: there is no operator 'f'; known: id, neg, abs, "),
     ('define = {f.formula = "g(x)", g.formula = "x"}', "define.f.formula: there is no operator 'g'; known:"),
     (A + 'parameters = 1', 'define.f.parameters: expected a table, [define.f.parameters], found 1'),
-    (A + 'parameters = {a = "1"}', 'define.f.parameters.a: expected a number to start from, or a list of'),
-    (A + 'parameters = {a = [1, true]}', 'define.f.parameters.a: expected a number to start from, or a list'),
-    (A + 'parameters = {a = []}', 'define.f.parameters.a: expected a number to start from, or a list of'),
+    (A + 'parameters = {a = "1"}', 'define.f.parameters.a: expected a starting value, or a list of'),
+    (A + 'parameters = {a = [1, true]}', 'define.f.parameters.a: expected a starting value, or a list'),
+    (A + 'parameters = {a = []}', 'define.f.parameters.a: expected a starting value, or a list of'),
     (A + 'parameters = {a = [1, inf]}', "define.f.parameters: 'f' starts 'a' at a number that is not"),
     (A + 'parameters = {a = 1, b = 1}', "define.f.parameters: 'f' has a parameter 'b' that its formula does"),
     (A + 'parameters = {}', "define.f.formula: 'f' is defined with 'a'; the arguments are called x"),
@@ -215,7 +215,7 @@ BAD_KEYS = [
     (A + 'parameters = {a = [1, 2]}\n[costs]\nf_1 = 2', "costs.f_1: there is no operator 'f_1'; known: id"),
     (A + 'parameters = {a = [1, 2]}\n[forbid]\ng = []', "forbid.g: there is no operator 'g'; known: id, neg"),
     (A + 'parameters = {a = [1, 2]}\n[forbid]\nff = []', "forbid.ff: there is no operator 'ff'; did you"),
-    (''.join(f'[define.f{n}]\n' for n in range(201)), 'define: 201 operators; at most 200 are read'),
+    (''.join(f'[define.f{n}]\n' for n in range(201)), 'define: 201 operators; at most 200 are allowed'),
 ]
 # fmt: on
 
@@ -242,7 +242,7 @@ def test_a_bad_file_is_told_by_key_what_is_wrong_and_what_is_near(refused, conte
         (b'unary = ["\xff"]', "not UTF-8 text"),
         ('unary = ["sin"]'.encode("utf-16"), "not UTF-8 text"),
         (b"\x00" * 50, "not valid TOML: Invalid statement (at line 1, column 1)"),
-        (b"#" * 100_001, "larger than 100000 bytes; this is no grammar"),
+        (b"#" * 100_001, "larger than 100000 bytes; this is not a grammar"),
         (".".join("a" * 400) + " = 1", "not valid TOML: a line has more than 200 dots"),
     ],
 )
@@ -269,14 +269,14 @@ def test_names_in_a_grammar_may_be_in_any_script(load):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("basci", "there is no grammar 'basci'; did you mean 'basic'? (a file's name ends in .toml)"),
+        ("basci", "there is no grammar 'basci'; did you mean 'basic'? (the name of a file ends with .toml)"),
         (
             "zzzz",
-            "there is no grammar 'zzzz'; known: ablation, basic, physics, strogatz (a file's name ends",
+            "there is no grammar 'zzzz'; known: ablation, basic, physics, strogatz (the name of a file ends",
         ),
         (
             "",
-            "there is no grammar ''; known: ablation, basic, physics, strogatz (a file's name ends in .toml)",
+            "there is no grammar ''; known: ablation, basic, physics, strogatz (the name of a file ends",
         ),
         ("../operators/basic", "there is no grammar '../operators/basic'; "),
         ("notes.txt", "there is no grammar 'notes.txt'; "),
@@ -300,7 +300,7 @@ def test_a_folder_is_no_grammar(tmp_path):
 
 def test_the_identity_costs_nothing(tmp_path):
     (tmp_path / "g.toml").write_text('unary = ["id"]\n[costs]\nid = 2')
-    with pytest.raises(GrammarError, match=r"g\.toml, costs\.id: id leaves a formula as it is"):
+    with pytest.raises(GrammarError, match=r"g\.toml, costs\.id: id does not change a formula"):
         load_grammar(tmp_path / "g.toml")
 
 

@@ -218,7 +218,7 @@ EXPECTED = "expected a column, a number or an operator's name"
         ("x^2", "formula 'x^2', character 2: '^' is not used; write a power as x**2"),
         (
             "y = x",
-            "formula 'y = x', character 3: '=' has no place in a formula; give its right-hand side only",
+            "formula 'y = x', character 3: '=' is not part of a formula; give the right-hand side only",
         ),
         ("x + `a b", "formula 'x + `a b', character 5: this backtick is never closed"),
         (
@@ -282,7 +282,7 @@ def test_a_formula_nested_a_hundred_thousand_deep_is_refused(nest):
 def test_a_formula_of_a_million_characters_is_refused():
     with pytest.raises(FormulaError) as caught:
         parse_formula("x" * 1_000_000)
-    assert str(caught.value) == "a formula of 1000000 characters is too long; at most 10000 are read"
+    assert str(caught.value) == "a formula of 1000000 characters is too long; at most 10000 are allowed"
 
 
 def test_the_longest_formulas_are_read_to_the_end():

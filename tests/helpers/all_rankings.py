@@ -1,4 +1,4 @@
-"""All rankings of k labels, and whether a sample could have come from given probabilities of them."""
+"""All rankings of k labels, and a goodness-of-fit test of a sample of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def every_ranking(k):
 
 
 def fits(sample, rankings, probabilities):
-    """Give the p-value of Pearson's test; rankings that are expected less than 5 times count as one."""
+    """Compute the p-value of Pearson's test; rankings expected less than 5 times are pooled."""
     key = 10 ** np.arange(rankings.shape[1])
     places = {value: at for at, value in enumerate(rankings @ key)}
     counts = np.bincount([places[value] for value in sample @ key], minlength=len(rankings))

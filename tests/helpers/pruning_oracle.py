@@ -89,15 +89,17 @@ def layers(draw):
     useless = st.sampled_from([CandidateStatus.UNDEFINED, CandidateStatus.CONSTANT])
     at_random = st.dictionaries(st.integers(0, max(candidates.total - 1, 0)), useless, max_size=5)
     options = {
-        "defined": {
+        "domain_masks": {
             operator.name: (_draw_array(draw, flags, q, np.bool_), _draw_array(draw, flags, q, np.bool_))
             for operator in layer.operators
             if draw(st.booleans())
         },
-        "known": np.array(known, dtype=np.uint64).reshape(-1, 2),
-        "burdens": _draw_array(draw, st.sampled_from([-1, 130, 195, 196, 999, 999]), len(known), np.int32),
-        "grows": draw(st.booleans()),
-        "banned": draw(at_random) if candidates.total else {},
+        "existing_keys": np.array(known, dtype=np.uint64).reshape(-1, 2),
+        "tie_break_ranks": _draw_array(
+            draw, st.sampled_from([-1, 130, 195, 196, 999, 999]), len(known), np.int32
+        ),
+        "has_next_layer": draw(st.booleans()),
+        "excluded": draw(at_random) if candidates.total else {},
     }
     return Judged(candidates, structure, pool, grammar, options)
 
@@ -130,18 +132,18 @@ def judged_by_hand(drawn):
     pool, options = drawn.pool, drawn.options
     fates, equal = [], {}
     for place, (key, own) in enumerate(
-        zip(options["known"].tolist(), options["burdens"].tolist(), strict=True)
+        zip(options["existing_keys"].tolist(), options["tie_break_ranks"].tolist(), strict=True)
     ):
-        equal.setdefault(tuple(key), []).append((own, place - len(options["known"])))
+        equal.setdefault(tuple(key), []).append((own, place - len(options["existing_keys"])))
     for segment in drawn.candidates.operator_ranges:
         operator = drawn.structure.operators[segment.code]
         for left, right in _pairs(segment, len(pool))[segment.n_applied :]:
             number = len(fates)
             fate, key, own = _alone(operator, segment.code, left, right, drawn)
-            fates.append(options["banned"].get(number, fate))
+            fates.append(options["excluded"].get(number, fate))
             if fates[-1] == CandidateStatus.KEPT:
                 equal.setdefault(key, []).append((own, number))
-    replaced_by, winners = [-1] * len(options["known"]), set()
+    replaced_by, winners = [-1] * len(options["existing_keys"]), set()
     for twins in equal.values():
         (_, simplest), *copies = sorted(twins)
         for _, number in copies:
@@ -163,7 +165,7 @@ def _alone(operator, code, left, right, drawn):
     inside = [int(pool.operator_mask[place]) for place in (left, right)]
     allowed = [int(pool.allowed_mask[place]) for place in (left, right)]
     outermost = [int(pool.operator[place]) for place in (left, right)]
-    good = options["defined"].get(operator.name)
+    good = options["domain_masks"].get(operator.name)
     fate = CandidateStatus.KEPT
     if any(_barred(code, *one, drawn) for one in zip(outermost, inside, allowed, strict=True)):
         fate = CandidateStatus.FORBIDDEN
@@ -177,5 +179,5 @@ def _alone(operator, code, left, right, drawn):
         _barred(other, code, inside[0] | inside[1] | 1 << code, allowed[0] & allowed[1], drawn)
         for other in range(len(drawn.structure.operators))
     )
-    own = compute_tie_break_rank(np.array([complexity]), np.array([bars if options["grows"] else 0]))
+    own = compute_tie_break_rank(np.array([complexity]), np.array([bars if options["has_next_layer"] else 0]))
     return fate, key, int(own[0])

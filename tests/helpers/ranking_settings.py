@@ -1,4 +1,4 @@
-"""A piecewise constant set with noise: a grid of two by three cells, with Mallows rankings about a centre."""
+"""Piecewise constant rankings with Mallows noise on a 2 × 3 grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small space screened the slow way: every feature at once, by other people's formulas."""
+"""Brute-force oracles for a small space: all features at once, by scipy and the definitions."""
 
 from __future__ import annotations
 
@@ -19,37 +19,38 @@ from symscreen.screening.scoring.score_space import ScoringConfig
 
 
 def table_of(rng, rows=30, inputs=3):
-    """Make a table of positive inputs, the last of them tied, and a noisy response."""
-    columns = {f"x{place}": rng.uniform(0.5, 2.0, rows) for place in range(1, inputs)}
+    """Build a dataset of positive inputs, the last one with ties, and a noisy target."""
+    columns = {f"x{index}": rng.uniform(0.5, 2.0, rows) for index in range(1, inputs)}
     columns[f"x{inputs}"] = rng.integers(1, 6, rows).astype(float)
     y = 2 * columns["x1"] ** 3 + 5 * columns[f"x{inputs}"] + rng.normal(0, 0.5, rows)
     return read_dataset(columns | {"y": y})
 
 
 def space_of(table, layers="ub", operators="ablation", pool="cumulative", also=(), **changes):
+    """Generate the space of a dataset with a changed grammar."""
     grammar = load_grammar(operators).override(**changes)
     parsed = grammar.resolve_layers(layers)
     return expand(table.names, table.columns, grammar, parsed, pool, also=also)
 
 
 def wide_space_of(table):
-    """Grow some two hundred features, of which many are mirrored or have the same ranks."""
+    """Generate about two hundred features, many of them mirrored or with the same ranks."""
     return space_of(table, "ub", "basic", unary=("neg", "cube", "log"), binary=("sub", "mul"))
 
 
 def steep_of(rng):
-    """Make features of few rank classes whose members Pearson's correlation ranks far apart."""
+    """Build features of few rank classes, whose members have very different Pearson correlations."""
     x = rng.uniform(0.5, 2.0, (4, 20))
-    columns = {f"x{place}": column for place, column in enumerate(x, 1)}
+    columns = {f"x{index}": column for index, column in enumerate(x, 1)}
     table = read_dataset(columns | {"y": np.exp(12 * x[3])})
     space = space_of(table, "u b[sub] u[exp]", "basic", unary=("log", "cube", "exp"), binary=("sub",))
     return Whole.of(table, space)
 
 
 def request_of(*screeners, **changes):
-    asked = tuple(SCREENERS[one] if isinstance(one, str) else one for one in screeners)
-    plain = ScoringConfig(
-        screeners=asked,
+    """Build a scoring configuration from screeners or their names."""
+    config = ScoringConfig(
+        screeners=tuple(SCREENERS[item] if isinstance(item, str) else item for item in screeners),
         sign="free",
         limit=20,
         prescreen=1000,
@@ -58,11 +59,11 @@ def request_of(*screeners, **changes):
         backend=Threads(1),
         chunk_size=1 << 14,
     )
-    return replace(plain, **changes)
+    return replace(config, **changes)
 
 
 def normal_null(response, seed):
-    """Stand in for T0's null distribution: a normal tail, without ties."""
+    """Approximate the null distribution of T0 without ties by a normal distribution."""
     del seed
     n = response.n
     scale = 4 / (n * (n - 1)) * np.sqrt(response.values.var() * n * n * (n + 1) / 12)
@@ -75,7 +76,7 @@ def normal_null(response, seed):
 
 
 def values_of(table, space):
-    """Compute all useful features of a space by their expressions: their numbers and values."""
+    """Compute the numbers and values of all valid features of a space from their expressions."""
     by_name = dict(zip(table.names, table.columns, strict=True))
     numbers = [number for block in space.evaluate_range(0, space.total) for number in block.numbers.tolist()]
     return np.array(numbers), np.array(
@@ -84,7 +85,7 @@ def values_of(table, space):
 
 
 def loss_of(name, values, y, sign="free"):
-    """Score features as scipy and the definitions do; less is better."""
+    """Compute the losses of features by scipy and the definitions; smaller is better."""
     if name == "xi":
         return 1 - symscreen.xi(values.T, y)
     if name == "t0":  # Γ = cov(y, R(θ)) / cov(y, R(y)), Schechtman and Yitzhaki 1987
@@ -97,29 +98,29 @@ def loss_of(name, values, y, sign="free"):
 
 
 def classes_of(values, merged, *, mirrored=True):
-    """Number the classes of features with the same ranks, or of affine copies."""
-    known: list[np.ndarray] = []
-    found = []
+    """Return the class index of each feature: same ranks, or affine copies."""
+    classes: list[np.ndarray] = []
+    indices = []
     for row in values:
         if merged == "ranks":
-            own = rankdata(row)
-            forms = [own, len(row) + 1 - own] if mirrored else [own]
+            key = rankdata(row)
+            forms = [key, len(row) + 1 - key] if mirrored else [key]
         else:
-            own = (row - row.mean()) / row.std()
-            forms = [own, -own] if mirrored else [own]
-        for place, other in enumerate(known):
+            key = (row - row.mean()) / row.std()
+            forms = [key, -key] if mirrored else [key]
+        for index, other in enumerate(classes):
             if any(np.allclose(form, other, rtol=0, atol=1e-9) for form in forms):
-                found.append(place)
+                indices.append(index)
                 break
         else:
-            known.append(own)
-            found.append(len(known) - 1)
-    return np.array(found)
+            classes.append(key)
+            indices.append(len(classes) - 1)
+    return np.array(indices)
 
 
 @dataclass
 class Whole:
-    """A space and all there is to know of it."""
+    """A space with the numbers and values of all its features."""
 
     table: Any
     space: Any
@@ -135,8 +136,8 @@ class Whole:
         return self.table.target.values
 
     def order(self, loss, directions=None):
-        """Order places as members of one class are ordered, loss first."""
-        expressions = [self.space.expression(number) for number in self.numbers.tolist()]
+        """Sort indices by loss, then by the order of the members of a class."""
+        expressions = [self.space.build_expression(number) for number in self.numbers.tolist()]
         strength = np.abs([pearsonr(row, self.y).statistic for row in self.values])
         r = np.array([(self.y - self.y.mean()) @ rankdata(row) for row in self.values])
         direction = np.where(r >= 0, 1, -1) if directions is None else directions
@@ -152,7 +153,7 @@ class Whole:
         )
 
     def best(self, loss, merged, limit=None, directions=None, *, mirrored=True):
-        """Name the best classes by the places of their best members, with the sizes of the classes."""
+        """Return the indices of the best members of the best classes, and the class sizes."""
         classes = classes_of(self.values, merged, mirrored=mirrored)
         best: dict[int, int] = {}
         for k in self.order(loss, directions):
@@ -162,7 +163,7 @@ class Whole:
 
 
 def fake(name="fake", blind_to="affine", most=10**6, chosen=2, log=None, judge=None):
-    """Make a joint screener that scores by |correlation| and writes down what it was shown."""
+    """Build a joint screener that scores by |correlation| and logs its inputs."""
 
     def correlate(shown, settings):
         del settings

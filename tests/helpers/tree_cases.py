@@ -1,4 +1,4 @@
-"""Small responses, tied and untied, and every way to part them."""
+"""Small columns with and without ties, and all their partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 
 def columns(least=2, most=10, **kind):
-    """Columns of whole numbers: their sums are exact, and ties are common."""
+    """Draw columns of integers: their sums are exact, and ties are common."""
     return st.lists(st.integers(-30, 30), min_size=least, max_size=most, **kind).map(
         lambda values: np.array(values, dtype=float)
     )
@@ -22,7 +22,7 @@ def two_columns(draw, least=2, most=10):
 
 
 def loss(y, first):
-    """Eq. (10), row by row."""
+    """Compute eq. (10), row by row."""
     parts = [[y[i] for i in range(len(y)) if (i in first) is side] for side in (True, False)]
     return sum(sum((v - sum(part) / len(part)) ** 2 for v in part) for part in parts if part)
 

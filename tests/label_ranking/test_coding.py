@@ -24,6 +24,6 @@ def test_places_are_read_from_masks_places_and_names():
 
 
 @pytest.mark.parametrize("asked", [[3], [-4], [0.5], ["a"], [True, False]])
-def test_places_that_are_none_are_refused(asked):
+def test_invalid_indices_are_rejected(asked):
     with pytest.raises(OptionError, match="categorical_features"):
         parse_categorical_features(asked, 3)

@@ -1,4 +1,4 @@
-"""What every learner of rankings refuses, and what it reads."""
+"""Inputs that every learner of rankings accepts or rejects."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ by_name = {"ids": lambda learner: type(learner).__name__}
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    with threadpool_limits(1):  # BLAS's threads wait for each other where the cores are busy
+    with threadpool_limits(1):  # BLAS threads slow each other down on busy cores
         yield
 
 
@@ -76,10 +76,10 @@ def test_what_cannot_be_learnt_from_is_refused_in_words(learner, table):
     with pytest.raises(DataError, match="requires y to be passed"):
         learner.fit(rows, None)
     if learner.max_abs_input < np.inf:
-        with pytest.raises(DataError, match=r"X holds 1e\+200 in row 2, column 1 .*numbers beyond 1e\+38"):
+        with pytest.raises(DataError, match=r"X contains 1e\+200 in row 2, column 1 .*numbers above 1e\+38"):
             learner.fit(np.where(rows == rows[2, 1], 1e200, rows), ranks)
         fitted = learner.fit(rows, ranks)
-        with pytest.raises(DataError, match=r"X holds -1e\+200 in row 0, column 0"):
+        with pytest.raises(DataError, match=r"X contains -1e\+200 in row 0, column 0"):
             fitted.predict([[-1e200, 0.0]])
     else:
         assert np.array_equal(
@@ -138,9 +138,9 @@ def test_score_finds_labels_by_their_names(learner, table):
     assert fitted.score(rows, named) == expected
     assert fitted.score(rows, named[["cocoa", "tea", "milk"]]) == expected
     assert fitted.score(rows, named[["cocoa", "tea", "milk"]].to_numpy()) != expected
-    with pytest.raises(DataError, match=r"unknown: 'coco'; lacking: 'cocoa': name the columns as in fit"):
+    with pytest.raises(DataError, match=r"unknown: 'coco'; missing: 'cocoa': use the column names of fit"):
         fitted.score(rows, named.rename(columns={"cocoa": "coco"}))
-    with pytest.raises(DataError, match="two columns of the rankings are named 'tea': rename one"):
+    with pytest.raises(DataError, match="two columns of the rankings have the name 'tea': rename one"):
         fitted.score(rows, named.rename(columns={"cocoa": "tea"}))
 
 
@@ -150,7 +150,7 @@ def test_a_learner_without_names_takes_any(table):
     assert fitted.labels_ == ("0", "1", "2")
     assert fitted.score(rows, pd.DataFrame(ranks, columns=list("xyz"))) == fitted.score(rows, ranks)
     assert fitted.score(rows, pd.DataFrame(ranks)[[2, 0, 1]]) == fitted.score(rows, ranks)
-    with pytest.raises(DataError, match="two columns of the rankings are named 'x'"):
+    with pytest.raises(DataError, match="two columns of the rankings have the name 'x'"):
         fitted.fit(rows, pd.DataFrame(ranks, columns=list("xxz")))
 
 
@@ -171,14 +171,20 @@ def test_rows_are_in_one_order_and_those_of_weight_zero_left_out(table):
     [
         (BradleyTerryRanker(alpha="x"), "alpha is 'x': give a finite number of at least 0"),
         (BradleyTerryRanker(alpha=np.inf), "alpha is inf"),
-        (BradleyTerryRanker(max_iter=0), "max_iter is 0: give a whole number"),
-        (RankingEnsemble(n_estimators=2.5), "n_estimators is 2.5: give a whole number"),
-        (RankingEnsemble(inner_folds="x"), "inner_folds is 'x': give a whole number of at least 2"),
+        (BradleyTerryRanker(max_iter=0), "max_iter is 0: give an integer"),
+        (RankingEnsemble(n_estimators=2.5), "n_estimators is 2.5: give an integer"),
+        (RankingEnsemble(inner_folds="x"), "inner_folds is 'x': give an integer ≥ 2"),
         (HonestForest(base=["level"]), "base is"),
         (KemenyNeighbors([1]), r"n_neighbors is \[1\]"),
-        (PairwiseRanker(estimator="tree"), "estimator is 'tree': give a classifier"),
-        (LabelwiseRegressor(estimator="tree"), "estimator is 'tree': give a regressor"),
-        (LabelwiseRegressor(estimator=LabelwiseRegressor), "made but not fitted"),
+        (
+            PairwiseRanker(estimator="tree"),
+            "estimator is 'tree': give an instance of a scikit-learn classifier",
+        ),
+        (
+            LabelwiseRegressor(estimator="tree"),
+            "estimator is 'tree': give an instance of a scikit-learn regressor",
+        ),
+        (LabelwiseRegressor(estimator=LabelwiseRegressor), "an instance of a scikit-learn regressor"),
     ],
 )
 def test_options_without_meaning_are_refused_in_words(learner, words, table):

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of every learner by regression: none is expected to fail."""
+"""Estimator checks of scikit-learn for every learner by regression."""
 
 import pytest
 from sklearn.tree import DecisionTreeRegressor
@@ -27,7 +27,7 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore")  # the checks give estimators odd data on purpose
+@pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_scikit_learn_finds_no_fault(learner):
     answers = check_estimator(learner, on_skip=None)

@@ -1,4 +1,4 @@
-"""What docs/rankings.md shows is what happens."""
+"""The examples of docs/rankings.md produce the output shown."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def test_the_page_names_the_learners_that_take_no_weights():
     without = {
         one.__name__ for one in learners if "sample_weight" not in inspect.signature(one.fit).parameters
     }
-    sentence = re.search(r"`fit` takes `sample_weight`, but for that of (.*?), in which", PAGE, re.DOTALL)[1]
+    sentence = re.search(r"`fit` takes `sample_weight`, except that of (.*?), in which", PAGE, re.DOTALL)[1]
     assert without == set(re.findall(r"`(\w+)`", sentence))
     assert len(learners) == 10

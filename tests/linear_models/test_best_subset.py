@@ -106,9 +106,9 @@ def test_of_equals_the_first_is_named(rng):
     base = _standard(rng.normal(size=(4, 30)))
     y = _standard(base[2] + base[3] + 0.1 * rng.normal(size=30))
     x = np.concatenate([base, -base[::-1], base])
-    once, thrice = _best(base, y, 4), _best(x, y, 4)
-    assert [model.tolist() for model in thrice.models] == [model.tolist() for model in once.models]
-    assert thrice.work == once.work
+    once, tripled = _best(base, y, 4), _best(x, y, 4)
+    assert [model.tolist() for model in tripled.models] == [model.tolist() for model in once.models]
+    assert tripled.work == once.work
     spanning = _standard(np.array([base[2] + base[3], base[2] - base[3], base[2], base[3]]))
     assert _best(spanning, y, 2).models[2].tolist() == [0, 1]
 

@@ -156,7 +156,7 @@ def test_the_span_widens_with_the_rounding_of_an_offset(rng):
     y = _standard(u + 0.1 * rng.normal(size=60))
     assert (tolerance[[0, 2]] > 1e-6).all()
     assert tolerance[1] == 1e-7
-    # whichever two come first, the third is theirs but for rounding of the offset
+    # the third feature is in the span of the first two, up to the rounding error of the offset
     assert select_forward(x, y, 3, tolerance, TINY).size == 2
     for first in range(3):
         sequence = np.roll(np.arange(3), first)

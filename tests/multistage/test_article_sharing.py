@@ -114,7 +114,7 @@ def test_files_are_read_as_they_were_written(made, folder):
     numbers = read.item_features.filter(like="text")
     assert numbers.shape[1] == 20
     assert np.array_equal(numbers, direct.item_features.filter(like="text"))
-    read_stage_columns(read.table[list(STAGES)])  # a chain that breaks its rule would be refused
+    read_stage_columns(read.table[list(STAGES)])  # raises if a chain is invalid
     assert read.table["view"].all()
     assert 0.1 < read.table["like"].mean() < 0.2
     assert len(read.table) < 0.25 * len(read.user_features) * len(read.item_features)
@@ -184,7 +184,7 @@ def test_the_order_of_rows_changes_nothing_where_times_are_equal():
 
 def test_what_is_no_table_of_events_is_refused():
     one = events(("ann", 7, "VIEW", "x"))
-    with pytest.raises(DataError, match="the table of interactions is a list: a data frame is needed"):
+    with pytest.raises(DataError, match="the table of interactions is a list: give a data frame"):
         build_article_chains(SHARED, [1])
     with pytest.raises(DataError, match="the table of articles has the column 'text' twice"):
         build_article_chains(pd.concat([SHARED, SHARED[["text"]]], axis=1), one)

@@ -77,7 +77,7 @@ def test_a_block_that_is_given_up_early_is_not_worse_than_before(rng, loss):
 
 
 def test_many_terms_are_visited_in_runs_and_solved_as_well(rng):
-    n = 70_000  # above the size from which runs are taken
+    n = 70_000  # more terms than _LARGE_PROBLEM_TERMS: visited in runs
     x = rng.random((n, 3))
     y, cost, drift = _terms(rng, n, 1e-3)
     found = solve_offset_svm(x, y, cost, drift, tolerance=1e-4)

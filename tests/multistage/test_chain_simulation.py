@@ -49,7 +49,7 @@ def test_the_readings_differ_in_how_many_reach_the_last_stage():
 
 
 def _drawn(n, m, k, last, seed):
-    """Draw a, b and q as the simulation says they are drawn."""
+    """Draw a, b and q as the simulation does."""
     rng = np.random.default_rng(seed)
     return rng.chisquare(1, size=(n, k)), rng.chisquare(1, size=(m, k)), rng.chisquare(1, size=(last, k))
 

@@ -53,7 +53,7 @@ def test_reached_is_written_in_several_ways(values):
     [
         (
             {"followed": [0, 1, 1]},
-            "row 2 \\(user 'a', item 'y'\\): 'followed' is reached but 'liked' is not; each stage needs",
+            "row 2 \\(user 'a', item 'y'\\): 'followed' is reached but 'liked' is not; each stage requires",
         ),
         ({"viewed": [1, None, 0]}, "row 3 \\(user 'b', item 'x'\\): 'liked' is reached but 'viewed' is not"),
         ({"liked": [1, 2, 3]}, "row 2: 'liked' is 2; give 1 for reached, 0 for not reached"),
@@ -74,13 +74,14 @@ def test_a_break_is_found_across_what_is_missing():
 
 def test_unknown_stages_are_refused():
     last = pd.DataFrame({"user": ["a", "b"], "item": ["x", "x"], "last": ["viewed", "likd"]})
-    with pytest.raises(DataError, match="row 2: 'last' is 'likd', which is no stage; did you mean 'liked'"):
+    words = "row 2: 'last' is 'likd', which is not a stage; did you mean 'liked'"
+    with pytest.raises(DataError, match=words):
         read_chains(last, stages=STAGES, reached="last")
-    with pytest.raises(DataError, match="row 1: 'last' is 3, which is no stage"):
+    with pytest.raises(DataError, match="row 1: 'last' is 3, which is not a stage"):
         read_chains(last.assign(last=[3, 0]), stages=STAGES, reached="last")
     with pytest.raises(DataError, match="no column 'folowed'; did you mean 'followed'"):
         read_chains(_table(), stages=["viewed", "liked", "folowed"])
-    with pytest.raises(OptionError, match="two at least"):
+    with pytest.raises(OptionError, match="at least two stages"):
         read_chains(_table(), stages=["viewed"])
     with pytest.raises(OptionError, match="'liked' is given twice"):
         read_chains(_table(), stages=["liked", "liked"])

@@ -66,5 +66,5 @@ def test_lists_will_do_and_ragged_ones_are_refused():
         count_inconsistencies([[1, 1, 1], [1]])
     with pytest.raises(DataError, match="rows of the outcomes differ in length"):
         compute_error_rates([[1, 1, 1]], [[1, 1, 1], [1]])
-    with pytest.raises(DataError, match="row 1 of the outcomes holds something else"):
+    with pytest.raises(DataError, match="row 1 of the outcomes holds a value other"):
         compute_error_rates([[1, 1, 1]], [[1, 2, 1]])

@@ -1,4 +1,4 @@
-"""The whole objective, eq. (9), and the scores, eq. (8), against a plain reading of their definitions."""
+"""The objective, eq. (9), and the scores, eq. (8), compared with direct implementations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE = np.array([[0, 0.4, 0, 1.5], [0, 0, 2.0, 0.7], [0, 0, 0, 0.3], [0, 0, 0, 
 
 
 def tables(rng, missing):
-    """Rows drawn with replacement, numbers and levels a side, outcomes with gaps."""
+    """Rows drawn with replacement, numerical and categorical features per side, missing outcomes."""
     n = 200
     table = pd.DataFrame({"user": rng.choice(list("abcdefghij"), n), "item": rng.choice(list("vwxyz"), n)})
     reached = np.ones(n, dtype=bool)
@@ -33,7 +33,7 @@ def tables(rng, missing):
 
 
 def embedded(effects, names, features, number, level):
-    """Compute a_i or b_j of every name by name: number, then the name's own level, then its other one."""
+    """Compute a_i or b_j by name: the number, then the level of the name, then the other level."""
     x = features[number].to_numpy(float)
     x = (x - x.min()) / (x.max() - x.min())
     known = sorted({str(one) for one in features[level]})
@@ -62,7 +62,7 @@ def scores(model, table, users, items):
 
 
 def objective(model, f, table, users, items, weights):
-    total, told = 0.0, np.zeros(len(table), dtype=bool)
+    total, is_counted = 0.0, np.zeros(len(table), dtype=bool)
     for p, (present, later) in enumerate(list_stage_pairs(3)):
         rows = (table[STAGES[present]] == 1) & table[STAGES[later]].notna()
         y = np.where(table[STAGES[later]][rows] == 1, 1, -1)
@@ -75,13 +75,13 @@ def objective(model, f, table, users, items, weights):
         if model.class_weight == "balanced":
             losses = losses * np.where(y == 1, len(y) / (2 * (y == 1).sum()), len(y) / (2 * (y == -1).sum()))
         total += weights[p] * losses.sum()
-        told |= rows.to_numpy() & (weights[p] > 0)
-    over = len(users) * len(items) if model.normalization == "grid" else told.sum()
+        is_counted |= rows.to_numpy() & (weights[p] > 0)
+    divisor = len(users) * len(items) if model.normalization == "grid" else is_counted.sum()
     squares = [[(side.matrix**2).sum(), sum((t**2).sum() for t in side.tables)]
                for side in (model.factors_.users, model.factors_.items)]  # fmt: skip
     matrices, levels = np.sum(squares, axis=0)
     penalty = 0.003 * matrices + 0.002 * levels + 0.01 * (model.factors_.q**2).sum()
-    return total / over + penalty
+    return total / divisor + penalty
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What docs/multistage.md shows is what happens."""
+"""The examples in docs/multistage.md run and print what the page says."""
 
 from __future__ import annotations
 

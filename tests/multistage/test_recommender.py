@@ -24,7 +24,7 @@ from symscreen.targets.stages import list_stage_pairs
 
 @pytest.fixture
 def simulated():
-    """Small, of three later stages, with two categorical features a side."""
+    """Small chains with four stages and two categorical features per side."""
     return simulate_chains(
         n_users=30, n_items=25, n_stages=3, user_levels=(4, 3), item_levels=(5,), n_factors=5, random_state=5
     )
@@ -80,7 +80,7 @@ def test_the_loss_told_is_the_loss_by_definition(simulated, loss):
 
 
 def test_blocks_are_solved_to_what_is_asked(simulated):
-    """At a tight tolerance no block can be improved by a small step of its own."""
+    """With a small tolerance, no small step of a single block improves the objective."""
     options = {"block_tol": 1e-9, "block_sweeps": 2000, "max_iter": 300, "tol": 1e-9, "loss": "logistic"}
     model = _model(simulated, n_factors=2, lambda_levels=0.01, lambda_stages=0.01, **options).fit(
         simulated.table
@@ -113,7 +113,7 @@ def test_no_prediction_contradicts_another(simulated, rng, loss):
     f = model.decision_function(simulated.table, **given)
     assert count_inconsistencies(np.where(f > 0, 1, -1)) == (0.0, 0, 0, 0)
     place = {pair: p for p, pair in enumerate(list_stage_pairs(3))}
-    for (present, later), p in place.items():  # the scores themselves are in order, to the last bit
+    for (present, later), p in place.items():  # the scores themselves are ordered exactly
         if (present, later + 1) in place:
             assert (f[:, p] >= f[:, place[present, later + 1]]).all()
         if (present + 1, later) in place:
@@ -184,11 +184,11 @@ def test_new_users_are_predicted_from_their_features(simulated, rng):
     assert np.array_equal(f[0], f[1])  # without effects of names, equal features are equal users
     unknown = twin.assign(user_level1="never seen", age=1e6)
     assert np.isfinite(model.decision_function(table, user_features=unknown)).all()
-    with pytest.raises(DataError, match="user 'new' is not of the fit: give user_features"):
+    with pytest.raises(DataError, match="user 'new' is not in the training table: give user_features"):
         model.predict(table)
     with pytest.raises(DataError, match="user 'new' has no row in user_features"):
         model.predict(table, user_features=users)
-    plain = _model(simulated).fit(simulated.table)  # without any features a new user is the typical one
+    plain = _model(simulated).fit(simulated.table)  # without features, a new user has the mean effect
     mean = plain.factors_.users.tables[0].mean(axis=0)
     b, q = plain.factors_.items.tables[0][7], plain.factors_.q
     assert plain.decision_function(table)[1, 0] == pytest.approx((mean * b * (1 - q[0])).sum())
@@ -221,7 +221,7 @@ def test_features_that_do_not_fit_are_refused(simulated, rng):
     model.set_params(extra_features="ignore").fit(table, user_features=extra)
     with pytest.raises(DataError, match="row 51: user 2 has no row in user_features"):
         model.fit(table, user_features=users[users.user != 2])
-    with pytest.raises(DataError, match="row 31 of user_features: user 4 has a row before it"):
+    with pytest.raises(DataError, match="row 31 of user_features: user 4 has an earlier row"):
         model.fit(table, user_features=pd.concat([users, users[users.user == 4]]))
     with pytest.raises(DataError, match="row 6 of user_features: 'age' of user 5 is nan"):
         model.fit(table, user_features=users.assign(age=users.age.where(users.user != 5)))
@@ -244,16 +244,16 @@ def test_stages_without_observations_are_refused(simulated, change, words):
     ("options", "words"),
     [
         ({"lambda_levels": 0.0}, "lambda_levels is 0.0: give a number above 0"),
-        ({"n_factors": 2.5}, "n_factors is 2.5: give a whole number"),
+        ({"n_factors": 2.5}, "n_factors is 2.5: give an integer"),
         ({"loss": "hinges"}, "did you mean 'hinge'"),
         ({"class_weight": "balance"}, "did you mean 'balanced'"),
         ({"normalization": "none"}, "normalization is 'none'; known: observed, grid"),
         ({"extra_features": "warn"}, "extra_features is 'warn'"),
-        ({"n_jobs": 0}, "n_jobs is 0: give a whole number, not 0"),
-        ({"n_jobs": "x"}, "n_jobs is 'x': give a whole number"),
+        ({"n_jobs": 0}, "n_jobs is 0: give an integer other than 0"),
+        ({"n_jobs": "x"}, "n_jobs is 'x': give an integer"),
         ({"stage_weight": [["a"]]}, "stage_weight is .*: give numbers"),
         ({"stage_weight": {(0, 1): "x"}}, "stage_weight is .*: give numbers"),
-        ({"stages": None}, "stages are None: give the names of two at least"),
+        ({"stages": None}, "stages are None: give the names of at least two stages"),
     ],
 )
 def test_options_without_meaning_are_refused(simulated, options, words):
@@ -273,7 +273,7 @@ def test_the_grid_is_the_observed_where_everything_was_observed(simulated):
 
 @pytest.mark.parametrize("seed", [2, 4])
 def test_a_planted_model_is_recovered(seed):
-    """By the logistic loss: the hinge's minimum is not where the Bayes rule is (docs/multistage.md)."""
+    """Use the logistic loss: the minimum of the hinge loss is not the Bayes rule (docs/multistage.md)."""
     made = simulate_chains(
         reading="exact",
         n_users=30,
@@ -303,7 +303,7 @@ def test_tuning_keeps_what_errs_least_on_the_rows_set_aside(simulated):
     best = found.table.loc[found.table.error.idxmin()]
     assert found.model.n_factors == best.n_factors
     assert found.model.lambda_stages == best.lambda_stages
-    with pytest.raises(OptionError, match="one value at least"):
+    with pytest.raises(OptionError, match="at least one value"):
         tune(_model(simulated), *parts, lambdas=[])
 
 
@@ -324,9 +324,9 @@ def test_progress_is_shown_where_it_is_asked_for(simulated, capsys):
     _model(simulated, max_iter=2, tol=1e-9).fit(simulated.table)
     assert capsys.readouterr().err == ""
     _model(simulated, max_iter=2, tol=1e-9, verbose=True).fit(simulated.table)
-    told = capsys.readouterr()
-    assert "iteration 2, block q3: loss" in told.err
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert "iteration 2, block q3: loss" in captured.err
+    assert captured.out == ""
 
 
 @pytest.mark.parametrize("name", ["recommender", "OSVM"])
@@ -400,9 +400,9 @@ def test_ranges_that_overflow_and_complex_numbers_are_refused(simulated):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (np.eye(2), "the table is a ndarray: a data frame is needed"),
-        (None, "the table is a NoneType: a data frame is needed"),
-        ({"user": [1]}, "the table is a dict: a data frame is needed"),
+        (np.eye(2), "the table is a ndarray: give a data frame"),
+        (None, "the table is a NoneType: give a data frame"),
+        ({"user": [1]}, "the table is a dict: give a data frame"),
     ],
 )
 def test_only_data_frames_are_tables(simulated, table, words):
@@ -420,13 +420,13 @@ def test_a_warm_start_needs_the_same_stages_and_numbers(simulated, rng):
         model.fit(simulated.table, **other)
     names = ["a", "b", "c", "d"]
     table = simulated.table.rename(columns=dict(zip(simulated.stages, names, strict=True)))
-    with pytest.raises(OptionError, match="warm_start goes on from a fit with the stages stage0, stage1"):
+    with pytest.raises(OptionError, match="with the same stages, not stage0, stage1"):
         model.set_params(stages=names).fit(table, **given)
 
 
 def test_nothing_is_tuned_on_rows_that_tell_nothing(simulated):
     parts = simulated.table, simulated.table.assign(**dict.fromkeys(simulated.stages))
-    with pytest.raises(DataError, match="the validation rows tell of no stage"):
+    with pytest.raises(DataError, match="no validation row has an observed stage"):
         tune(_model(simulated), *parts)
     with pytest.raises(OptionError, match="n_jobs is 0"):
         tune(_model(simulated), simulated.table, simulated.table, n_jobs=0)

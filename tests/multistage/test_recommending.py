@@ -1,4 +1,4 @@
-"""What is recommended, and what the order of tables may not change."""
+"""Recommended items, and invariance to the order of tables."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_options_without_meaning_are_refused(table, options, words):
 
 def test_what_tells_nothing_or_names_nobody_is_refused(table):
     model = fitted(table)
-    with pytest.raises(DataError, match="the rows tell of no stage after one that was reached"):
+    with pytest.raises(DataError, match="no row has an observed stage after a reached one"):
         model.score(table.assign(**dict.fromkeys(STAGES)))
     with pytest.raises(DataError, match="'user' holds complex numbers"):
         model.fit(table.assign(user=1j))

@@ -92,12 +92,12 @@ def test_it_goes_on_from_duals(rng):
     [
         ({"y": [1, 0]}, "term 1: y must be −1 or \\+1"),
         ({"cost": [1.0, -1.0]}, "term 1: costs must be ≥ 0"),
-        ({"drift": [0.0]}, "give \\(N, d\\) and three times \\(N,\\)"),
+        ({"offsets": [0.0]}, "give \\(N, d\\) for x and \\(N,\\) for the others"),
         ({"x": [[1.0], [np.nan]]}, "NaN or an infinite number"),
     ],
 )
 def test_what_is_no_problem_is_refused(change, words):
-    good = {"x": [[1.0], [2.0]], "y": [1, -1], "cost": [1.0, 1.0], "drift": [0.0, 0.0]}
+    good = {"x": [[1.0], [2.0]], "y": [1, -1], "cost": [1.0, 1.0], "offsets": [0.0, 0.0]}
     with pytest.raises(DataError, match=words):
         solve_offset_svm(**(good | change))
 
@@ -126,7 +126,7 @@ def test_it_agrees_with_a_general_solver_at_large_costs(rng, cost, loss):
 def test_it_tells_where_sweeps_were_not_enough(rng, loss):
     x, y, _, drift = _problem(rng, 100, 8, 1.0)
     problem = (x, y, np.full(100, 1000.0), drift)
-    with pytest.warns(ConvergenceWarning, match="of the objective: give more max_sweeps"):
+    with pytest.warns(ConvergenceWarning, match="of the objective: increase max_sweeps"):
         found = solve_offset_svm(*problem, loss=loss, max_sweeps=20)
     assert not found.converged
     best = _by_clarabel(*problem, loss)

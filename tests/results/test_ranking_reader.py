@@ -73,14 +73,14 @@ def test_a_lost_record_a_missing_file_and_another_ending_are_told_apart(result, 
         read_ranking(tmp_path / "r.csv")
     with pytest.raises(DataError, match=r"n\.json: cannot be read"):
         read_ranking(tmp_path / "n.json")
-    with pytest.raises(DataError, match=r"a ranking ends in one of \.csv, \.parquet, \.json"):
+    with pytest.raises(DataError, match=r"the file name of a ranking ends in \.csv, \.parquet, \.json"):
         read_ranking(tmp_path / "r.txt")
 
 
 def test_a_ranking_that_was_cut_short_is_refused(result, tmp_path):
     write_ranking(result, tmp_path / "r.csv")
     result.table.head(3).to_csv(tmp_path / "r.csv", index=False)
-    with pytest.raises(DataError, match="has 3 rows, but its record tells of"):
+    with pytest.raises(DataError, match="has 3 rows, but its record reports"):
         read_ranking(tmp_path / "r.csv")
 
 
@@ -99,8 +99,8 @@ def written(frame, tmp_path):
 )  # fmt: skip
 @pytest.mark.parametrize("value", ["gone", None, "x", -1, 0.0, [], {}])
 def test_a_damaged_record_is_refused_in_one_line(written, place, value):
-    beside = written.with_name("r.csv.json")
-    record = json.loads(beside.read_text())
+    sidecar = written.with_name("r.csv.json")
+    record = json.loads(sidecar.read_text())
     *steps, last = place.split(".")
     part = record
     for step in steps:
@@ -109,16 +109,16 @@ def test_a_damaged_record_is_refused_in_one_line(written, place, value):
         del part[last]
     else:
         part[last] = value
-    beside.write_text(json.dumps(record))
+    sidecar.write_text(json.dumps(record))
     with pytest.raises(DataError, match=place.replace(".", r"\.")) as error:
         read_ranking(written)
     assert "\n" not in str(error.value)
 
 
 def by_hand(path, record=None):
-    """Say in the record, as somebody would who changed a ranking on purpose, that no digest counts."""
-    beside = path.with_name(path.name + ".json")
-    beside.write_text(json.dumps((record or json.loads(beside.read_text())) | {"digest": None}))
+    """Set the digest in the record to null, as someone does who changes a ranking on purpose."""
+    sidecar = path.with_name(path.name + ".json")
+    sidecar.write_text(json.dumps((record or json.loads(sidecar.read_text())) | {"digest": None}))
 
 
 def test_a_lost_column_and_a_gap_are_refused(written):
@@ -130,7 +130,7 @@ def test_a_lost_column_and_a_gap_are_refused(written):
     with pytest.raises(DataError, match="no column 't0'"):
         read_ranking(written)
     whole.drop(columns="lasso_rank").to_csv(written, index=False)
-    with pytest.raises(DataError, match="lost its column lasso_rank"):
+    with pytest.raises(DataError, match="no column lasso_rank"):
         evaluate(read_ranking(written), "x1")
     whole.assign(t0=whole.t0.where(whole.t0 > whole.t0.min())).to_csv(written, index=False)
     with pytest.raises(DataError, match="column t0 has gaps"):
@@ -167,7 +167,9 @@ def test_a_figure_that_was_changed_is_told_and_may_stand_on_purpose(written):
     text = written.read_text()
     figure = text.splitlines()[1].split(",")[5]
     written.write_text(text.replace(figure, "0.125", 1))
-    with pytest.raises(DataError, match=r'is not as it was written.* write "digest": null in .*r\.csv\.json'):
+    with pytest.raises(
+        DataError, match=r'was changed after it was written.* write "digest": null in .*r\.csv\.json'
+    ):
         read_ranking(written)
     by_hand(written)
     assert read_ranking(written).table["t0"][0] == 0.125
@@ -176,19 +178,19 @@ def test_a_figure_that_was_changed_is_told_and_may_stand_on_purpose(written):
 def test_ends_of_lines_and_the_layout_of_json_are_free(written):
     was = read_ranking(written)
     written.write_bytes(written.read_bytes().replace(b"\n", b"\r\n"))
-    beside = written.with_name("r.csv.json")
-    beside.write_text(json.dumps(json.loads(beside.read_text()), sort_keys=True))
+    sidecar = written.with_name("r.csv.json")
+    sidecar.write_text(json.dumps(json.loads(sidecar.read_text()), sort_keys=True))
     assert same(read_ranking(written), was)
 
 
 def test_a_ranking_of_before_there_were_digests_is_read(written):
-    beside = written.with_name("r.csv.json")
-    record = json.loads(beside.read_text())
+    sidecar = written.with_name("r.csv.json")
+    record = json.loads(sidecar.read_text())
     del record["digest"]
-    beside.write_text(json.dumps(record))
-    with pytest.raises(DataError, match="is not as it was written"):
+    sidecar.write_text(json.dumps(record))
+    with pytest.raises(DataError, match="was changed after it was written"):
         read_ranking(written)
-    beside.write_text(json.dumps(record | {"format": 1}))
+    sidecar.write_text(json.dumps(record | {"format": 1}))
     assert read_ranking(written).record["format"] == 1
 
 
@@ -203,7 +205,7 @@ def test_a_text_that_would_not_fit_in_the_memory_allowed_is_not_read(small, tmp_
         write_ranking(small, path)
         size = path.stat().st_size
         assert len(read_ranking(path, max_ram=size * grows).table)
-        with pytest.raises(DataError, match="as much as may be read here"):
+        with pytest.raises(DataError, match="the maximum that may be read here"):
             read_ranking(path, max_ram=(size - 1) * grows)
 
 
@@ -228,5 +230,5 @@ def test_a_record_beside_a_ranking_is_bounded(small, tmp_path, monkeypatch):
         assert len(read_ranking(tmp_path / f"r.{ending}").table)
     monkeypatch.setattr("symscreen.results.ranking_reader.MAX_JSON_BYTES", 100)
     for ending in ("csv", "parquet"):
-        with pytest.raises(DataError, match="is no ranking that symscreen wrote"):
+        with pytest.raises(DataError, match="is not a ranking of symscreen"):
             read_ranking(tmp_path / f"r.{ending}")

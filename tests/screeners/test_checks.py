@@ -38,7 +38,7 @@ def _light(screener):
 
 @pytest.mark.parametrize("screener", SCREENERS.values(), ids=SCREENERS)
 def test_every_screener_keeps_its_promises(screener):
-    needs = getattr(screener, "needs", None)
+    needs = getattr(screener, "requirement", None)
     if needs is not None and find_spec(needs[0]) is None:
         pytest.skip(f"{needs[0]} is not installed")
     check_screener(_light(screener), rng_seed=1)
@@ -87,7 +87,7 @@ def _naive_pearson(ordered, response):
 NAIVE = {
     "statistic": _naive_pearson,
     "loss": compute_correlation_loss,
-    "blind_to": "affine",
+    "equivalence": "affine",
     "score": lambda s, _: s,
 }
 
@@ -104,8 +104,8 @@ def _several_only(ordered, response):
         ({"name": "two words"}, "its name is one word"),
         ({"name": "a,b"}, "its name is one word"),
         ({"name": ""}, "its name is one word"),
-        ({"name": "class_size"}, "its name is none of the table's own columns"),
-        ({"blind_to": "nothing"}, "it is blind to ranks or affine copies"),
+        ({"name": "class_size"}, "not one of the reserved column names"),
+        ({"equivalence": "nothing"}, "its equivalence is ranks or affine"),
         ({"fails": ""}, "fails is one line"),
         ({"source": "a\nb"}, "source is one line"),
         ({"statistic": _several_only}, "fails (among noise): IndexError('one is too few')"),
@@ -114,27 +114,30 @@ def _several_only(ordered, response):
         ({"statistic": _statistic(lambda s, *_: s * np.nan)}, "its statistics are 8 finite float64"),
         ({"statistic": _statistic(lambda s, *_: s.tolist())}, "its statistics are 8 finite float64"),
         ({"statistic": _moody()}, "the same input gives the same bytes"),
-        ({"statistic": _statistic(lambda s, ordered, _: s + 0 * _spoil(ordered))}, "its input as it was"),
+        ({"statistic": _statistic(lambda s, ordered, _: s + 0 * _spoil(ordered))}, "not change its input"),
         ({"statistic": _statistic(lambda s, *_: s * (1 - 1e-9 * len(s)))}, "does not depend on the others"),
         (NAIVE, "8 finite float64 (features of the sizes 1e-150 and 1e150)"),
-        ({"statistic": compute_pearson, "loss": compute_correlation_loss}, "features with the same ranks have the same bytes"),
+        (
+            {"statistic": compute_pearson, "loss": compute_correlation_loss},
+            "features with the same ranks have the same bytes",
+        ),
         ({"statistic": _statistic(lambda s, *_: s + 0.01)}, "mirrored ranks give exactly the negative"),
         ({"loss": lambda s, r, _: T0.loss(s, r, "positive")}, "(falling among noise)"),
-        ({"loss": lambda s, r, sign: -T0.loss(s, r, sign)}, "the response comes first, sign free"),
-        ({"loss": lambda s, r, sign: T0.loss(s, r, sign) + 0.5}, "the loss of the response is near 0"),
+        ({"loss": lambda s, r, sign: -T0.loss(s, r, sign)}, "the target ranks first, sign free"),
+        ({"loss": lambda s, r, sign: T0.loss(s, r, sign) + 0.5}, "the loss of the target is near 0"),
         ({"loss": lambda s, r, sign: 0.5 * T0.loss(s, r, sign)}, "the mean loss of noise, sign positive"),
         ({"loss": lambda s, r, sign: T0.loss(s, r, sign)[:, None]}, "its losses are 8 finite float64"),
         ({"loss": lambda s, r, sign: np.log(0 * T0.loss(s, r, sign) - 1)}, "its losses are"),
-        ({"loss_of_score": lambda s, scale, _: s / scale}, "read back is the loss, sign free"),
-        ({"loss_of_score": lambda s, scale, _: 1 - abs(1 - s / scale)}, "is the loss, sign positive"),
+        ({"loss_from_score": lambda s, scale, _: s / scale}, "from the score is the loss, sign free"),
+        ({"loss_from_score": lambda s, scale, _: 1 - abs(1 - s / scale)}, "is the loss, sign positive"),
         ({"score": lambda s, _: s > 0}, "its scores are 8 finite float64"),
         ({"score": lambda s, _: s * np.inf}, "its scores are 8 finite float64"),
         ({"direction": lambda s: np.sign(s)}, "directions are int8, -1, 0 or 1"),  # noqa: PLW0108
         ({"direction": lambda s: 2 * compute_sign_direction(s)}, "directions are int8, -1, 0 or 1"),
-        ({"direction": lambda s: -compute_sign_direction(s)}, "it tells rising from falling"),
-        ({"name": "q_value"}, "its name is none of the table's own columns"),
-        ({"weights": lambda r: r.values[:-1]}, "its weights are 60 finite float64"),
-        ({"weights": lambda r: -r.values}, "its loss falls with the sum of ranks by weights"),
+        ({"direction": lambda s: -compute_sign_direction(s)}, "the direction of the target is right"),
+        ({"name": "q_value"}, "not one of the reserved column names"),
+        ({"rank_weights": lambda r: r.values[:-1]}, "its weights are 60 finite float64"),
+        ({"rank_weights": lambda r: -r.values}, "its loss decreases with the weighted sum of ranks"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -192,9 +195,9 @@ def _joint(**changes):
     words = dict.fromkeys(("summary", "assumes", "fails", "cost", "source"), "made up")
     own = {
         "name": "own",
-        "judge": _judge,
+        "score_function": _judge,
         "capacity": lambda rows, settings: 50,  # noqa: ARG005
-        "blind_to": "affine",
+        "equivalence": "affine",
         "options": (ScreenerOption("share", 0.5, "a share", min_value=0, max_value=1),),
     }
     return JointScreener(**own | words | changes)
@@ -204,22 +207,22 @@ def _spoiled(**changes):
     """Spoil some parts of a good verdict."""
 
     def judge(shown, settings):
-        verdict = _judge(shown, settings)
+        scores = _judge(shown, settings)
         return replace(
-            verdict, **{part: change(getattr(verdict, part), shown) for part, change in changes.items()}
+            scores, **{part: change(getattr(scores, part), shown) for part, change in changes.items()}
         )
 
-    return _joint(judge=judge)
+    return _joint(score_function=judge)
 
 
 def _after(work):
-    """Judge well, and do something wrong beside."""
+    """Score correctly, and do something wrong in addition."""
 
     def judge(shown, settings):
         found = work(shown)
         return replace(_judge(shown, settings), record={"found": found})
 
-    return _joint(judge=judge)
+    return _joint(score_function=judge)
 
 
 def _writes(array):
@@ -233,7 +236,7 @@ def _refuses(condition):
             raise ValueError("not these")
         return _judge(shown, settings)
 
-    return _joint(judge=judge)
+    return _joint(score_function=judge)
 
 
 def _naive(shown, settings):
@@ -258,44 +261,47 @@ def test_a_joint_screener_that_keeps_its_promises_passes():
     ("screener", "promise"),
     [
         (_joint(name="own rule"), "its name is one word"),
-        (_joint(name="rank"), "its name is none of the table's own columns"),
+        (_joint(name="rank"), "not one of the reserved column names"),
         (_joint(cost=""), "cost is one line"),
-        (_joint(blind_to="signs"), "it is blind to ranks or affine copies"),
-        (_joint(options=(ScreenerOption("share", 2.0, "a share", max_value=1),)), "takes its own default"),
-        (_joint(options=(ScreenerOption("share", 1, "a share", choices=("1", "2")),)), "takes its own default"),
-        (_joint(capacity=lambda rows, settings: rows / 2), "its capacity is a whole number"),  # noqa: ARG005
-        (_joint(capacity=lambda rows, settings: 100 // rows), "its capacity is a whole number"),  # noqa: ARG005
-        (_joint(judge=lambda shown, settings: None), "it returns a Verdict"),  # noqa: ARG005
+        (_joint(equivalence="signs"), "its equivalence is ranks or affine"),
+        (_joint(options=(ScreenerOption("share", 2.0, "a share", max_value=1),)), "accepts its own default"),
+        (
+            _joint(options=(ScreenerOption("share", 1, "a share", choices=("1", "2")),)),
+            "accepts its own default",
+        ),
+        (_joint(capacity=lambda rows, settings: rows / 2), "its capacity is an integer"),  # noqa: ARG005
+        (_joint(capacity=lambda rows, settings: 100 // rows), "its capacity is an integer"),  # noqa: ARG005
+        (_joint(score_function=lambda shown, settings: None), "it returns JointScores"),  # noqa: ARG005
         (_spoiled(score=lambda s, _: s.astype(np.float32)), "score is 8 finite float64"),
         (_spoiled(score=lambda s, _: s[1:]), "score is 8 finite float64"),
         (_spoiled(score=lambda s, _: s * np.nan), "score is 8 finite float64"),
         (_spoiled(loss=lambda s, _: s * np.inf), "loss is 8 finite float64"),
-        (_spoiled(loss=lambda s, _: -s), "the response comes first (among noise)"),
-        (_spoiled(loss=lambda s, _: 0 * s), "the response comes first (among noise)"),
+        (_spoiled(loss=lambda s, _: -s), "the target ranks first (among noise)"),
+        (_spoiled(loss=lambda s, _: 0 * s), "the target ranks first (among noise)"),
         (_spoiled(selected=lambda s, _: s.astype(int)), "selected is 8 bool"),
         (_spoiled(selected=lambda s, _: np.flatnonzero(s)), "selected is 8 bool"),
         (_spoiled(direction=lambda s, _: s.astype(float)), "direction is int8"),
         (_spoiled(direction=lambda s, _: 3 * s), "direction is int8, -1, 0 or 1"),
-        (_spoiled(direction=lambda s, _: np.abs(s)), "rising from falling (falling among noise)"),
+        (_spoiled(direction=lambda s, _: np.abs(s)), "direction of the target is right (falling"),
         (_spoiled(columns=lambda c, _: {"entry": c["own_entry"]}), "columns begin with its name"),
         (_spoiled(columns=lambda c, _: {"own_selected": c["own_entry"]}), "are not ['own_rank', 'own_sel"),
         (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"][1:]}), "own_entry is 8 float64"),
         (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"] > 0}), "own_entry is 8 float64"),
         (_spoiled(columns=lambda c, _: {"own_entry": c["own_entry"] * np.inf}), "own_entry is not infinite"),
-        (_spoiled(record=lambda r, _: r | {"k": np.int64(3)}), "its record is of plain values"),
-        (_spoiled(record=lambda r, _: r | {"k": np.nan}), "its record is of plain values"),
-        (_spoiled(record=lambda r, _: r | {"k": (1, 2)}), "its record is of plain values"),
+        (_spoiled(record=lambda r, _: r | {"k": np.int64(3)}), "its record contains only plain values"),
+        (_spoiled(record=lambda r, _: r | {"k": np.nan}), "its record contains only plain values"),
+        (_spoiled(record=lambda r, _: r | {"k": (1, 2)}), "its record contains only plain values"),
         (_spoiled(path=lambda p, _: _nested(p, 3, 8)), "its path has one row of coefficients"),
         (_spoiled(path=lambda p, _: _nested(p, 2, 7)), "its path has one row of coefficients"),
-        (_after(lambda shown: _writes(shown.values)), "it leaves its input as it was"),
-        (_after(lambda shown: _writes(shown.target.values)), "it leaves its input as it was"),
+        (_after(lambda shown: _writes(shown.values)), "it does not change its input"),
+        (_after(lambda shown: _writes(shown.target.values)), "it does not change its input"),
         (_after(lambda _: np.random.random()), "same input and seed give the same bytes"),  # noqa: NPY002
         (_after(lambda _: random.random()), "same input and seed give the same bytes"),  # noqa: S311
         (_after(lambda shown: shown.jobs), "does not depend on the number of jobs"),
         (_refuses(lambda q, n: q == 1), "fails (one feature alone): ValueError('not these')"),  # noqa: ARG005
         (_refuses(lambda q, n: q > n), "fails (more features than rows)"),
         (_refuses(lambda q, n: n < 10), "fails (five rows)"),  # noqa: ARG005
-        (_joint(judge=_naive), "the response comes first (features of the sizes 1e-150 and 1e150)"),
+        (_joint(score_function=_naive), "the target ranks first (features of the sizes 1e-150 and 1e150)"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -311,9 +317,9 @@ def test_a_joint_screener_may_refuse_a_handful_of_rows_in_words(rows, passes):
         return _judge(shown, settings)
 
     if passes:
-        check_screener(_joint(judge=judge))
+        check_screener(_joint(score_function=judge))
     else:
-        _broken(_joint(judge=judge), "fails (more features than rows): OptionError('own needs 21 rows')")
+        _broken(_joint(score_function=judge), "(more features than rows): OptionError('own needs 21 rows')")
 
 
 def test_the_users_own_random_numbers_stay_as_they_were():

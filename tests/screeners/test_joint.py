@@ -14,7 +14,7 @@ from symscreen.targets import NumericTarget
 FOLDS = ScreenerOption("folds", 10, "folds", min_value=2)
 SHARE = ScreenerOption("share", 0.5, "a share", min_value=0.0, max_value=1.0)
 ENGINE = ScreenerOption("engine", "quick", "who solves", choices=("quick", "exact"))
-FREE = ScreenerOption("seeds", 3, "any whole number")
+FREE = ScreenerOption("seeds", 3, "any integer")
 
 
 def _judge(shown, settings):
@@ -28,9 +28,9 @@ def _screener(**changes):
     words = dict.fromkeys(("summary", "assumes", "fails", "cost", "source"), "made up")
     own = {
         "name": "own",
-        "judge": _judge,
+        "score_function": _judge,
         "capacity": lambda rows, settings: settings["folds"] * rows,
-        "blind_to": "affine",
+        "equivalence": "affine",
         "options": (FOLDS, SHARE, ENGINE),
     }
     return JointScreener(**own | words | changes)
@@ -50,15 +50,15 @@ def test_a_number_is_read_back_to_the_last_bit(number):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        (FOLDS, "1", "folds is '1'; give a whole number of at least 2"),
-        (FOLDS, 1.5, "folds is 1.5; give a whole number of at least 2"),
-        (FOLDS, "many", "folds is 'many'; give a whole number of at least 2"),
-        (FOLDS, True, "folds is True; give a whole number of at least 2"),
-        (FOLDS, None, "folds is None; give a whole number"),
+        (FOLDS, "1", "folds is '1'; give an integer of at least 2"),
+        (FOLDS, 1.5, "folds is 1.5; give an integer of at least 2"),
+        (FOLDS, "many", "folds is 'many'; give an integer of at least 2"),
+        (FOLDS, True, "folds is True; give an integer of at least 2"),
+        (FOLDS, None, "folds is None; give an integer"),
         (SHARE, "1.01", "share is '1.01'; give a number from 0 to 1"),
         (SHARE, "nan", "share is 'nan'; give a number from 0 to 1"),
         (SHARE, -1e-9, "share is -1e-09; give a number from 0 to 1"),
-        (FREE, "x", "seeds is 'x'; give a whole number"),
+        (FREE, "x", "seeds is 'x'; give an integer"),
         (ENGINE, "exakt", "engine is 'exakt'; did you mean 'exact'?"),
         (ENGINE, 3, "engine is 3; known: quick, exact"),
     ],
@@ -90,7 +90,7 @@ def test_settings_are_read_kept_and_added_to():
     [
         ({"fold": 5}, "the screener own has no option 'fold'; did you mean 'folds'?"),
         ({"q": 5}, "the screener own has no option 'q'; known: folds, share, engine"),
-        ({"folds": 0}, "own: folds is 0; give a whole number of at least 2"),
+        ({"folds": 0}, "own: folds is 0; give an integer of at least 2"),
     ],
 )
 def test_bad_settings_are_told_with_the_screeners_name(given, message):

@@ -73,10 +73,10 @@ def test_a_screener_that_is_no_plain_name_may_be_brought():
         ("qqq", "there is no screener 'qqq'; known: t0, xi, kendall"),
         ("t0;xi", "there is no screener 't0;xi'"),
         ("t0,,xi", "there is no screener ''"),
-        ("t0,", "the screeners 't0,' end with a comma: name one behind it, or leave it out"),
+        ("t0,", "the screeners 't0,' end with a comma: add a name after it, or remove it"),
         (["t0", "xi", "t0"], "the screener 't0' is named twice"),
         ("lasso,lasso[folds=5]", "the screener 'lasso' is named twice"),
-        ("t0[folds=5]", "the screener t0 has no options; write t0 alone"),
+        ("t0[folds=5]", "the screener t0 has no options; write t0 without brackets"),
         (
             "t0,lasso[folds=5",
             "cannot read the screeners 't0,lasso[folds=5' at character 4; write t0,lasso[fol",
@@ -86,8 +86,8 @@ def test_a_screener_that_is_no_plain_name_may_be_brought():
         ("lasso[]", "lasso: cannot read ''; write lasso[option=value]"),
         ("lasso[folds]", "lasso: cannot read 'folds'; write lasso[option=value]"),
         ("lasso[fold=5]", "the screener lasso has no option 'fold'; did you mean 'folds'?"),
-        ("lasso[folds=1]", "lasso: folds is '1'; give a whole number of at least 2"),
-        ("lasso[folds=2.5]", "lasso: folds is '2.5'; give a whole number of at least 2"),
+        ("lasso[folds=1]", "lasso: folds is '1'; give an integer of at least 2"),
+        ("lasso[folds=2.5]", "lasso: folds is '2.5'; give an integer of at least 2"),
         ("lasso[folds=5,folds=6]", "lasso: the option 'folds' is given twice"),
         ("lasso[engine=glmnt]", "lasso: engine is 'glmnt'; did you mean 'glmnet'?"),
     ],
@@ -146,7 +146,7 @@ def test_others_beside_are_named_too_where_nobody_takes_a_shorthand():
 
 
 def test_an_extra_that_is_not_installed_is_told():
-    own = replace(LASSO, name="own", needs=("no_such_module_at_all", "trees"))
+    own = replace(LASSO, name="own", requirement=("no_such_module_at_all", "trees"))
     message = r"the screener own needs no_such_module_at_all: pip install 'symscreen\[trees\]'"
     with pytest.raises(OptionError, match=message):
         parse_screeners([own])

@@ -62,40 +62,40 @@ def test_capacity_is_a_number_of_features(screener):
 
 @column_screener
 def test_a_score_depends_on_its_own_feature_alone(screener, rng):
-    values, response = _block(rng)
-    together = screener.statistic(sort_block(values), response)
-    alone = [screener.statistic(sort_block(row[None]), response)[0] for row in values]
+    values, target = _block(rng)
+    together = screener.statistic(sort_block(values), target)
+    alone = [screener.statistic(sort_block(row[None]), target)[0] for row in values]
     assert together.tolist() == alone
 
 
 @column_screener
 @pytest.mark.parametrize("sign", ["free", "positive"])
 def test_the_response_itself_is_ordered_before_noise(screener, sign, rng):
-    values, response = _block(rng)
-    values[7] = response.values
-    scores = screener.statistic(sort_block(values), response)
-    loss = screener.loss(scores, response, sign)
+    values, target = _block(rng)
+    values[7] = target.values
+    scores = screener.statistic(sort_block(values), target)
+    loss = screener.loss(scores, target, sign)
     assert np.argmin(loss) == 7
     assert loss.min() < 0.1
 
 
 @column_screener
 def test_a_falling_feature_counts_where_the_sign_is_free(screener, rng):
-    values, response = _block(rng)
-    values[7] = -response.values
-    scores = screener.statistic(sort_block(values), response)
-    assert np.argmin(screener.loss(scores, response, "free")) == 7
+    values, target = _block(rng)
+    values[7] = -target.values
+    scores = screener.statistic(sort_block(values), target)
+    assert np.argmin(screener.loss(scores, target, "free")) == 7
     if screener.name != "xi":  # ξ has no sign
-        assert np.argmax(screener.loss(scores, response, "positive")) == 7
+        assert np.argmax(screener.loss(scores, target, "positive")) == 7
         assert screener.direction(scores)[7] == -1
 
 
 @column_screener
 def test_what_a_screener_is_blind_to_leaves_its_loss_as_it_is(screener, rng):
-    values, response = _block(rng)
+    values, target = _block(rng)
     copy = np.exp(values) if screener.equivalence == "ranks" else 3.0 * values - 2.0
     losses = [
-        screener.loss(screener.statistic(sort_block(block), response), response, "free")
+        screener.loss(screener.statistic(sort_block(block), target), target, "free")
         for block in (values, copy, -copy)
     ]
     if screener.equivalence == "ranks":

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
 from symscreen.screening import checkpoint
@@ -28,13 +28,13 @@ from symscreen.statistics.inference.p_value_counts import count_p_values
 OPTIONS = {"layers": "ub", "top": 4, "p_values": True, "permutations": 10, "jobs": 1, "chunk_size": 60}
 COMMAND = ["--layers", "ub", "--top", "4", "--jobs", "1", "--chunk-size", "60", "--quiet"]
 
-# Runs a screen that keeps its state after every chunk, and dies at the count-th call of a function,
-# or at the one whose last argument is a file of that name.
+# Runs a screen that saves its state after every chunk, and is killed at the count-th call of a function,
+# or at the call whose last argument is a file of that name.
 KILLED = """
 import importlib, os, signal, sys
-from symscreen.pipeline import checkpoint
-from symscreen.cli import verbs
-checkpoint._EVERY, checkpoint._SHARE = 0.0, 1e9
+from symscreen.screening import checkpoint
+from symscreen.cli import app
+checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.0, 1e9
 module, name, count = sys.argv[1:4]
 home = importlib.import_module(module)
 for part in name.split(".")[:-1]:
@@ -46,7 +46,7 @@ def deadly(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return own(*given, **named)
 setattr(home, name.split(".")[-1], deadly)
-sys.exit(verbs._run(sys.argv[4:]))
+sys.exit(app._run(sys.argv[4:]))
 """
 
 
@@ -61,12 +61,12 @@ def _of(result):
     return json.dumps(record), result.table.to_csv()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no SIGKILL")
 @pytest.mark.parametrize(
     ("function", "count", "resumed"),
     [
         (("symscreen.screening.space_generation", "expand"), 1, 0),
-        (("symscreen.screening.scoring.streaming", "Merged.add"), 9, 8),
+        (("symscreen.screening.scoring.streaming", "StreamAccumulator.add"), 9, 8),
         (("os", "fsync"), 7, 5),  # run.json takes the first; a state is half written
         (("pathlib", "Path.replace"), "out.csv", None),  # between the record and the ranking
     ],
@@ -77,13 +77,13 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(data, tmp_path, function,
     killed = [sys.executable, "-c", KILLED, *function, str(count), *command]
     assert subprocess.run(killed, capture_output=True, check=False).returncode == -9
     assert not Path(out).exists()
-    assert verbs._run(command) == 0
-    assert verbs._run(["screen", str(data), *COMMAND, "--out", str(tmp_path / "whole.csv")]) == 0
+    assert app._run(command) == 0
+    assert app._run(["screen", str(data), *COMMAND, "--out", str(tmp_path / "whole.csv")]) == 0
     assert Path(out).read_bytes() == (tmp_path / "whole.csv").read_bytes()
     found, whole = (json.loads((tmp_path / f"{one}.csv.json").read_bytes()) for one in ("out", "whole"))
     run = found.pop("options")["run"]
     whole.pop("options")
-    assert found.pop("digest") != whole.pop("digest")  # it is of the options, too
+    assert found.pop("digest") != whole.pop("digest")  # the digest includes the options
     assert found == whole
     assert run["resumed_chunks"] == (run["chunks"] if resumed is None else resumed)
     assert not [one for one in Path(kept).iterdir() if one.name.startswith(".")]
@@ -103,7 +103,7 @@ def test_an_interrupted_run_goes_on_with_other_jobs_and_chunks(frame, tmp_path, 
     assert _of(on) == _of(symscreen.screen(frame, **asked))
     run = on.record["options"]["run"]
     assert 0 < run["resumed_chunks"] < run["chunks"]
-    assert any("went on from a checkpoint" in notice for notice in on.notices)
+    assert any("resumed from a checkpoint" in notice for notice in on.notices)
 
 
 def test_each_round_has_its_own_state(frame, tmp_path):
@@ -142,7 +142,7 @@ def test_a_checkpoint_of_other_data_or_another_version_is_refused(frame, tmp_pat
 @pytest.mark.parametrize("harm", ["cut", "altered", "other", "empty"])
 def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
     command = ["screen", str(data), *COMMAND, "--checkpoint", str(tmp_path / "kept")]
-    assert verbs._run(command) == 0
+    assert app._run(command) == 0
     (state,) = (tmp_path / "kept").glob("*.state")
     content = bytearray(state.read_bytes())
     if harm == "altered":
@@ -151,7 +151,7 @@ def test_a_damaged_state_is_refused_in_one_line(data, tmp_path, capsys, harm):
         content[30] ^= 1
     state.write_bytes({"cut": content[:-9], "empty": b""}.get(harm, bytes(content)))
     capsys.readouterr()
-    assert verbs._run(command) == 2
+    assert app._run(command) == 2
     complaint = capsys.readouterr().err
     assert "the checkpoint is damaged" in complaint
     assert complaint.count("\n") == 1
@@ -172,12 +172,12 @@ def test_an_altered_run_json_is_refused(tmp_path):
 def test_a_folder_of_other_things_is_refused_and_so_is_one_in_use(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
     with (
-        pytest.raises(OutputError, match=r"holds 'thesis\.txt' and is no checkpoint"),
+        pytest.raises(OutputError, match=r"contains 'thesis\.txt' and is not a checkpoint"),
         open_checkpoint(tmp_path, {}),
     ):
         pass
     pytest.importorskip("fcntl", reason="this system has no such locks")
-    with open_checkpoint(tmp_path / "one", {}), pytest.raises(OutputError, match="another run uses"):
+    with open_checkpoint(tmp_path / "one", {}), pytest.raises(OutputError, match="another run is using"):
         open_checkpoint(tmp_path / "one", {}).__enter__()
     with (
         pytest.raises(OutputError, match="cannot keep a checkpoint there"),
@@ -228,7 +228,10 @@ def test_a_state_reads_back_as_it_was(rng):
     assert np.array_equal(back.inference_state.max_statistics, state.inference_state.max_statistics)
     assert (
         load_state(
-            dump_state(replace(state, seen=InferenceState(count_p_values(np.zeros(0)), None)), "run"), "run"
+            dump_state(
+                replace(state, inference_state=InferenceState(count_p_values(np.zeros(0)), None)), "run"
+            ),
+            "run",
         ).inference_state.max_statistics
         is None
     )
@@ -239,7 +242,7 @@ def test_a_state_of_another_run_or_shape_is_refused(rng):
         load_state(dump_state(_state(rng, 2), "run"), "other")
     state = _state(rng, 2)
     object.__setattr__(state.top_features[0], "number", np.zeros(2))
-    with pytest.raises(ValueError, match="its number has another shape"):
+    with pytest.raises(ValueError, match="its number has another type or shape"):
         load_state(dump_state(state, "run"), "run")
 
 
@@ -273,7 +276,7 @@ def test_a_partial_result_is_that_of_the_first_candidates(frame):
 
 
 def _sealed(path, arrays):
-    """Write a state anew, with the checksum that belongs to it."""
+    """Rewrite a state file with a matching checksum."""
     run = path.read_bytes().split(b" ")[2]
     content = io.BytesIO()
     np.savez(content, **arrays)
@@ -301,9 +304,9 @@ CRAFTED = {
     "one number for all": ("0_number", _times(0)),
     "another feature": ("0_number", lambda values: np.where(values == values[0], values[0] + 1, values)),
     "numbers as floats": ("0_number", lambda values: values.astype(float)),
-    "a loss that is no number": ("0_loss", _put(0, np.nan)),
+    "a loss that is NaN": ("0_loss", _put(0, np.nan)),
     "no loss": ("0_loss", _times(0)),
-    "an endless loss": ("0_loss", _put(0, -np.inf)),
+    "an infinite loss": ("0_loss", _put(0, -np.inf)),
     "other signatures": ("0_signature", _put(0, 12345)),
     "one signature": ("0_signature", _times(0)),
     "other keys": ("0_keys", _times(0)),
@@ -312,8 +315,8 @@ CRAFTED = {
     "another direction": ("0_direction", _times(-1)),
     "a direction of 5": ("0_direction", _put(0, 5)),
     "no correlation": ("0_pearson", _times(0)),
-    "a correlation that is no number": ("0_pearson", _put(0, np.nan)),
-    "scores that are no numbers": ("0_scores", lambda values: values * np.nan),
+    "a correlation that is NaN": ("0_pearson", _put(0, np.nan)),
+    "scores that are NaN": ("0_scores", lambda values: values * np.nan),
     "better scores": ("0_scores", _times(0.5)),
     "more scores": ("0_scores", lambda values: np.hstack((values, values))),
     "empty classes": ("0_class_size", _times(0)),
@@ -332,7 +335,7 @@ CRAFTED = {
     "a negative count of chunks": ("figures", _put(4, -1)),
     "no chunks": ("figures", _put(4, 0)),
     "figures cut short": ("figures", lambda values: values[:3]),
-    "figures that are no numbers": ("figures", lambda values: values * np.nan),
+    "figures that are NaN": ("figures", lambda values: values * np.nan),
     "figures nested": ("figures", lambda values: values[None]),
     "an unknown reason": ("lost", lambda _: np.array([[99, 1]])),
     "a reason twice": ("lost", lambda _: np.array([[3, 0], [3, 0]])),
@@ -347,8 +350,8 @@ CRAFTED = {
     "more p-values than features": ("tally_counts", lambda values: values + 1),
     "a count that runs over": ("tally_counts", lambda values: values * 0 + 2**62),
     "counts of another shape": ("tally_counts", lambda _: np.zeros((3, 3), dtype=np.int64)),
-    "permutations that are no numbers": ("seen_best", _put(0, np.nan)),
-    "endless permutations": ("seen_best", _put(0, np.inf)),
+    "permutations that are NaN": ("seen_best", _put(0, np.nan)),
+    "infinite permutations": ("seen_best", _put(0, np.inf)),
     "permutations of nothing": ("seen_best", _put(0, -np.inf)),
     "permutations out of range": ("seen_best", _put(0, 1e300)),
     "fewer permutations": ("seen_best", lambda values: values[:3]),
@@ -362,7 +365,7 @@ CRAFTED = {
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """The state of a whole run, and what reads it there."""
+    """The state file of a complete run, its arrays, and a function that reads it."""
     folder, asked = tmp_path_factory.mktemp("stored"), []
     rng = np.random.default_rng(7)
     x1, x2 = rng.uniform(0.5, 2.0, (2, 60))
@@ -419,7 +422,7 @@ def test_a_list_of_every_feature_must_be_whole(frame, tmp_path):
 def test_a_state_beyond_what_a_run_can_keep_is_not_read(frame, tmp_path, monkeypatch):
     symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
     monkeypatch.setattr("symscreen.screening.scoring.streaming.compute_max_state_bytes", lambda _: 1000)
-    with pytest.raises(OutputError, match="larger than this run can have kept"):
+    with pytest.raises(OutputError, match="larger than any state of this run"):
         symscreen.screen(frame, checkpoint=tmp_path, **OPTIONS)
 
 

@@ -45,7 +45,7 @@ def test_a_column_screener_keeps_its_best_with_affine_copies_merged(whole, name,
         "layer": 2,
         "screeners": [name],
         "scored": len(whole.numbers),
-        "chosen": len(chosen.cut.numbers),
+        "chosen": len(chosen.pruning.numbers),
         "verdicts": {},
     }
 
@@ -57,7 +57,7 @@ def test_of_two_column_screeners_the_union_stays_by_the_better_place(whole, keep
     place = {number: min(own.index(number) for own in lists) for number in lists[0]}
     assert len(chosen) == keep
     assert [place[number] for number in chosen] == sorted(place.values())[:keep]
-    # at most one of the two that share the last place is left out
+    # at most one of the two features that share the last rank is omitted
     assert set(lists[0][: keep // 2]) | set(lists[1][: keep // 2]) <= set(chosen)
 
 
@@ -78,11 +78,11 @@ def test_joint_screeners_keep_what_they_select_beside_all_of_earlier_cuts(whole)
     log = []
     request = request_of(fake(chosen=4, log=log), prescreen=10)
     chosen = _cut(whole, request, None)
-    # the best by T0 and ξ are shown; of these the strongest correlations are selected
+    # the shortlist has the best features by T0 and ξ; the strongest correlations in it are selected
     strength = [abs(np.corrcoef(row, whole.y)[0, 1]) for row in log[0].values]
     rows = {row.tobytes(): number for number, row in zip(whole.numbers.tolist(), whole.values, strict=True)}
     picked = {rows[log[0].values[k].tobytes()] for k in np.argsort(strength)[-4:]}
-    assert set(chosen.cut.numbers.tolist()) == picked | set(range(older))
+    assert set(chosen.pruning.numbers.tolist()) == picked | set(range(older))
     assert chosen.record["chosen"] == len(picked | set(range(older)))
     assert chosen.record["verdicts"] == {
         "fake": {"shown": 10, "settings": {"strength": 1.0}, "q": 10, "seed": 0, "jobs": 1}
@@ -108,7 +108,7 @@ def test_of_a_class_that_trees_select_every_member_stays_that_is_no_affine_copy(
     picked = {rows[log[0].values[k].tobytes()] for k in np.argsort(strength)[-2:]}
     members = {k for k in range(len(classes)) if classes[k] in picked}
     affine = classes_of(whole.values, "affine")
-    older = set(range(len(whole.space.base)))
+    older = set(range(len(whole.space.pool_indices)))
     stay = {int(np.flatnonzero(whole.numbers == number)[0]) for number in set(only.tolist()) - older}
     assert stay <= members
     found = {int(affine[k]) for k in stay | {k for k in members if whole.numbers[k] in older}}
@@ -126,13 +126,13 @@ def test_keep_caps_what_joint_screeners_select_by_their_own_order(whole, keep):
     rows = {row.tobytes(): number for number, row in zip(whole.numbers.tolist(), whole.values, strict=True)}
     picked = [rows[log[0].values[k].tobytes()] for k in np.argsort(-strength)[: min(keep, 6)]]
     assert set(capped) == set(picked) | older
-    assert set(capped) <= set(_cut(whole, every, None).cut.numbers.tolist())
+    assert set(capped) <= set(_cut(whole, every, None).pruning.numbers.tolist())
 
 
 def test_a_joint_and_a_column_screener_are_united(whole):
     both = _cut(whole, request_of("t0", fake(chosen=3), prescreen=8), 5).pruning.numbers.tolist()
     first = _best(whole, "t0")[0]
-    older = set(range(len(whole.space.base)))
+    older = set(range(len(whole.space.pool_indices)))
     assert first in both
     assert len(set(both) - older) <= 5
     assert older <= set(both)
@@ -146,7 +146,7 @@ def test_in_a_strict_pool_a_joint_cut_keeps_its_selection_alone(rng):
 
 def test_what_had_no_use_is_counted(rng):
     table = table_of(rng, rows=15)
-    table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values tell
+    table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values show
     space = space_of(table, "b[sub] u", "basic", unary=("exp", "sin"), binary=("sub",))
     lost = Counter()
     for block in space.evaluate_range(0, space.total):

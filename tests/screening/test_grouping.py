@@ -1,4 +1,4 @@
-"""Rows that belong together, from the option to the page: halves, intervals and permutations heed them."""
+"""Groups of rows, from the option to the page: half-samples, intervals and permutations respect them."""
 
 from __future__ import annotations
 
@@ -47,13 +47,15 @@ def test_permutations_keep_groups_together_and_say_so(frame):
         "groups": {"units": 12, "trade_places": 12},
     }
     assert result.notices == ()
-    text = "by 20 permutations of the response, the rows of each of 12 groups by site together"
+    text = "by 20 permutations of the target, the rows of each of 12 groups by site together"
     assert text in _printed(result)
     mixed = even.sample(frac=1, random_state=1)
     assert symscreen.screen(mixed, groups="site", permutations=20, jobs=2, **SMALL).table.equals(result.table)
     odd = frame.assign(site=np.repeat(np.arange(8), [3, 4, 5, 6, 7, 8, 9, 18]))
-    told = symscreen.screen(odd, groups="site", permutations=20, **SMALL).notices
-    assert "8 of 8 groups by site have a number of rows of their own and keep their places" in " ".join(told)
+    notices = symscreen.screen(odd, groups="site", permutations=20, **SMALL).notices
+    assert "8 of 8 groups by site have a number of rows of their own and keep their places" in " ".join(
+        notices
+    )
 
 
 def test_what_takes_rows_for_exchangeable_is_refused_or_left_out(frame):

@@ -4,13 +4,13 @@ import pytest
 
 import symscreen
 from symscreen.backends import Threads
-from symscreen.expansion import pruning as duplicates
+from symscreen.expansion import pruning
 
 
 @pytest.mark.parametrize("verb", [symscreen.screen, symscreen.fit])
 def test_judging_is_spread_over_the_threads_of_a_run(verb, frame, monkeypatch):
-    monkeypatch.setattr(duplicates, "_MIN_TASK_SIZE", 8)
-    monkeypatch.setattr(duplicates, "_BUCKET_ENTRIES", 8)
+    monkeypatch.setattr(pruning, "_MIN_TASK_SIZE", 8)
+    monkeypatch.setattr(pruning, "_BUCKET_ENTRIES", 8)
     mapped, whole = [], Threads.map
 
     def noted(self, function, tasks):
@@ -19,4 +19,4 @@ def test_judging_is_spread_over_the_threads_of_a_run(verb, frame, monkeypatch):
 
     monkeypatch.setattr(Threads, "map", noted)
     verb(frame, layers="b", jobs=2)
-    assert {(2, "_sifted"), (2, "_gathered"), (2, "_compared")} <= set(mapped)
+    assert {(2, "_apply_rules_to_range"), (2, "_fill_buckets"), (2, "_compare_entries")} <= set(mapped)

@@ -24,11 +24,11 @@ def test_a_formula_equal_by_algebra_is_told_from_one_that_is_equal_on_these_rows
     # both columns of values are equal to x up to rounding, but abs(x) is another formula where x < 0
     result = symscreen.screen(frame, layers="uu", unary="exp,log,abs", top=1)
     members = symscreen.classes(result, frame)
-    told = dict(zip(members.expression, members.relation, strict=True))
-    assert told.pop(result.table.expression[0]) == "shown"
-    assert {told[text] for text in told if text in {"x", "abs(x)"}} <= {"same values", "same ranks"}
+    relations = dict(zip(members.expression, members.relation, strict=True))
+    assert relations.pop(result.table.expression[0]) == "shown"
+    assert {relations[text] for text in relations if text in {"x", "abs(x)"}} <= {"same values", "same ranks"}
     also = symscreen.screen(frame, layers="u", unary="cube", also=["log(exp(x)*exp(1))", "abs(x)"], top=1)
-    told = symscreen.classes(also, frame).set_index("expression").relation
-    assert told["x"] == "shown"
-    assert told["abs(x)"] == "same values"
-    assert told["x**3"] == "same ranks"
+    relations = symscreen.classes(also, frame).set_index("expression").relation
+    assert relations["x"] == "shown"
+    assert relations["abs(x)"] == "same values"
+    assert relations["x**3"] == "same ranks"

@@ -1,4 +1,4 @@
-"""Predictions of memory, held against what processes really take."""
+"""Memory estimates, compared with the peak memory of real processes."""
 
 from __future__ import annotations
 
@@ -22,42 +22,48 @@ from symscreen.screening.search.modes import SearchConfig
 
 STATUS = Path("/proc/self/status")
 
-# A process predicts its peak when the space is counted and when it is grown, then screens it.
+# A process estimates its peak when the space is counted and when it is generated, then screens it.
 PROCESS = """
 import json, re, sys
 from pathlib import Path
 import numpy as np
 import symscreen
-from symscreen.pipeline import growth
-from symscreen.pipeline import rounds
 from symscreen.expansion import expand
-from symscreen.result import predicted
+from symscreen.screening import residual_rounds, space_generation
+from symscreen.screening.memory_estimate import estimate_memory
 
-rows, inputs, thin, options = json.loads(sys.argv[1])
-told, one_round, require_room, grow = [], rounds._one_round, rounds._require_room, growth.expand
+rows, inputs, recompute, options = json.loads(sys.argv[1])
+estimates = []
+run_round, check_memory = residual_rounds._run_round, residual_rounds._check_memory
+generate = space_generation.expand
 
-def counting(table, job):
-    counted = expand(table.names, None, job.grammar, job.layers, job.pool_kind)
-    told.append(predicted(counted, table.response.n, job.request, thin=thin).peak())
-    return one_round(table, job)
+def estimate_counted(dataset, config):
+    counted = expand(dataset.names, None, config.grammar, config.layers, config.pool_kind)
+    estimate = estimate_memory(counted, dataset.target.n, config.scoring, recompute_pool=recompute)
+    estimates.append(estimate.compute_peak())
+    return run_round(dataset, config)
 
-def grown(space, job):
-    told.append(predicted(space, space.rows, job.request, thin=thin).peak())
-    require_room(space, job)
+def estimate_generated(space, config):
+    estimate = estimate_memory(space, space.n_rows, config.scoring, recompute_pool=recompute)
+    estimates.append(estimate.compute_peak())
+    check_memory(space, config)
 
-rounds._one_round, rounds._require_room = counting, grown
-growth.expand = lambda *a, **k: grow(*a, **(k | {"thin": thin} if "thin" in k else k))
+def expand_and_recompute(*args, **options):
+    return generate(*args, **(options | {"recompute_pool": recompute}))
+
+residual_rounds._run_round, residual_rounds._check_memory = estimate_counted, estimate_generated
+space_generation.expand = expand_and_recompute
 rng = np.random.default_rng(1)
 X = rng.uniform(0.5, 2.0, (rows, inputs))
 symscreen.screen(X, X[:, 0] * X[:, 1] + rng.normal(0, 0.1, rows), **options)
-# not ru_maxrss, which a process inherits from the one that started it
+# not ru_maxrss, which a process inherits from its parent
 peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]
-print(json.dumps([told, int(peak) * 1024]))
+print(json.dumps([estimates, int(peak) * 1024]))
 """
 SLACK = 150_000_000
 
 
-@pytest.mark.skipif(not STATUS.is_file(), reason="the system does not tell the peak of a process")
+@pytest.mark.skipif(not STATUS.is_file(), reason="the system does not report the peak memory of a process")
 @pytest.mark.parametrize(
     ("rows", "inputs", "thin", "options"),
     [
@@ -70,10 +76,10 @@ SLACK = 150_000_000
 def test_the_peak_is_predicted(rows, inputs, thin, options):
     text = json.dumps([rows, inputs, thin, options])
     done = subprocess.run([sys.executable, "-c", PROCESS, text], capture_output=True, text=True, check=True)
-    told, peak = json.loads(done.stdout.splitlines()[-1])
-    assert len(told) == 2
-    for each in told:
-        assert peak <= each <= 2 * peak + SLACK
+    estimates, peak = json.loads(done.stdout.splitlines()[-1])
+    assert len(estimates) == 2
+    for estimate in estimates:
+        assert peak <= estimate <= 2 * peak + SLACK
 
 
 def request(screeners="t0", **changes):
@@ -99,7 +105,8 @@ def test_what_takes_more_is_predicted_to_take_more():
     )
     assert estimate_scoring_bytes(10_000, request(limit=None), n_features=10**6) > least + 10**9
     watched = [
-        estimate_scoring_bytes(10_000, request(control=ErrorControl(permutations=b))) for b in (0, 1, 1000)
+        estimate_scoring_bytes(10_000, request(error_control=ErrorControl(permutations=b)))
+        for b in (0, 1, 1000)
     ]
     assert least < watched[0] < watched[1] < watched[2] - 8 * 10_000 * 999
     assert (
@@ -123,9 +130,13 @@ def test_a_pool_is_counted_whether_it_is_there_or_will_be(rng):
     assert there.candidate_bytes == there.filter_bytes == 0
     assert there.pool_bytes < coming.pool_bytes
     assert thin.compute_peak() < coming.compute_peak()
-    for each in (coming, there, thin):
-        assert each.compute_peak() == each.process_bytes + each.pool_bytes + each.candidate_bytes + max(
-            each.filter_bytes, each.scoring_bytes
+    for estimate in (coming, there, thin):
+        assert (
+            estimate.compute_peak()
+            == estimate.process_bytes
+            + estimate.pool_bytes
+            + estimate.candidate_bytes
+            + max(estimate.filter_bytes, estimate.scoring_bytes)
         )
 
 

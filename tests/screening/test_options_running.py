@@ -51,7 +51,7 @@ def test_backends_are_read_and_misspelt_ones_refused():
     assert parse_backend(None, "tcp://a:1", 2) == Dask(2, "tcp://a:1")
     with pytest.raises(OptionError, match="did you mean 'dask'"):
         parse_backend("dusk", None, 1)
-    with pytest.raises(OptionError, match="leave one out"):
+    with pytest.raises(OptionError, match="omit one of the two"):
         parse_backend("threads", "tcp://a:1", 1)
 
 
@@ -77,31 +77,34 @@ def test_progress_is_a_line_that_grows_over_itself(capsys):
 
 
 def test_a_program_is_told_how_far_it_is_and_what_is_best(frame):
-    told = []
-    result = symscreen.screen(frame, layers="ub", top=3, chunk_size=100, jobs=1, on_progress=told.append)
-    assert told[-1].n_done == told[-1].n_total
-    assert told[-1].n_scored == result.n_scored
-    assert (told[-1].best_formula, told[-1].best_score) == (result.table.expression[0], result.table.t0[0])
-    assert [one.n_done for one in told] == sorted(one.n_done for one in told)
-    assert told[-1].seconds_left == 0
+    reports = []
+    result = symscreen.screen(frame, layers="ub", top=3, chunk_size=100, jobs=1, on_progress=reports.append)
+    assert reports[-1].n_done == reports[-1].n_total
+    assert reports[-1].n_scored == result.n_scored
+    assert (reports[-1].best_formula, reports[-1].best_score) == (
+        result.table.expression[0],
+        result.table.t0[0],
+    )
+    assert [one.n_done for one in reports] == sorted(one.n_done for one in reports)
+    assert reports[-1].seconds_left == 0
 
 
 def test_the_last_standing_names_the_best_of_all_features_too(frame):
-    told = []
-    result = symscreen.screen(frame, layers="b", top="all", jobs=1, on_progress=told.append)
-    assert told[-1].best_formula == result.table.expression[0]
+    reports = []
+    result = symscreen.screen(frame, layers="b", top="all", jobs=1, on_progress=reports.append)
+    assert reports[-1].best_formula == result.table.expression[0]
 
 
 def test_quiet_writes_nothing_and_still_calls_what_was_given(frame, capfd, monkeypatch):
-    silenced, told = [], []
-    monkeypatch.setattr("symscreen._numba.COMPILE_NOTICE.silence", lambda: silenced.append(1))
+    silenced, reports = [], []
+    monkeypatch.setattr("symscreen._numba.COMPILE_NOTICE.mute", lambda: silenced.append(1))
     asked = {"layers": "u", "unary": "sin", "top": 2}
     loud = symscreen.screen(frame, progress=True, **asked)
     assert " of " in capfd.readouterr().err
     assert not silenced
-    quiet = symscreen.screen(frame, progress=True, on_progress=told.append, quiet=True, **asked)
+    quiet = symscreen.screen(frame, progress=True, on_progress=reports.append, quiet=True, **asked)
     assert capfd.readouterr().err == ""
-    assert told
+    assert reports
     assert len(silenced) == 1
     assert quiet.record == loud.record
     assert symscreen.plan(frame, layers="u", quiet=True).n_features

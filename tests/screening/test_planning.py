@@ -8,7 +8,7 @@ import pytest
 import symscreen
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.report.terminal.listings import _format_time
-from symscreen.screening import space_generation as growth
+from symscreen.screening import space_generation
 
 OPTIONS = {"layers": "ub", "unary": "square,log", "binary": "add,mul"}
 
@@ -46,18 +46,23 @@ def test_options_are_checked_as_in_a_screen(wide):
         symscreen.plan(wide, jobs=0)
 
 
-@pytest.mark.parametrize("limit", ["_HELD", "_LARGE"])
+@pytest.mark.parametrize("limit", ["_POOL_MEMORY_SHARE", "_LARGE_POOL_BYTES"])
 def test_a_pool_that_would_take_much_memory_is_not_held_in_a_search(limit, wide, monkeypatch):
     assert symscreen.plan(wide, search="sieve", **OPTIONS).pool_bytes > 0
     expected = symscreen.screen(wide, search="sieve", **OPTIONS)
-    monkeypatch.setattr(growth, limit, 0)
+    monkeypatch.setattr(space_generation, limit, 0)
     assert symscreen.plan(wide, search="sieve", **OPTIONS).pool_bytes == 0
     assert symscreen.plan(wide, **OPTIONS).pool_bytes > 0  # an exact screen needs it
-    kinds = []
-    grown = growth.expand
-    monkeypatch.setattr(growth, "expand", lambda *a, **k: kinds.append(k.get("thin")) or grown(*a, **k))
+    recompute_options = []
+    expand = space_generation.expand
+
+    def log_option(*args, **options):
+        recompute_options.append(options.get("recompute_pool"))
+        return expand(*args, **options)
+
+    monkeypatch.setattr(space_generation, "expand", log_option)
     found = symscreen.screen(wide, search="sieve", **OPTIONS)
-    assert True in kinds
+    assert True in recompute_options
     assert found.table.equals(expected.table)
     assert found.record["search"] == expected.record["search"]
 
@@ -79,7 +84,7 @@ def test_times_are_told_roughly(seconds, text):
 def test_plan_takes_every_option_of_screen(wide, tmp_path):
     from click.testing import CliRunner
 
-    from symscreen.cli.main import command
+    from symscreen.cli.app import command
 
     screen, plan = (command.commands[verb] for verb in ("screen", "plan"))
     assert [option.name for option in plan.params] == [option.name for option in screen.params]

@@ -323,7 +323,7 @@ def test_scale_is_gini_mean_difference(frame):
         ({"cut": "t7", "keep": 5}, OptionError, "there is no screener 't7'"),
         ({"rounds": 0}, OptionError, "rounds is 0; give a whole number of at least 1"),
         ({"rounds": 6}, OptionError, "rounds is 6; give at most 5"),
-        ({"seed": -1}, OptionError, "seed is -1; give a whole number of at least 0"),
+        ({"seed": -1}, OptionError, "seed is -1; give an integer of at least 0"),
         ({"layers": "ua"}, OptionError, "character 2: expected u or b"),
         ({"layers": " "}, OptionError, "layers is empty"),
         ({"unary": "sine"}, GrammarError, "--unary: there is no unary operator 'sine'; did you mean 'sin'"),
@@ -411,14 +411,14 @@ def test_the_seed_deals_the_folds(frame):
 
 def test_prescreen_says_how_many_are_shown(frame):
     result = symscreen.screen(frame, screener="t0,lasso", prescreen=7, top="all", **SMALL)
-    told = result.record["joint"]["lasso"]
-    assert (told["shown"], told["chosen_by"], told["merged"]) == (7, ["t0"], "affine copies")
+    joint = result.record["joint"]["lasso"]
+    assert (joint["shown"], joint["chosen_by"], joint["merged"]) == (7, ["t0"], "affine copies")
     assert len(result.joint_results["lasso"].expressions) == 7
     named = set(result.joint_results["lasso"].table["expression"])
     scored = result.table[result.table["lasso"].notna()]
     assert named <= set(scored["expression"])
     assert scored["lasso_rank"].notna().all()
-    # beside those shown only their affine copies have a score
+    # only the shortlist and its affine copies have a score
     values = result.transform(frame)
     for text in set(scored["expression"]) - named:
         assert max(abs(np.corrcoef(values[text], values[other])[0, 1]) for other in named) > 1 - 1e-12
@@ -446,7 +446,7 @@ def test_keep_cuts_the_pool_between_layers(frame, kept):
         kept,
     ]
     for cut, layer in zip(result.record["cuts"], layers[1:], strict=False):
-        assert layer["features"] <= kept + 3  # the inputs stay beside them
+        assert layer["features"] <= kept + 3  # plus the inputs
         assert ("cut" in " ".join(layer["pruned"])) == (cut["scored"] > layer["features"])
     whole = symscreen.screen(frame, operators="ablation", layers="ubu", top="all")
     assert set(result.table["expression"]) < set(whole.table["expression"])

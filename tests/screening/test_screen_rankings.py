@@ -1,4 +1,4 @@
-"""Screens whose response is a ranking, from a table to files and the terminal."""
+"""Screens with a ranking as the target, from a table to files and the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.tree import evaluate_expression as values_of
@@ -91,7 +91,7 @@ def test_members_of_a_class_stand_by_their_mean_correlation(planted):
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_nothing_but_the_data_decides(rng, screener, missing):
     x, ranks = _planted(rng, 60, missing)
-    frame = _framed(x.round(1), ranks)  # rows that inputs do not tell apart as well
+    frame = _framed(x.round(1), ranks)  # includes rows with equal inputs
     options = {"ranking": LABELS, "screener": screener}
     expected = _bytes(frame, **options)
     for changed in ({"jobs": 1}, {"jobs": 2}, {"chunk_size": 7}, {"ranking": LABELS[::-1]}):
@@ -117,11 +117,11 @@ def test_the_record_tells_of_the_rankings(planted):
     x, ranks = planted
     ranks[0], ranks[1, 2:], ranks[2, :2] = [1, 1, 2, np.nan], np.nan, 0.0
     record = symscreen.screen(_framed(x, ranks), ranking=LABELS, **SPACE).record
-    told = record["data"]["ranking"]
-    assert told["labels"] == sorted(LABELS)
-    assert (told["complete"], told["incomplete"], told["tied"]) == (87, 2, 2)
-    assert told["pairs"] == 6
-    assert told["rows_a_pair"] == [88, 89]
+    ranking = record["data"]["ranking"]
+    assert ranking["labels"] == sorted(LABELS)
+    assert (ranking["complete"], ranking["incomplete"], ranking["tied"]) == (87, 2, 2)
+    assert ranking["pairs"] == 6
+    assert ranking["rows_a_pair"] == [88, 89]
     assert record["options"]["ranking"] == LABELS
     assert record["data"]["target"] == "coffee,milk,tea,water"
     assert json.loads(json.dumps(record)) == record
@@ -135,17 +135,17 @@ def test_a_file_is_read_back(tmp_path, planted, ending):
     assert stored.record == result.record
     assert stored.table.t0.tolist() == result.table.t0.tolist()
     assert set(stored.table.direction) == {""}
-    with pytest.raises(OptionError, match="screened against a ranking, which no one formula makes"):
+    with pytest.raises(OptionError, match="screened against a ranking: only a screen of a numeric target"):
         evaluate(stored, truth="x1*x3")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"screener": "xi"}, "xi takes no ranking as the response; t0, crit and forest do"),
-        ({"screener": "t0,lasso[folds=5]"}, "lasso takes no ranking"),
-        ({"cut": "xi", "keep": 5}, "xi takes no ranking"),
-        ({"cut": "lasso"}, "lasso takes no ranking"),
+        ({"screener": "xi"}, "xi does not support ranking targets; t0, crit and forest do"),
+        ({"screener": "t0,lasso[folds=5]"}, "lasso does not support ranking"),
+        ({"cut": "xi", "keep": 5}, "xi does not support ranking targets"),
+        ({"cut": "lasso"}, "lasso does not support ranking"),
         ({"sign": "positive"}, "sign positive has no meaning with --ranking"),
         ({"search": "race"}, "search race has no bound for a ranking"),
         (
@@ -165,9 +165,9 @@ def test_what_needs_a_numeric_response_is_refused_before_any_work(options, says)
 
 
 def test_what_needs_a_ranking_refuses_numbers(frame):
-    with pytest.raises(OptionError, match="crit takes only a ranking as the response"):
+    with pytest.raises(OptionError, match="crit supports only ranking targets"):
         symscreen.screen(frame, screener="crit")
-    with pytest.raises(OptionError, match="crit takes only a ranking"):
+    with pytest.raises(OptionError, match="crit supports only ranking"):
         symscreen.fit(frame, cut="crit")
 
 
@@ -219,7 +219,7 @@ def test_the_terminal_says_what_was_ranked_and_shows_no_direction(tmp_path, plan
     assert "scored against the rankings coffee,milk,tea,water (90 rows) by t0" in words
     assert "rankings of 4 labels (coffee, milk, tea, water); 6 pairs compared, each in 90 rows" in words
     assert "rows: 90 complete, 0 incomplete, 0 tied" in words
-    assert "t0: the mean over pairs, whichever of two labels comes first" in words
+    assert "t0: the mean over pairs of labels, in the better direction of each" in words
     assert "dir." not in out
 
 
@@ -232,12 +232,12 @@ def test_the_screeners_verb_says_which_responses_each_takes():
 def test_fit_says_that_it_takes_no_ranking(tmp_path):
     done = CliRunner().invoke(command, ["fit", str(tmp_path / "t.csv"), "--ranking", "pref"])
     assert isinstance(done.exception, OptionError)
-    told = str(done.exception)
-    assert "fit needs a numeric response" in told
+    message = str(done.exception)
+    assert "fit needs a numeric response" in message
     for verb, entry in command.commands.items():  # the verbs that the message names, and no other, take one
         takes = any(one.name == "ranking" and not one.hidden for one in entry.params)
         assert takes == (
-            verb in told.partition("is a ranking:")[2].partition(" take one")[0].replace(",", "").split()
+            verb in message.partition("is a ranking:")[2].partition(" take one")[0].replace(",", "").split()
         ), verb
 
 
@@ -256,7 +256,7 @@ def test_unusual_labels_are_quoted_and_controls_escaped_once(tmp_path, rng):
 @pytest.mark.parametrize("names", [",", "a,,b", " ,a"])
 def test_names_between_two_commas_are_asked_for(names):
     done = CliRunner().invoke(command, ["screen", "t.csv", "--ranking", names])
-    assert f"--ranking is {names!r}, which names nothing between two commas" in str(done.exception)
+    assert f"--ranking is {names!r}, which has no name between two commas" in str(done.exception)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])

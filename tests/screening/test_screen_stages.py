@@ -1,4 +1,4 @@
-"""Screens whose response is a chain of stages, from a table to files and the terminal."""
+"""Screens with a chain of stages as the target, from a table to files and the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.tree import evaluate_expression as values_of
@@ -161,16 +161,18 @@ def test_a_file_is_read_back(rng, tmp_path, ending):
     assert stored.record == result.record
     assert stored.table.t0.tolist() == result.table.t0.tolist()
     assert stored.table.direction.tolist() == result.table.direction.tolist()
-    with pytest.raises(OptionError, match="screened against a chain of stages, which no one formula makes"):
+    with pytest.raises(
+        OptionError, match="screened against a chain of stages: only a screen of a numeric target"
+    ):
         evaluate(stored, truth="x1*x3")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"screener": "xi"}, "xi takes no stages as the response; t0 does"),
-        ({"screener": "t0,crit"}, "crit takes no stages"),
-        ({"cut": "xi", "keep": 5}, "xi takes no stages"),
+        ({"screener": "xi"}, "xi does not support stages targets; t0 does"),
+        ({"screener": "t0,crit"}, "crit does not support stages"),
+        ({"cut": "xi", "keep": 5}, "xi does not support stages targets"),
         ({"sign": "positive"}, "sign positive has no meaning with --stages"),
         ({"search": "race"}, "search race has no bound for a chain of stages"),
         (
@@ -213,7 +215,7 @@ def test_the_command_line_screens_and_plans(rng, tmp_path):
     words = " ".join(_run("screen", *options, *space).output.split())
     assert "scored against the stages viewed,liked,followed (" in words
     assert "2 pairs of stages, and how many rows at the first go on: viewed to followed" in words
-    assert "dir.: + rises with every pair of stages, - falls; none where they disagree." in words
+    assert "dir.: + increases with every pair of stages, - decreases; empty if they disagree." in words
     assert "t0: the mean over pairs of stages, weighed by their rows" in words
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from targets.test_survival import pairs_by_definition
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.tree import evaluate_expression as values_of
@@ -42,7 +42,7 @@ def _planted(rng, rows=90):
 
 
 def _own(frame, kind):
-    """The columns that one kind of response needs."""
+    """The columns that a target type needs."""
     responses = {"classes": ["level"], "several": ["a", "b"], "survival": ["time", "died"]}
     return frame[["x1", "x2", "x3", *responses[kind]]]
 
@@ -144,7 +144,7 @@ def test_a_file_is_read_back_and_the_screen_made_again(rng, tmp_path, kind, endi
     again = prepare_from_record(stored.record, _own(frame, kind))
     assert again.dataset.digest == result.record["data"]["digest"]
     assert again.options["target"] == result.record["options"]["target"]
-    with pytest.raises(OptionError, match="which no one formula makes"):
+    with pytest.raises(OptionError, match="only a screen of a numeric target can be evaluated"):
         evaluate(stored, truth="x1*x3")
 
 
@@ -186,39 +186,39 @@ def test_rows_without_a_class_or_an_event_are_missing_values(rng):
     [
         (
             {"target": "level", "screener": "kendall"},
-            "kendall takes no classes as the response; t0 and xi do",
+            "kendall does not support classes targets; t0 and xi do",
         ),
         ({"target": "level", "sign": "positive"}, "sign positive has no meaning with classes"),
         ({"target": "level", "search": "race"}, "search race has no bound for a class"),
         ({"target": "level", "rounds": 2}, "a class is screened in one round"),
-        ({"target": "level", "p_values": True}, "--p-values cannot be had: the response is a class"),
+        ({"target": "level", "p_values": True}, "--p-values is not available: the target is a class"),
         (
             {"target": "a,b", "screener": "t0,lasso"},
-            "lasso does not take several targets as the response; t0,",
+            "lasso does not support multi-output targets; t0,",
         ),
         ({"target": "a,a"}, "--target names 'a' twice"),
         ({"target": "a,c"}, "no column 'c' for --target"),
         ({"target": "a,level"}, "the target 'level' holds text; numbers are needed"),
-        ({"target": "a,b", "target_kind": "classes"}, "--target names 2 columns, and --target-kind classes"),
+        ({"target": "a,b", "target_kind": "classes"}, "--target names 2 columns, but --target-kind classes"),
         ({"target": "a", "target_kind": "several"}, "--target-kind several needs several targets"),
         ({"target": "a", "target_kind": "clases"}, "did you mean 'classes'"),
         ({"target": "a,b", "across": "best"}, "across is 'best'; known: mean, worst$"),
         ({"target": "time", "event": "ded"}, "no column 'ded' for --event; did you mean 'died'"),
         ({"target": "time", "event": "time"}, "'time' is in both --event and --target"),
-        ({"target": "time", "event": "x1"}, "'x1' holds .*: give 1 where the event was met"),
+        ({"target": "time", "event": "x1"}, "'x1' holds .*: give 1 where the event was observed"),
         ({"target": "a,b", "event": "died"}, "--target names 2 columns, and --event died"),
         (
             {"target": "time", "event": "died", "screener": "xi"},
-            "xi takes no survival as the response; t0 does",
+            "xi does not support survival targets; t0 does",
         ),
         ({"event": "died", "ranking": "level"}, "both --ranking and --event"),
         ({"event": "died", "target_kind": "classes"}, "both --event and --target-kind classes"),
     ],
 )
 def test_mistakes_are_told_in_a_line(rng, options, says):
-    with pytest.raises((OptionError, DataError), match=says) as told:
+    with pytest.raises((OptionError, DataError), match=says) as raised:
         symscreen.screen(_planted(rng, 20), **SPACE, **options)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_a_fit_takes_targets_of_numbers(rng, tmp_path):
@@ -244,15 +244,15 @@ def test_many_classes_and_one_are_refused(rng):
 @pytest.mark.parametrize("kind", KINDS)
 def test_why_tells_where_a_formula_stands(rng, kind):
     frame = _planted(rng, 40)
-    told = symscreen.why(_own(frame, kind), "x1*x3", **KINDS[kind], **SPACE)
-    assert "x1*x3 is there: rank 1 among" in str(told) or "x1**2*x3**2" in str(told)
+    explanation = symscreen.why(_own(frame, kind), "x1*x3", **KINDS[kind], **SPACE)
+    assert "x1*x3 is in the space: rank 1 among" in str(explanation) or "x1**2*x3**2" in str(explanation)
 
 
 def test_negative_times_are_refused(rng):
     frame = _planted(rng)
     frame.loc[2, "time"] = -1.0
     with pytest.raises(
-        DataError, match="row 3 of 'time' holds -1, and a time until an event is not negative"
+        DataError, match="row 3 of 'time' holds -1, but a time until an event cannot be negative"
     ):
         _run(frame, "survival")
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import InputError
 from symscreen.screening.execution import run_screen
 from symscreen.screening.stored_screens import prepare_from_record
@@ -23,7 +23,7 @@ OPTIONS = {"layers": "ub", "unary": ["square", "sin", "sqrt"], "binary": ["add",
 
 @pytest.fixture
 def moving(rng):
-    """Bodies of which the kinetic energy is known; lengths in two units, so that prefixes matter."""
+    """Bodies with known kinetic energy; lengths have two units, so that prefixes matter."""
     mass, speed = rng.uniform(1, 5, 60), rng.uniform(10, 100, 60)
     short, long = rng.uniform(1, 9, 60), rng.uniform(1, 9, 60)
     return pd.DataFrame({
@@ -35,7 +35,7 @@ def moving(rng):
 def test_only_formulas_with_a_unit_are_scored_and_told_with_it(moving):
     result = symscreen.screen(moving, units="strict", top="all", **OPTIONS)
     units = Units(
-        {name: parse_unit(told["given"]) for name, told in result.record["units"]["columns"].items()}
+        {name: parse_unit(column["given"]) for name, column in result.record["units"]["columns"].items()}
     )
     assert result.table["unit"].tolist() == [compute_unit(one, units) for one in result.expressions]
     assert result.table["unit"].notna().all()
@@ -91,18 +91,18 @@ def test_units_hold_however_the_space_is_searched(moving, options):
 def test_exports_of_rankings_results_and_bundles_are_for_the_columns_as_they_came(
     moving, tmp_path, monkeypatch, capsys
 ):
-    from symscreen.cli import main as verbs
+    from symscreen.cli import app
     from symscreen.export import export_formulas
 
     monkeypatch.chdir(tmp_path)
     moving.to_csv("d.csv", index=False)
     words = ["--units", "strict", "--layers", "b", "--binary", "add,mul", "--top", "4", "--quiet"]
-    assert verbs._run(["screen", "d.csv", *words, "--out", "r.csv", "--bundle", "b.json"]) == 0
+    assert app._run(["screen", "d.csv", *words, "--out", "r.csv", "--bundle", "b.json"]) == 0
     result = symscreen.screen(moving, units="strict", layers="b", binary="add,mul", top=4)
     texts = [export_formulas(result, "numpy")]
     for name in ("r.csv", "b.json"):
         capsys.readouterr()
-        assert verbs._run(["export", name, "--to", "numpy"]) == 0
+        assert app._run(["export", name, "--to", "numpy"]) == 0
         texts.append(capsys.readouterr().out.removesuffix("\n"))
     assert {text.strip() for text in texts} == {texts[0].strip()}
     space = {}
@@ -163,29 +163,29 @@ def test_the_command_line_tells_units(moving, tmp_path):
 
 
 def test_an_own_formula_without_a_unit_is_refused(moving):
-    with pytest.raises(InputError, match=r"has no unit: sin\(.*sin takes a pure number, and `mass"):
+    with pytest.raises(InputError, match=r"has no unit: sin\(.*sin takes a pure number, but `mass"):
         symscreen.screen(moving, units="strict", also="sin(`mass (g)`)", **OPTIONS)
 
 
 @pytest.mark.parametrize(
-    ("formula", "options", "answer", "told"),
+    ("formula", "options", "answer", "headline"),
     [
         (
             "`mass (g)` + share",
             {},
             "no unit",
-            "has no unit: `mass (g)` + share: add takes like with like, and",
+            "has no unit: `mass (g)` + share: add requires equal units, but",
         ),
-        ("sin(`mass (g)`)*share", {}, "no unit", "sin takes a pure number, and `mass (g)` is in kg."),
+        ("sin(`mass (g)`)*share", {}, "no unit", "sin takes a pure number, but `mass (g)` is in kg."),
         ("`mass (g)`/share", {"target_units": "J"}, "other units", "is in kg, and kg*m**2/s**2 is asked for"),
-        ("`mass (g)`/share", {}, "ranked", "is there: rank"),
-        ("(share + `mass (g)`) - `mass (g)`", {}, "ranked", "is there as share: rank"),
+        ("`mass (g)`/share", {}, "ranked", "is in the space: rank"),
+        ("(share + `mass (g)`) - `mass (g)`", {}, "ranked", "is in the space as share: rank"),
     ],
 )
-def test_why_names_what_units_have_against_a_formula(moving, formula, options, answer, told):
+def test_why_names_what_units_have_against_a_formula(moving, formula, options, answer, headline):
     found = symscreen.why(moving, formula, units="strict", **options, **OPTIONS)
     assert found.status == answer
-    assert told in found.text.splitlines()[0]
+    assert headline in found.text.splitlines()[0]
 
 
 def test_a_bundle_holds_for_the_units_of_the_data(moving, tmp_path):

@@ -36,10 +36,10 @@ def test_each_duplicate_of_the_last_layer_is_a_spelling_of_its_feature(rng):
 def test_spellings_are_equal_by_algebra_and_no_members(frame):
     result = symscreen.screen(frame, layers="bb", binary="mul", top=12)
     plain = symscreen.classes(result, frame, members=3)
-    told = symscreen.classes(result, frame, members=3, spellings=4)
-    assert told.drop(columns="also_written").equals(plain)
-    assert told.also_written.map(len).sum() > 3
-    for text, others in zip(told.expression, told.also_written, strict=True):
+    table = symscreen.classes(result, frame, members=3, spellings=4)
+    assert table.drop(columns="also_written").equals(plain)
+    assert table.also_written.map(len).sum() > 3
+    for text, others in zip(table.expression, table.also_written, strict=True):
         assert all(
             compute_key(parse_expression(other)) == compute_key(parse_expression(text)) for other in others
         )

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.errors import DataError
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking
@@ -94,7 +94,7 @@ def written(tmp_path_factory):
     ]
     with pytest.MonkeyPatch.context() as moved:
         moved.chdir(folder)
-        assert verbs._run(["screen", "d.csv", *words, "--report", "own.html"]) == 0
+        assert app._run(["screen", "d.csv", *words, "--report", "own.html"]) == 0
     return folder
 
 
@@ -107,13 +107,13 @@ def folder(written, tmp_path, monkeypatch):
 
 def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys):
     capsys.readouterr()
-    assert verbs._run(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0
+    assert app._run(["report", "r.csv", "--data", "d.csv", "--out", "with.html"]) == 0
     assert "symscreen: written: with.html" in capsys.readouterr().err
     assert (folder / "with.html").read_bytes() == (folder / "own.html").read_bytes()
-    assert verbs._run(["report", "r.csv", "--out", "without.html", "--quiet"]) == 0
+    assert app._run(["report", "r.csv", "--out", "without.html", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     page = (folder / "without.html").read_text(encoding="utf-8")
-    assert "The rows were not at hand: the scatters and the redundancy map are left out." in page
+    assert "The data were not available: scatter plots and the redundancy map are left out." in page
     assert 'id="agreement"' in page
     assert "Response against the feature" not in page
     assert 'id="redundancy"' not in page
@@ -142,10 +142,10 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
 )
 def test_mistakes_and_damage_are_told_in_one_line(change, arguments, message, folder, capsys):
     if change is not None:
-        beside = folder / "r.csv.json"
-        beside.write_text(json.dumps(json.loads(beside.read_text()) | change | {"digest": None}))
+        sidecar = folder / "r.csv.json"
+        sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | change | {"digest": None}))
     capsys.readouterr()
-    assert verbs._run(["report", *arguments]) == 2
+    assert app._run(["report", *arguments]) == 2
     shown = capsys.readouterr()
     assert message in shown.err
     assert len(shown.err.splitlines()) == 1
@@ -156,7 +156,7 @@ def test_mistakes_and_damage_are_told_in_one_line(change, arguments, message, fo
     ("column", "value", "message"),
     [
         ("complexity", 3.5, "its column 'complexity' holds"),
-        ("t0", "x", "no ranking that symscreen wrote"),
+        ("t0", "x", "not a ranking of symscreen"),
         ("expression", "q + x1", "is damaged: there is no column 'q'"),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_table_that_was_changed_is_refused(column, value, message, folder):
     table = pd.read_csv(folder / "r.csv").astype(object)
     table.loc[0, column] = value
     table.to_csv(folder / "r.csv", index=False)
-    beside = folder / "r.csv.json"
-    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"digest": None}))
+    sidecar = folder / "r.csv.json"
+    sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"digest": None}))
     with pytest.raises(DataError, match=message):
         symscreen.load_result(folder / "r.csv")

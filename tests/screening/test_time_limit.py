@@ -13,7 +13,7 @@ OPTIONS = {"unary": "square,sin", "binary": "add,mul", "top": 5, "seed": 1}
 
 @pytest.fixture
 def hasty(monkeypatch):
-    """Every layer of more than so many candidates is a long one, and is asked whether there is time."""
+    """Make the deadline check run even for small layers."""
 
     def set_to(candidates):
         monkeypatch.setattr(layer, "_LONG_LAYER_CANDIDATES", candidates)
@@ -39,7 +39,7 @@ def test_a_limit_while_a_layer_is_grown_leaves_the_ranking_of_the_layers_before(
     _same_ranking(part, symscreen.screen(frame, layers=complete, **asked))
     partial = part.record["partial"]
     assert (partial["ended_in_layer"], partial["layers"]) == (ended_in, 3)
-    assert f"while layer {ended_in} of 3 was grown" in "".join(part.notices)
+    assert f"while layer {ended_in} of 3 was generated" in "".join(part.notices)
     assert "give a longer --time-limit" in "".join(part.notices)
 
 

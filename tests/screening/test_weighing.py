@@ -1,4 +1,4 @@
-"""Screens of rows that weigh differently."""
+"""Screens with sample weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.app import command
 from symscreen.errors import DataError, OptionError
 from symscreen.results.ranking_files import format_ranking_csv
 from symscreen.screening.stored_screens import prepare_from_record
@@ -117,19 +117,19 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
     run = CliRunner().invoke
     result = symscreen.screen(data, weights="w", **SPACE)
     assert run(command, [*asked, "--quiet", "--out", "-"]).output == format_ranking_csv(result)
-    told = run(command, [*asked, "--report", str(page)])
-    assert told.exit_code == 0
-    assert "rows weigh as w says: as much as" in told.output
+    done = run(command, [*asked, "--report", str(page)])
+    assert done.exit_code == 0
+    assert "rows with weights w: equivalent to" in done.output
     assert "--weights w" in page.read_text()
-    assert run(command, ["why", str(path), "x1*x2", *asked[2:]]).output.count("x1*x2 is there: rank")
+    assert run(command, ["why", str(path), "x1*x2", *asked[2:]]).output.count("x1*x2 is in the space: rank")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"screener": "xi"}, "^the screener xi takes no weights of rows; t0, spearman and pearson do$"),
-        ({"screener": "t0,lasso"}, "the screener lasso takes no weights of rows"),
-        ({"cut": "xi", "keep": 5}, "the screener xi takes no weights of rows"),
+        ({"screener": "xi"}, "^the screener xi does not support row weights; t0, spearman and pearson do$"),
+        ({"screener": "t0,lasso"}, "the screener lasso does not support row weights"),
+        ({"cut": "xi", "keep": 5}, "the screener xi does not support row weights"),
         ({"p_values": True}, "--p-values cannot be had with --weights w: what it infers takes all rows"),
         ({"fdr": 0.1}, "--fdr cannot be had with --weights w"),
         ({"permutations": 10}, "--permutations cannot be had with --weights w"),
@@ -137,16 +137,16 @@ def test_the_command_line_and_the_page_tell_of_them(data, tmp_path):
         ({"stability": 5}, "--stability cannot be had with --weights w"),
         ({"groups": "x2"}, "--groups cannot be had with --weights w"),
         ({"rounds": 2}, "--rounds 2 needs a numeric response"),
-        ({"search": "race"}, "--search race has no bound for a response with weights"),
+        ({"search": "race"}, "--search race has no bound for a target with weights"),
         ({"target": "y,x2"}, "--weights w cannot be had with several targets"),
         ({"target_kind": "classes"}, "--weights w cannot be had with a class"),
         ({"weights": "v"}, "has no column 'v' for --weights"),
     ],
 )
 def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says):
-    with pytest.raises((OptionError, DataError), match=says) as told:
+    with pytest.raises((OptionError, DataError), match=says) as raised:
         symscreen.screen(data, **SPACE | {"weights": "w"} | options)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says)
         (lambda w: w - 1, "of --weights is negative, infinite or missing in row"),
         (
             lambda w: (w.clip(lower=1) * 1e18).where(w.index != 2, 1.0),
-            r"'w' of --weights goes from 1 to .e\+18, and the largest may be",
+            r"'w' of --weights ranges from 1 to .e\+18, but the largest may be",
         ),
         (lambda w: w * 0, "all weights in 'w' are zero: no row is left"),
         (lambda w: w.astype(str) + "kg", "of --weights holds text"),
@@ -164,6 +164,6 @@ def test_what_weights_do_not_go_with_is_refused_in_one_line(data, options, says)
     ],
 )
 def test_other_weights_are_refused_in_one_line(data, change, says):
-    with pytest.raises(DataError, match=says) as told:
+    with pytest.raises(DataError, match=says) as raised:
         symscreen.screen(data.assign(w=change(data.w)), weights="w", **SPACE)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)

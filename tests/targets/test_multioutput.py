@@ -22,5 +22,5 @@ def test_rows_and_places_are_inverse_and_values_ascend(rng):
 
 
 def test_a_constant_target_is_refused_by_name():
-    with pytest.raises(DataError, match="the response 'b' is constant"):
+    with pytest.raises(DataError, match="the target 'b' is constant"):
         build_multi_output_target({"a": np.array([1.0, 2.0]), "b": np.array([1.0, 1.0])})

@@ -30,9 +30,9 @@ def test_rows_are_counted_by_what_they_show():
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
-        (["a>b", "a>b"], "orders no two labels in one row this way"),
-        (["a=b", "b=a"], "orders no two labels"),
-        (["a>b", "c>d"], "orders no two labels"),
+        (["a>b", "a>b"], "orders no pair of labels both ways"),
+        (["a=b", "b=a"], "orders no pair of labels both ways"),
+        (["a>b", "c>d"], "orders no pair of labels both ways"),
         (["a>b"], "at least 2 rows and 2 labels"),
     ],
 )
@@ -49,5 +49,5 @@ def test_one_label_is_refused():
 def test_what_needs_numbers_refuses_a_ranking():
     known = NumericTarget(np.array([1.0, 2.0]))
     assert require_numeric_target(known, "it") is known
-    with pytest.raises(OptionError, match="it needs a numeric response, and 'taste' is a ranking"):
+    with pytest.raises(OptionError, match="it needs a numeric target, but 'taste' is a ranking"):
         require_numeric_target(_response("a>b", "b>a"), "it")

@@ -42,10 +42,10 @@ def test_one_label_is_a_ranking():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([1, 2], "have shape \\(2,\\): one row a ranking"),
+        ([1, 2], "have shape \\(2,\\): one row per ranking"),
         (np.empty((0, 3)), "have shape \\(0, 3\\)"),
         (np.empty((3, 0)), "have shape \\(3, 0\\)"),
-        ([["a>b", "b>a"]], "hold what is no number.*read_rankings"),
+        ([["a>b", "b>a"]], "hold a value that is not a number.*parse_rankings"),
         (np.array([[1j, 2.0]]), "complex numbers"),
         ([[1, 2], [1, -np.inf]], "row 1 of the rankings holds an infinite rank"),
         ([[1, 2], [np.nan, np.nan]], "row 1 of the rankings ranks no label"),
@@ -79,7 +79,7 @@ def test_tied_labels_are_listed_by_index():
 
 def test_a_column_is_read_as_a_table_is():
     assert to_float_array(pd.Series([1, None], dtype="Int64"))[0] == 1.0
-    with pytest.raises(DataError, match="no number"):
+    with pytest.raises(DataError, match="not a number"):
         to_float_array(["x"])
 
 

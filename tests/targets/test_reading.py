@@ -50,7 +50,7 @@ def test_labels_given_fix_the_columns():
     ("texts", "words"),
     [
         (["a>b", "a>>b"], "row 1 of the rankings, 'a>>b', lacks a name"),
-        (["a>b="], "row 0 .*lacks a name beside '>' or '='"),
+        (["a>b="], "row 0 .*lacks a name before or after '>' or '='"),
         (["a>b", ""], "row 1 of the rankings is '': a text such as"),
         (["a>b", None], "row 1 of the rankings is None"),
         ([float("nan")], "row 0 of the rankings is nan"),
@@ -58,7 +58,7 @@ def test_labels_given_fix_the_columns():
         (["a<b"], "row 0 .*holds no '>': write the preferred label first"),
         (["a,b,c"], "holds no '>'"),
         ([], "no rankings were given"),
-        ("a>b", "give a list of texts, one a row"),
+        ("a>b", "give a list, one text per row"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_row(texts, words):
@@ -94,7 +94,7 @@ def test_columns_of_ranks_and_of_scores():
 
 
 def test_bad_columns_are_refused():
-    with pytest.raises(DataError, match="no number"):
+    with pytest.raises(DataError, match="not a number"):
         build_rankings_from_columns({"x": ["a>b"], "y": ["b>a"]})
     with pytest.raises(DataError, match="different lengths"):
         build_rankings_from_columns({"x": [1, 2], "y": [1]})
@@ -113,10 +113,10 @@ def test_a_text_leaves_out_what_is_missing():
 
 def test_orders_read_no_filler_and_nothing_missing_as_a_label():
     filled = to_orders([[2, 3, 1], [1, np.nan, 2]])
-    with pytest.raises(DataError, match="row 1 of the rankings holds -1, which is no label: end a list at"):
+    with pytest.raises(DataError, match="row 1 of the rankings holds -1, which is not a label: end a list"):
         build_rankings_from_orders(filled)
     for nothing in (np.nan, None, pd.NA):
-        with pytest.raises(DataError, match=r"row 0 .* which is no label"):
+        with pytest.raises(DataError, match=r"row 0 .* which is not a label"):
             build_rankings_from_orders([["a", nothing]])
     assert build_rankings_from_orders([[1, -1, 0]], labels=[-1, 0, 1]).to_texts() == ["1>-1>0"]
 
@@ -125,7 +125,7 @@ def test_orders_read_no_filler_and_nothing_missing_as_a_label():
     "orders", [None, 5, "abc", ["ab"], [1, 2], [{"a": 1}], [{"a", "b"}], [["a", ["b", [1]]]]]
 )
 def test_what_is_no_list_of_labels_is_refused(orders):
-    with pytest.raises(DataError, match=r"list of l|no label"):
+    with pytest.raises(DataError, match=r"list of l|not a label"):
         build_rankings_from_orders(orders)
 
 
@@ -140,7 +140,7 @@ def test_what_is_no_list_of_labels_is_refused(orders):
         (lambda: format_ranking(3, "a"), "rankings have shape"),
         (lambda: build_rankings_from_columns(None), "NoneType holds no named columns"),
         (lambda: build_rankings_from_columns({}), "dict holds no named columns"),
-        (lambda: build_rankings_from_columns({"a": [[1], [1, 2]], "b": [1, 2]}), "no number"),
+        (lambda: build_rankings_from_columns({"a": [[1], [1, 2]], "b": [1, 2]}), "not a number"),
     ],
 )
 def test_odd_input_is_refused_in_words(call, words):
@@ -169,9 +169,9 @@ def test_any_labels_are_read_again(labels, data):
         ("a -> b", "holds an arrow: '>' alone means 'is preferred to'"),
         ("a—>b", "holds an arrow"),
         ("a→b", "holds no '>'"),
-        ("a>`b", "backtick that opens or closes no name"),
-        ("a>b`c", "backtick that opens or closes no name"),
-        ("`a`b>c", "backtick that opens or closes no name"),
+        ("a>`b", "unmatched backtick"),
+        ("a>b`c", "unmatched backtick"),
+        ("`a`b>c", "unmatched backtick"),
         ("a>a\u202e>a", r"names 'a' twice"),
         ("\u202e>", r"row 0 of the rankings, '\\u202e>', lacks a name"),
     ],
@@ -192,8 +192,8 @@ def test_marks_of_other_notations_are_no_part_of_bare_names(text, name):
     with pytest.raises(DataError) as refused:
         parse_rankings(["a>b", text])
     message = str(refused.value)
-    assert message.startswith(f"row 1 of the rankings, {text!r}, has the name {name!r}, whose marks")
-    assert message.endswith(f"write ties as a=b>c, and a name that has such marks in backticks, `{name}`")
+    assert message.startswith(f"row 1 of the rankings, {text!r}, has the name {name!r} with characters")
+    assert message.endswith(f"write ties as a=b>c, and a name with such characters in backticks, `{name}`")
     assert parse_rankings([f"`{name}`>z"]).labels == tuple(sorted([name, "z"]))
 
 

@@ -77,7 +77,7 @@ def test_stages_are_found_by_name_and_number():
 
 @pytest.mark.parametrize(
     ("stages", "says"),
-    [("viewed", "two at least"), (["viewed"], "two at least"), (["a", "b", "a"], "'a' is given twice")],
+    [("viewed", "at least two"), (["viewed"], "at least two"), (["a", "b", "a"], "'a' is given twice")],
 )
 def test_names_that_are_no_chain_are_refused(stages, says):
     with pytest.raises(OptionError, match=says):

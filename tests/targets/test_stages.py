@@ -47,5 +47,5 @@ def test_a_stage_that_all_rows_reach_or_none_is_refused(chains, weights, says):
 
 def test_what_needs_numbers_refuses_stages():
     response = _response([1, 1, 1], [1, 1, -1], [1, -1, -1])
-    with pytest.raises(OptionError, match="it needs a numeric response, and 'viewed,liked,followed' is"):
+    with pytest.raises(OptionError, match="it needs a numeric target, but 'viewed,liked,followed' is"):
         require_numeric_target(response, "it")

@@ -33,6 +33,6 @@ def test_comparable_pairs_are_those_of_the_rule(rng, ties):
 
 def test_rows_that_cannot_be_compared_are_refused():
     with pytest.raises(
-        DataError, match="no two of 3 rows can be compared by 'time', for 'event' was met in 0"
+        DataError, match="no two of 3 rows can be compared by 'time': 0 of them have the event 'event'"
     ):
         SurvivalTarget(np.array([1.0, 2.0, 3.0]), np.zeros(3, dtype=bool))

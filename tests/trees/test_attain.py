@@ -36,7 +36,7 @@ def test_it_finds_every_split_into_smaller_and_larger_responses(pair):
 
 @given(two_columns(least=3))
 def test_where_the_oracle_is_attained_the_best_split_finds_it(pair):
-    # Corollary 4: a split is an oracle partition exactly where it loses no more
+    # Corollary 4: a split is an oracle partition if and only if its loss is not larger
     z, y = pair
     if len(set(z)) > 1 and len(set(y)) > 1:
         oracle = find_oracle_partition(y).loss
@@ -55,7 +55,7 @@ def test_a_monotone_feature_attains_all(rng, map_, rising):
 
 
 def test_a_single_split_on_a_monotone_feature_may_be_the_worse_of_the_two():
-    # Example 4 says of any observed splitting value what holds of the best
+    # Example 4 states for any observed threshold what holds only for the best one
     y = np.array([0.0, 1.0, 2.0, 3.0, 100.0])
     assert compute_split_loss(y, y, 1.0) > find_oracle_partition(y, 2).loss
     assert min(one.loss for one in find_attainable_splits(y, y)) == find_oracle_partition(y).loss

@@ -11,13 +11,13 @@ from symscreen.trees._column_checks import check_column, check_features, check_t
     ("values", "said"),
     [
         (["a", "b"], "not a column of numbers"),
-        ([[1.0, 2.0]], "one dimension"),
+        ([[1.0, 2.0]], "one-dimensional"),
         ([1.0, np.nan], "NaN or infinity"),
         ([1.0, np.inf], "NaN or infinity"),
         ([1.0, 2.0, 3.0], "one value for each row"),
     ],
 )
-def test_what_is_no_column_is_refused(values, said):
+def test_invalid_columns_are_rejected(values, said):
     with pytest.raises(DataError, match=said):
         check_column(values, "z", 2)
 
@@ -34,7 +34,7 @@ def test_a_constant_response_is_one():
 
 @pytest.mark.parametrize("table", [np.ones((2, 2)), np.ones((3, 0)), np.ones((3, 1, 1)), 1.0])
 def test_features_of_another_shape_are_refused(table):
-    with pytest.raises(DataError, match=r"must be \(n, q\)"):
+    with pytest.raises(DataError, match=r"must have shape \(n, q\)"):
         check_features(table, 3)
 
 

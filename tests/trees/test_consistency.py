@@ -16,7 +16,7 @@ def found():
 
 
 def test_the_regret_falls_with_the_rows(found):
-    # Theorems 10 and 13 at work
+    # Theorems 10 and 13
     for _, one in found.groupby("learner"):
         assert one.regret.iloc[1] + 2 * one.standard_error.iloc[1] < one.regret.iloc[0]
 
@@ -27,7 +27,7 @@ def test_every_figure_is_what_it_says(found):
     assert (found.regret > 0).all()
     assert (found.regret < found.bound).all()  # (30), (38)
     assert (found.share < 0.5).all()
-    # Δ of the same tables, whatever the learner
+    # Δ of the same tables does not depend on the learner
     delta = (found.regret / found.share).to_numpy().reshape(3, 2)
     np.testing.assert_allclose(delta, np.tile(delta[0], (3, 1)), rtol=0.05)
 
@@ -88,7 +88,7 @@ def test_the_regular_design_is_the_same_in_every_repeat(rng):
     one, two = (consistency._draw_inputs(20, 2, "regular", rng) for _ in range(2))
     assert (one == two).all()
     assert ((one >= 0) & (one < 1)).all()
-    # every quarter of the square holds a quarter of a regular design
+    # every quarter of the square contains a quarter of a regular design
     corners = np.bincount(2 * (one[:, 0] >= 0.5) + (one[:, 1] >= 0.5))
     assert corners.min() >= 4
     assert (consistency._draw_inputs(20, 2, "random", rng) != one).any()
@@ -121,15 +121,15 @@ def test_an_option_that_has_no_meaning_is_refused(options, said):
 
 @pytest.mark.parametrize(
     "scoring",
-    [lambda x: x, lambda x: np.zeros(len(x)), lambda x: np.full(len(x), np.nan), lambda x: 1.0],  # noqa: ARG005  # forgets its input
+    [lambda x: x, lambda x: np.zeros(len(x)), lambda x: np.full(len(x), np.nan), lambda x: 1.0],  # noqa: ARG005
 )
-def test_a_scoring_function_that_is_none_is_refused(scoring):
-    with pytest.raises(DataError, match="one finite number a row"):
+def test_invalid_scoring_functions_are_rejected(scoring):
+    with pytest.raises(DataError, match="one finite number per row"):
         measure_regret(["cart"], scoring=scoring)
 
 
 def test_without_stochtree_it_is_said_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(consistency, "find_spec", lambda name: None)  # noqa: ARG005  # as if not installed
+    monkeypatch.setattr(consistency, "find_spec", lambda name: None)  # noqa: ARG005  # not installed
     with pytest.raises(OptionError, match=r"pip install 'symscreen\[bart\]'"):
         measure_regret(["bart_draws"])
     assert len(measure_regret(["cart"], rows=[50], repeats=1)) == 1

@@ -47,7 +47,7 @@ def test_no_split_is_worse_than_none_and_only_equal_means_are_as_bad(pair, thres
 
 
 def test_the_right_mean_is_that_of_the_right_side():
-    # eq. (8) prints ≤ for >, which would give the left mean twice
+    # eq. (8) prints ≤ in place of >, which gives the left mean twice
     assert compute_split_means([1.0, 2.0, 3.0], [1.0, 3.0, 10.0], 2.0) == (2.0, 10.0)
 
 
@@ -110,7 +110,9 @@ def test_one_partition_by_two_features_is_a_tie_though_sums_round_apart(rng):
 def test_of_equal_losses_of_one_feature_the_smallest_value_is_taken(rng):
     for _ in range(20):
         away = np.append(0.01 * rng.normal(size=11), 5.0)
-        y = np.sort(np.concatenate([0.1 - away, 0.1 + away]))  # its first and its last row stand alone alike
+        y = np.sort(
+            np.concatenate([0.1 - away, 0.1 + away])
+        )  # separating the first or the last row has the same loss
         assert find_best_split(np.arange(24.0), y).threshold == 0.0
         assert len(find_oracle_partition(y).low) == 1
 
@@ -139,7 +141,7 @@ def test_where_the_ratio_overflows_its_logarithm_does_not():
 
 
 def test_an_increasing_map_of_the_feature_changes_no_ratio(rng):
-    # the remark on multi-way scale invariance, in §3.1
+    # remark on multi-way scale invariance in section 3.1
     x, z, y = rng.normal(size=(3, 30))
     one = compute_log_decision_ratio((x, x[3]), (z, z[5]), y)
     assert compute_log_decision_ratio((np.exp(x), np.exp(x[3])), (5 * z, 5 * z[5]), y) == one

@@ -27,7 +27,7 @@ def test_it_is_the_polynomial_of_degree_n_less_one(coefficients):
 
 
 def test_trees_and_t0_are_misled_by_it(rng):
-    # Example 5: y has nothing to do with x
+    # Example 5: y is independent of x
     x, y = rng.uniform(size=80), rng.normal(size=80)
     feature = build_interpolator(x, y)(x)
     assert symscreen.t0(feature, y) == 0.0

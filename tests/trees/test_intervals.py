@@ -22,7 +22,7 @@ def test_neighbours_with_one_label_are_joined():
         (interval(0, 1, "[)"), "a"),
         (interval(1, 1, "[]"), "a"),
         (interval(1, 2, "()"), "b"),
-        (interval(2, 3, "()"), "b"),  # 2 itself is in neither
+        (interval(2, 3, "()"), "b"),  # neither contains 2
         (interval(4, 5, "[]"), "b"),
     ]
     assert [(str(one), label) for one, label in merge_adjacent(parts)] == [

@@ -26,7 +26,7 @@ def test_a_map_is_its_pieces():
 
 def test_outside_its_domain_a_map_has_no_value():
     for x in (-0.1, 1.1, np.nan, np.inf):
-        with pytest.raises(DataError, match="leaves it"):
+        with pytest.raises(DataError, match="outside the domain"):
             BUMP(x)
 
 
@@ -36,15 +36,15 @@ def test_outside_its_domain_a_map_has_no_value():
         ((0.0,), [np.exp], "at least two"),
         ((1.0, 0.0), [np.exp], "ascending"),
         ((0.0, np.inf), [np.exp], "finite"),
-        ((0.0, 1.0, 2.0), [np.exp] * 3, "give one each"),
+        ((0.0, 1.0, 2.0), [np.exp] * 3, "give one per interval"),
         ((0.0, 1.0), [lambda x: -4 * x**2 + 4 * x], "not strictly monotone"),
         ((0.0, 1.0), [np.ones_like], "not strictly monotone"),
-        ((0.0, 1.0), [lambda x: 1.0], "array of finite values"),  # noqa: ARG005  # a map that forgets its input
-        ((-1.0, 0.0, 1.0), [np.exp], "leave that breakpoint out"),
+        ((0.0, 1.0), [lambda x: 1.0], "array of finite values"),  # noqa: ARG005
+        ((-1.0, 0.0, 1.0), [np.exp], "neither turns nor jumps"),
         ((-1.0, 1.0), [lambda x: np.where(x < 0, x, np.nan)], "array of finite values"),
     ],
 )
-def test_what_is_no_piecewise_monotone_map_is_refused(breakpoints, pieces, said):
+def test_invalid_piecewise_monotone_maps_are_rejected(breakpoints, pieces, said):
     with pytest.raises(OptionError, match=said):
         PiecewiseMonotone(breakpoints, pieces)
 
@@ -54,11 +54,11 @@ def test_a_jump_on_the_way_is_a_breakpoint():
     assert len(step.intervals) == 2
     assert step([0.0, 1.0, 2.0]).tolist() == [0.0, 6.0, 7.0]
     assert find_preimages(step, 3.0).tolist() == pytest.approx([np.nan, np.nan], nan_ok=True)
-    assert np.isfinite(find_preimages(step, 1.0)).tolist() == [False, False]  # 1 is approached, not taken
+    assert np.isfinite(find_preimages(step, 1.0)).tolist() == [False, False]  # 1 is a limit, not a value
     assert find_preimages(step, 6.0).tolist() == pytest.approx([np.nan, 1.0], nan_ok=True)
 
 
-def test_refined_intervals_are_the_intersections():
+def test_refine_intervals_are_the_intersections():
     # Definition 5
     other = PiecewiseMonotone((-1.0, -0.25, 1.0), [lambda x: (x + 0.25) ** 2])
     found = refine_intervals(TURNS, other)
@@ -69,7 +69,7 @@ def test_refined_intervals_are_the_intersections():
 
 
 def test_maps_of_two_domains_are_refused():
-    with pytest.raises(OptionError, match="one domain"):
+    with pytest.raises(OptionError, match="the same domain"):
         refine_intervals(LINE, TURNS)
 
 
@@ -79,7 +79,7 @@ def test_where_a_map_takes_a_value_is_its_pre_image(transform, share):
     t = low + share * (high - low)
     found = find_preimages(transform, float(transform(t)))
     place = next(k for k, interval in enumerate(transform.intervals) if t in interval)
-    # flat near a turn: θ tells t apart to the root of its own precision only
+    # near a turn θ is flat and determines t only to the square root of its precision
     assert found[place] == pytest.approx(t, abs=1e-7)
 
 
@@ -87,7 +87,7 @@ def test_where_a_map_takes_a_value_is_its_pre_image(transform, share):
 def test_every_pre_image_takes_the_value_and_no_sign_change_is_missed(transform, value):
     # Corollary 6: 0 or 1 on each interval
     for interval, t in zip(transform.intervals, find_preimages(transform, value), strict=True):
-        # just below an open end the map still has its own piece's values
+        # just below an open end the map has the values of its piece
         grid = np.linspace(interval.low, np.nextafter(interval.high, -np.inf), 1001)
         above = transform(grid) - value
         if np.isnan(t):
@@ -97,10 +97,10 @@ def test_every_pre_image_takes_the_value_and_no_sign_change_is_missed(transform,
             assert float(transform(t)) == pytest.approx(value, abs=1e-14)
 
 
-def test_pre_images_on_refined_intervals():
+def test_pre_images_on_refine_intervals():
     found = find_preimages(LINE, 0.75, refine_intervals(LINE, BUMP))
     assert found.tolist() == pytest.approx([np.nan, 0.75], nan_ok=True)
-    with pytest.raises(OptionError, match="refined_intervals"):
+    with pytest.raises(OptionError, match="refine_intervals"):
         find_preimages(BUMP, 0.75, LINE.intervals)
     with pytest.raises(OptionError, match="NaN"):
         find_preimages(BUMP, np.nan)
@@ -117,4 +117,4 @@ def test_apart_no_value_is_shared():
     x = np.linspace(0, 1, 101)
     assert lifted(x).min() > TURNS(np.linspace(-1, 1, 1001)).max()
     np.testing.assert_allclose(lifted(x) - lifted(0.0), BUMP(x) - BUMP(0.0), atol=1e-14)
-    assert shift_above(lifted, TURNS).constant == pytest.approx(lifted.constant)  # as high as it needs to be
+    assert shift_above(lifted, TURNS).constant == pytest.approx(lifted.constant)  # not higher than necessary

@@ -24,7 +24,7 @@ def test_the_loss_is_the_definition(y, random):
 
 @given(columns())
 def test_no_partition_of_a_size_beats_the_oracle(y):
-    # Lemma 1, over all subsets, also of size 1 and of n ≤ 4, which its conditions leave out
+    # Lemma 1 for all subsets, including size 1 and n ≤ 4, which its conditions exclude
     for size in range(1, len(y)):
         best = min(loss(y, rows) for rows in partitions(len(y), size))
         found = find_oracle_partition(y, size)
@@ -71,7 +71,7 @@ def test_one_of_the_two_is_only_local_and_an_exchange_can_leave_it():
     smallest, largest = find_local_minima(y, 2)
     assert largest.loss < smallest.loss
     assert smallest.low.tolist() == [0, 1]
-    # exchanging rows 1 and 4, which are no neighbours in the order
+    # exchange of rows 1 and 4, which are not neighbours in the order
     assert compute_partition_loss(y, [0, 4]) < smallest.loss
     assert compute_partition_loss(y, [0, 2]) > smallest.loss
 
@@ -105,7 +105,7 @@ def test_rows_come_back_by_response():
 
 
 def test_equal_losses_give_the_smallest():
-    y = [-2.0, -1.0, 1.0, 2.0, 0.0]  # symmetric: P* and P** of size 2 cost the same
+    y = [-2.0, -1.0, 1.0, 2.0, 0.0]  # symmetric: P* and P** of size 2 have the same loss
     smallest, largest = find_local_minima(y, 2)
     assert smallest.loss == pytest.approx(largest.loss)
     assert find_oracle_partition(y, 2).sizes == (2, 3)
@@ -119,7 +119,7 @@ def test_a_size_out_of_range_is_refused(size):
 
 
 @pytest.mark.parametrize("rows", [[0, 0], [5], [-1], [0.5], [[0]], [True, False]])
-def test_rows_that_are_none_are_refused(rows):
+def test_invalid_rows_are_rejected(rows):
     with pytest.raises(OptionError):
         compute_partition_loss(FIGURE_2A, rows)
 
@@ -130,6 +130,6 @@ def test_one_row_cannot_be_parted():
 
 
 @pytest.mark.parametrize("size", ["a", True, 1.0, None, float("nan")])
-def test_a_size_that_is_no_whole_number_is_refused(size):
-    with pytest.raises(OptionError, match="give a whole number from 1 to 3"):
+def test_the_size_must_be_an_integer(size):
+    with pytest.raises(OptionError, match="give an integer from 1 to 3"):
         find_local_minima([1.0, 2.0, 3.0, 4.0], size)

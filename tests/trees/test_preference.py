@@ -19,6 +19,7 @@ from symscreen.trees import (
     refine_intervals,
     shift_above,
 )
+from symscreen.trees.monotone_maps import compute_end_values
 
 # Examples 6 and 7
 LINE = PiecewiseMonotone((0.0, 1.0), [lambda x: x + 1.2])
@@ -33,7 +34,7 @@ PAIRS = [(LINE, BUMP), (BUMP, LINE), (WAVE, SLOPE), (WAVE, BUMP), (SLOPE, BUMP),
     [
         ((1.0, 2.0), [[0, 0], [0, 0]]),  # (a)
         ((1.4, 2.0), [[1, 0], [0, 0]]),  # (b)
-        ((1.9, 2.0), [[0, 1], [0, 0]]),  # (c), as Example 6 has it
+        ((1.9, 2.0), [[0, 1], [0, 0]]),  # (c), as in Example 6
         ((1.0, 0.5), [[0, 0], [1, 1]]),  # (d)
         ((1.4, 0.5), [[1, 0], [1, 1]]),  # (e)
         ((1.9, 0.5), [[0, 1], [1, 1]]),  # (f)
@@ -47,8 +48,8 @@ def test_the_tables_of_figure_3(cuts, counts):
     ("cut", "published", "ours"),
     [
         (-0.5, 0.0, 0.0),
-        (0.0, None, -1.0),  # in none of the table's columns
-        (0.5, 1.0, -1.0),  # the sign is missing: the text calls it the minimum
+        (0.0, None, -1.0),  # not in the table
+        (0.5, 1.0, -1.0),  # the table lacks the sign; the text calls it the minimum
         (1.0, 0.0, -0.5),  # the table's [1, 1.2) is (1, 1.2)
         (1.1, 0.0, 0.0),
         (1.2, 0.5, 0.5),
@@ -71,7 +72,7 @@ def test_the_extremes_of_example_7():
 
 
 def _by_grid(first, second, cuts):
-    """Find p_{1>2} and the undecided share by looking for sign changes on a fine grid."""
+    """Compute p_{1>2} and the undecided share from sign changes on a fine grid."""
     total = undecided = 0.0
     for interval in refine_intervals(first, second):
         x = np.linspace(interval.low, np.nextafter(interval.high, interval.low), 2001)
@@ -84,10 +85,13 @@ def _by_grid(first, second, cuts):
 
 @given(st.sampled_from(PAIRS), st.floats(-1.2, 2.4), st.floats(-1.2, 2.4))
 def test_it_is_the_measure_of_where_signs_change(pair, one, two):
-    steps = [plateau.thresholds.high for plateau in compute_preference_steps(*pair)]
-    if (
-        min(abs(c - step) for c in (one, two) for step in steps) > 1e-3
-    ):  # the grid misses a crossing at an end
+    ends = [
+        value
+        for interval in refine_intervals(*pair)
+        for transform in pair
+        for value in compute_end_values(transform, interval)[1:]
+    ]
+    if min(abs(c - end) for c in (one, two) for end in ends) > 1e-3:  # the grid misses a crossing at an end
         for cuts in ((one, two), (one, one)):
             assert compute_preference(*pair, cuts) == pytest.approx(_by_grid(*pair, cuts)[0], abs=1e-9)
         undecided = next(p.undecided for p in compute_preference_steps(*pair) if one in p.thresholds)
@@ -130,7 +134,7 @@ def test_exchanging_the_maps_exchanges_the_sign():
 
 def test_where_both_have_pre_images_nothing_is_decided_and_apart_decides():
     here = [one for one in compute_preference_steps(SLOPE, BUMP) if 0.5 in one.thresholds]
-    # x = 0.75 for the slope: on [0.5, 1] both have one, on [0, 0.5) only the bump
+    # x = 0.75 for the slope: on [0.5, 1] both maps have a pre-image, on [0, 0.5) only the bump
     assert (here[0].preference, here[0].undecided) == (-0.5, 0.5)
     assert {one.undecided for one in compute_preference_steps(shift_above(SLOPE, BUMP), BUMP)} == {0.0}
 
@@ -146,9 +150,9 @@ def test_another_distribution_weighs_the_intervals():
 
 
 @pytest.mark.parametrize("cdf", [lambda x: 1 - x, lambda x: 2 * x, lambda x: np.nan * x])
-def test_what_is_no_distribution_is_refused(cdf):
+def test_invalid_distributions_are_rejected(cdf):
     for function in (compute_preference_steps, lambda a, b, c: compute_preference(a, b, 0.5, c)):
-        with pytest.raises(OptionError, match="rise within"):
+        with pytest.raises(OptionError, match="non-decreasing"):
             function(LINE, BUMP, cdf)
 
 
@@ -180,7 +184,7 @@ def test_one_pre_image_splits_the_rows_of_its_interval_and_none_does_not(rng):
 
 
 def test_the_preference_does_not_decide_the_whole_node():
-    # the wave has pre-images on more of the line than the slope, and yet the slope is what y follows
+    # The wave has pre-images on a larger set than the slope, but y depends on the slope.
     x = np.linspace(0.001, 0.999, 200)
     y = np.where(x > 0.55, 1.0, 0.0)
     assert compute_preference(WAVE, SLOPE, 0.1) > 0

@@ -16,7 +16,7 @@ from symscreen.trees import compute_ranking_metric, compute_ranking_regret, comp
 
 
 def _metric(r, means):
-    """Eq. (15), pair by pair."""
+    """Compute eq. (15), pair by pair."""
     n = len(r)
     total = sum(means[r[i]] - means[r[j]] for i in range(n - 1) for j in range(i + 1, n))
     return 2 / (n * (n - 1)) * total
@@ -36,7 +36,7 @@ def test_no_permutation_beats_the_bayes_rank(means):
 
 @given(st.integers(2, 40).flatmap(lambda n: st.tuples(columns(n, n, unique=True), st.permutations(range(n)))))
 def test_without_ties_and_noise_it_is_gini_less_t0(pair):
-    # §5: T(r_θ) = Δ − T0(θ)
+    # section 5: T(r_θ) = Δ − T0(θ)
     y, theta = pair
     delta = compute_gini_mean_difference(NumericTarget(np.sort(y)))
     found = compute_ranking_metric(rank_rows(theta), y)
@@ -69,7 +69,7 @@ def test_an_increasing_map_of_the_scores_has_the_same_regret(pair):
 
 @given(two_columns())
 def test_the_error_of_the_scores_bounds_the_regret(pair):
-    # eq. (30), (38), and the sharper bound by the mean absolute error
+    # eq. (30), (38) and the sharper bound by the mean absolute error
     scores, means = pair
     if len(set(means)) > 1:
         regret = compute_ranking_regret(scores, means)
@@ -90,6 +90,6 @@ def test_a_ranking_holds_the_highest_first():
 
 
 @pytest.mark.parametrize("r", [[1, 2, 3], [0, 0, 1], [0, 1], [0.0, 1.0, 2.0], [[0], [1], [2]], []])
-def test_what_is_no_permutation_is_refused(r):
+def test_a_ranking_must_be_a_permutation(r):
     with pytest.raises(OptionError, match="count from 0"):
         compute_ranking_metric(r, [1.0, 2.0, 3.0])

@@ -16,7 +16,7 @@ def test_every_cut_is_the_definition(y):
 
 def test_nothing_cancels_far_from_zero(rng):
     y = rng.integers(-50, 50, 200).astype(float)
-    # 2^40 is added without rounding; the textbook Σy² − (Σy)²/n would have no digit left
+    # 2^40 is added without rounding; the textbook Σy² − (Σy)²/n would lose all digits
     np.testing.assert_allclose(compute_cut_losses(y + 2.0**40), compute_cut_losses(y), rtol=1e-3)
     np.testing.assert_allclose(compute_cut_losses(y + 2.0**20), compute_cut_losses(y), rtol=1e-9)
 

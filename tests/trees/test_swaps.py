@@ -28,13 +28,13 @@ def test_every_gain_is_the_difference_of_two_losses(y):
 
 @given(columns(least=5, unique=True), st.data())
 def test_the_larger_reversed_pair_gains_more(y, data):
-    # Lemma 15: P1 holds the smallest but for γ, which stands below its two largest, α and β
+    # Lemma 15: P1 contains the smallest rows except γ, which is below its two largest rows α and β
     y = np.sort(y)
     size = data.draw(st.integers(2, len(y) - 2))
     first = [*range(size - 2), size - 1, size]
     beta, alpha = compute_swap_gains(y, first)[-2:, 0]
     assert alpha > beta > 0
-    # the proof says of both exchanges that nothing is reversed after them
+    # the proof claims that no pair is reversed after either exchange
     assert not _reversed(y, {*range(size)})
     assert _reversed(y, {*range(size - 1), size})
 
@@ -53,7 +53,7 @@ def test_any_reversed_pair_gains_and_the_larger_one_more(y, data):
 
 
 def test_the_lemma_needs_its_sizes():
-    # n = 3, one row in P2: the reversed pairs are there, and no exchange reduces the loss
+    # n = 3, one row in P2: there are reversed pairs, but no exchange reduces the loss
     y = [0.0, 9.0, 10.0]
     assert (compute_swap_gains(y, [1, 2]) < 0).all()
 

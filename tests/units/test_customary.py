@@ -62,7 +62,7 @@ def test_percentages_and_parts_are_pure_numbers_with_their_factor(text, factor):
 @pytest.mark.parametrize("text", ["a.u.", "a. u.", "arb. u.", "arb. units", "arbitrary units"])
 def test_arbitrary_units_are_pure_numbers_with_a_word(text):
     assert parse_unit(text).base == "1"
-    assert parse_unit(text).remark == "in units of its own, taken as a pure number"
+    assert parse_unit(text).remark == "in arbitrary units, taken as a pure number"
 
 
 @pytest.mark.parametrize("text", ["°C", "º C", "℃", "deg C", "degrees C", "Celsius", "oC", "degC"])
@@ -103,9 +103,9 @@ def test_names_of_two_things_are_refused_with_a_mend(text, mend):
         ("pH/min", "'pH' is on a logarithmic scale, and has no unit in a product; write 1"),
         ("1/pH", "'pH' is on a logarithmic scale"),
         ("log10(CFU/mL)/(h)", "'log10' is on a logarithmic scale"),
-        ("a.u./s", "'a.u.' is a unit of its own, and has no unit in a product; write 1"),
-        ("m*arb. units", "'arb. units' is a unit of its own"),
-        ("RH/h", "can mean two things, a share or a percentage: write % or 1 in its place"),
+        ("a.u./s", "'a.u.' is an arbitrary unit, and has no unit in a product; write 1"),
+        ("m*arb. units", "'arb. units' is an arbitrary unit"),
+        ("RH/h", "can mean two things, a fraction or a percentage: write % or 1 instead"),
         ("ppt/min", "can mean two things, parts per thousand or per trillion: write permille"),
         ("Nm²", r"can mean two things, a power of Nm or of its metre: write it out, as \(N\*m\)\*\*2 or"),
         ("Nm2/kg2", "can mean two things, a power of Nm"),
@@ -149,7 +149,7 @@ def test_a_chemists_headers_are_read_and_told(rng):
     result = symscreen.screen(data, layers="b", binary="add,mul", units="strict", top="all")
     told = "; ".join(result.notices)
     assert "'acidity (pH)' is on a logarithmic scale, taken as a pure number" in told
-    assert "'slope (degC/min)' is in degC/min: degrees in it are differences of temperature" in told
+    assert "'slope (degC/min)' is in degC/min: its degrees are temperature differences" in told
     units = dict(zip(result.table.expression, result.table.unit, strict=True))
     assert units["`acidity (pH)`"] == units["`share (wt%)`"] == "1"
     assert result.record["units"]["columns"]["share (wt%)"]["factor"] == "1/100"

@@ -56,20 +56,20 @@ def test_units_of_formulas(units, formula, unit):
 @pytest.mark.parametrize(
     ("formula", "told"),
     [
-        ("x + t", "x + t: add takes like with like, and x is in m but t is in s"),
-        ("x + 1", "x + 1: add takes like with like, and x is in m but 1 is a pure number"),
-        ("k*exp(x*t)", "exp(x*t): exp takes a pure number, and x*t is in m*s"),
-        ("(x + t) - t", "x + t: add takes like with like, and x is in m but t is in s"),
-        ("k**t", "k**t: an exponent is a pure number, and t is in s"),
-        ("x**k", "x**k: what has a unit takes a number such as 2 or 0.5 for exponent, and x is in m"),
-        ("gauss(`a b`)", "gauss(`a b`): gauss is exp(-x**2), which has no unit where `a b` is in m"),
+        ("x + t", "x + t: add requires equal units, but x is in m and t is in s"),
+        ("x + 1", "x + 1: add requires equal units, but x is in m and 1 is a pure number"),
+        ("k*exp(x*t)", "exp(x*t): exp takes a pure number, but x*t is in m*s"),
+        ("(x + t) - t", "x + t: add requires equal units, but x is in m and t is in s"),
+        ("k**t", "k**t: an exponent must be a pure number, but t is in s"),
+        ("x**k", "x**k: a base with a unit needs a number such as 2 or 0.5 as its exponent, and x is in m"),
+        ("gauss(`a b`)", "gauss(`a b`): gauss is exp(-x**2), which has no unit if `a b` is in m"),
         (
             "x**0.12345",
-            "x**0.12345: what has a unit takes a number such as 2 or 0.5 for exponent, and x is in m",
+            "x**0.12345: a base with a unit needs a number such as 2 or 0.5 as its exponent, and x is in m",
         ),
         (
             "x**99999999",
-            "x**99999999: what has a unit takes a number such as 2 or 0.5 for exponent, and x is in m",
+            "x**99999999: a base with a unit needs a number such as 2 or 0.5 as its exponent, and x is in m",
         ),
     ],
 )
@@ -94,9 +94,9 @@ def test_roots_and_powers_stay_exact(units):
 
 
 def test_formulas_of_ones_own_are_checked(units):
-    with pytest.raises(FormulaError, match="--also 'x \\+ t' has no unit: x \\+ t: add takes like with like"):
+    with pytest.raises(FormulaError, match="--also 'x \\+ t' has no unit: x \\+ t: add requires equal units"):
         check_formula_units([parse_expression("x"), parse_expression("x + t")], units)
     asked = Units(units.columns, parse_unit("mJ"))
     check_formula_units([parse_expression("m*x**2/t**2")], asked)
-    with pytest.raises(FormulaError, match="'x' is in m, and --target-units mJ asks for kg\\*m"):
+    with pytest.raises(FormulaError, match="'x' is in m, but --target-units mJ requires kg\\*m"):
         check_formula_units([parse_expression("x")], asked)

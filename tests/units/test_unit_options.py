@@ -109,8 +109,8 @@ def test_formulas_on_given_units_have_the_same_bits(rng):
     [
         ("strct", None, "units is 'strct'; did you mean 'strict'?"),
         (7, None, "units is 7; give strict"),
-        (None, "J", "--target-units needs units"),
-        ("ignore", "J", "--target-units needs units"),
+        (None, "J", "--target-units requires units"),
+        ("ignore", "J", "--target-units requires units"),
         ({"a (mm)": 3}, None, "units: the unit of 'a (mm)' is 3; a text such as 'mm' is needed"),
         ({"a (mm)": "mmm"}, None, "'a (mm)': the unit 'mmm' cannot be read"),
         ("strict", "jule", "the unit 'jule' cannot be read"),
@@ -147,7 +147,7 @@ def test_a_table_without_any_unit_is_refused():
 
 def test_values_that_overflow_in_base_units_are_told():
     table = read_dataset({"a (km)": [1.0, 2, 3, 4, 1e306], "b": [1.0, 2, 3, 5, 4]})
-    with _refused("the column 'a (km)' overflows when km becomes m", DataError):
+    with _refused("the column 'a (km)' overflows when km is converted to m", DataError):
         read_units(table, "strict", None)
 
 

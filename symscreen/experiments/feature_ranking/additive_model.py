@@ -1,12 +1,11 @@
-"""The paper's additive model in its two small spaces: what figures 5 and 6 have in common.
+"""Figures 5 and 6 of Luo and Li (2024): the screeners on the additive model in two small spaces.
 
-y = 2·x1³ + 5·x3 + 10 + e (eq. 19), x1, x2, x3 uniform on [0, 1]; operators id, cube; +, ×; strict pools. The
-text writes the orders of the layers both ways round: in §6.1, in its captions and in Table 2, the space with
-binary operators first has 24 features and is the better one, which is `bu` here; Example 1 says the opposite.
+The model is y = 2·x1³ + 5·x3 + 10 + e (eq. 19) with x1, x2, x3 uniform on [0, 1]. The operators are id, cube,
++ and ×, with strict pools. Figure 5 compares precision-recall curves of all screeners. Figure 6 compares the
+three features that each method selects, and the time this takes.
 
-Figure 5 of Luo and Li (2024): precision against recall on the additive model, for every screener.
-
-Figure 6 of Luo and Li (2024): three features chosen on the additive model, and the time of choosing.
+The text is inconsistent about the order of the layers. In §6.1, its captions and Table 2, the space with
+binary operators first (`bu` here) has 24 features and gives better results; Example 1 says the opposite.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ __all__ = [
 
 LAYER_ORDERS = ("bu", "ub")
 NOISE_VARIANCES = (0.0, 0.01, 0.1)
-# every screener that ships; trees by their inclusion or importance alone, for no rule is asked for
+# all built-in screeners; trees without a selection rule, ranked by inclusion or importance
 SCREENER_SPECS = {
     "t0": "t0",
     "xi": "xi",
@@ -82,14 +81,14 @@ SCREENER_SPECS = {
 
 @dataclass(frozen=True, eq=False)
 class AblationScreening:
-    """All features of one table by several screeners.
+    """All features of one table, ranked by several screeners.
 
     Parameters
     ----------
     losses : dict of str to float64 array, shape (q,)
-        By screener; ascending is better.
+        Losses of the q features by screener; smaller is better.
     correct : bool array, shape (q,)
-        Which features hold x1 and x3 only (§6.1, Table 2): 12 of 24, or 20 of 42.
+        Whether a feature uses only x1 and x3 (§6.1, Table 2): 12 of 24, or 20 of 42.
     """
 
     losses: dict[str, NDArray[np.float64]]
@@ -104,20 +103,20 @@ def screen_additive_model(
     Parameters
     ----------
     order : {"bu", "ub"}
-        The layers.
-    data : Dataset
-        As `symscreen.datasets.make_additive` draws it.
-    names : tuple of str
-        Keys of `SCREENERS`.
+        Order of the layers.
+    data : BenchmarkDataset
+        Table from `symscreen.datasets.make_additive`.
+    screener_names : tuple of str
+        Keys of `SCREENER_SPECS`.
     seed : int
-        Of what screeners draw.
+        Seed of the screeners.
     jobs : int, optional
-        Threads.
+        Number of threads.
 
     Returns
     -------
-    Screening
-        Positive sign: the paper's T0 counts what falls with the response as wrong.
+    AblationScreening
+        Losses with positive sign: the T0 of the paper counts features that decrease with the target as wrong.
     """
     result = screen(
         data.frame,
@@ -130,53 +129,53 @@ def screen_additive_model(
         seed=seed,
         jobs=jobs,
     )
-    good = find_correct_features(result.expressions, parse_truth(data.truth), "active")
-    return AblationScreening(get_ranking_losses(result), good)
+    correct = find_correct_features(result.expressions, parse_truth(data.truth), "active")
+    return AblationScreening(get_ranking_losses(result), correct)
 
 
 _FIGURE5_REPEATS, _QUICK_FIGURE5_REPEATS = 50, 3
 _FIGURE5_N_ROWS = 100
 _SLOW_SCREENERS = ("forest", "bart")
-_DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would hide each other
+_DRAWN_SCREENERS = ("t0", "xi", "bart", "lasso", "scad", "stepwise")  # more curves would overlap
 _MEASURES = ("average_precision", "pr_auc", "roc_auc")
 
 
 def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
-    """Screen the additive model's tables and measure every screener by the criterion ``active``.
+    """Screen tables of the additive model and evaluate every screener by the criterion ``active``.
 
     Parameters
     ----------
-    settings : Settings
-        `repeats` tables for each order and noise variance, 50 by default. The quick size has three and leaves
-        out the forest and BART.
+    settings : ExperimentSettings
+        `repeats`: number of tables per order and noise variance, 50 by default. The quick size has three and
+        omits the forest and BART.
 
     Returns
     -------
-    Outcome
-        ``average-precision``: one row a screener, one column an order and variance. ``areas``: the means
-        over the tables, with standard errors, of the average precision, the trapezoid, the area under the ROC
-        curve, the share of correct features among the best three (AIP), and the paper's own scoring of these
-        three, which is that share on another scale. ``curves``: the mean precision at every recall. A picture
-        for each order and variance.
+    ExperimentOutcome
+        ``average-precision``: one row per screener, one column per order and variance. ``areas``: means with
+        standard errors over the tables of the average precision, the trapezoidal area, the area under the ROC
+        curve, the fraction of correct features among the best three (AIP), and the scoring of these three in
+        the paper, which is that fraction on another scale. ``curves``: the mean precision at every recall.
+        One picture per order and variance.
     """
     repeats = settings.repeats or (_QUICK_FIGURE5_REPEATS if settings.quick else _FIGURE5_REPEATS)
     names = tuple(name for name in SCREENER_SPECS if not (settings.quick and name in _SLOW_SCREENERS))
     cells = [(order, variance) for order in LAYER_ORDERS for variance in NOISE_VARIANCES]
     areas, curves = [], []
-    for place, (order, variance) in enumerate(cells):
+    for i, (order, variance) in enumerate(cells):
         screenings = []
-        for number in range(repeats):
-            seed = settings.seed + number
+        for repeat in range(repeats):
+            seed = settings.seed + repeat
             data = datasets.make_additive(n=_FIGURE5_N_ROWS, noise_variance=variance, seed=seed)
             screenings.append(screen_additive_model(order, data, names, seed=seed, jobs=settings.jobs))
-            settings.report_progress(place * repeats + number + 1, len(cells) * repeats)
+            settings.report_progress(i * repeats + repeat + 1, len(cells) * repeats)
         for name in names:
             areas.append(
                 {"order": order, "noise_variance": variance, "screener": name}
                 | _average_areas(screenings, name)
             )
-            own = _average_curve(screenings, name)
-            curves.append(own.assign(order=order, noise_variance=variance, screener=name))
+            curve = _average_curve(screenings, name)
+            curves.append(curve.assign(order=order, noise_variance=variance, screener=name))
     frame = pd.DataFrame(areas)
     tables = {
         "average-precision": _build_precision_table(frame),
@@ -190,24 +189,24 @@ def run_figure5(settings: ExperimentSettings) -> ExperimentOutcome:
 
 
 def _average_areas(screenings: Sequence[AblationScreening], screener: str) -> dict[str, float]:
-    """Average one screener's figures over the tables."""
-    found: dict[str, list[float]] = {figure: [] for figure in (*_MEASURES, "aip", "paper_auc")}
-    for each in screenings:
-        loss, good = each.losses[screener], each.correct
-        figures = compute_metrics(loss, good, recall=())
-        chosen = select_top_features(loss)
-        figures |= {"aip": aip(chosen, good), "paper_auc": compute_paper_auc(chosen, good)}
-        for figure, values in found.items():
-            values.append(figures[figure])
-    good = screenings[0].correct
-    row: dict[str, float] = {"features": good.size, "correct": int(good.sum())}
-    for figure, values in found.items():
-        row[figure], row[f"{figure}_se"] = compute_mean_and_error(values)
+    """Average the measures of one screener over the tables."""
+    measures: dict[str, list[float]] = {name: [] for name in (*_MEASURES, "aip", "paper_auc")}
+    for screening in screenings:
+        loss, correct = screening.losses[screener], screening.correct
+        results = compute_metrics(loss, correct, recall=())
+        selected = select_top_features(loss)
+        results |= {"aip": aip(selected, correct), "paper_auc": compute_paper_auc(selected, correct)}
+        for name, values in measures.items():
+            values.append(results[name])
+    correct = screenings[0].correct
+    row: dict[str, float] = {"features": correct.size, "correct": int(correct.sum())}
+    for name, values in measures.items():
+        row[name], row[f"{name}_se"] = compute_mean_and_error(values)
     return row
 
 
 def _build_precision_table(areas: pd.DataFrame) -> pd.DataFrame:
-    """Set the average precisions of the orders and variances beside each other."""
+    """Build the table of average precisions: one row per screener, one column per order and variance."""
     columns = {"screener": areas["screener"].unique()}
     for (order, variance), cell in areas.groupby(["order", "noise_variance"]):
         columns[f"{order} {variance:g}"] = cell["average_precision"].to_numpy()
@@ -215,52 +214,55 @@ def _build_precision_table(areas: pd.DataFrame) -> pd.DataFrame:
 
 
 def _average_curve(screenings: Sequence[AblationScreening], screener: str) -> pd.DataFrame:
+    """Average the precision-recall curves of one screener over the tables."""
     recall, precision, error = average_curves(
-        [compute_precision_recall_curve(each.losses[screener], each.correct) for each in screenings]
+        [
+            compute_precision_recall_curve(screening.losses[screener], screening.correct)
+            for screening in screenings
+        ]
     )
     return pd.DataFrame({"recall": recall, "precision": precision, "precision_se": error})
 
 
 def _format_figure5_remarks(areas: pd.DataFrame) -> tuple[str, ...]:
-    """Set the paper's two statements on figure 5 beside what was found."""
+    """Compare the results with the two statements of the paper on figure 5."""
     means = {
-        name: own.pivot_table(index="order", columns="noise_variance", values="average_precision")
-        for name, own in areas.groupby("screener", sort=False)
+        name: screener_areas.pivot_table(index="order", columns="noise_variance", values="average_precision")
+        for name, screener_areas in areas.groupby("screener", sort=False)
     }
-    falls = [str(name) for name, mean in means.items() if _is_decreasing(mean)]
+    decreasing = [str(name) for name, mean in means.items() if _is_decreasing(mean)]
     higher = [str(name) for name, mean in means.items() if (mean.loc["bu"] > mean.loc["ub"]).all()]
-    unpublished = (
-        "The paper prints its curves and boxes as pictures: of its text, two statements can be tested."
-    )
     return (
-        unpublished,
-        f"'The area falls as the noise grows', in both orders: true of {_format_names(falls)}.",
-        f"'Binary operators first give the higher area' at every noise: true of {_format_names(higher)}.",
+        "The paper has its curves and boxes only as pictures. Two statements of its text can be tested.",
+        f"'The area falls as the noise grows', in both orders: true for {_format_names(decreasing)}.",
+        f"'Binary operators first give the higher area' at every noise: true for {_format_names(higher)}.",
     )
 
 
 def _is_decreasing(precision_means: pd.DataFrame) -> bool:
+    """Return whether the mean precision decreases with the noise in every order."""
     return bool((np.diff(precision_means.to_numpy(), axis=1) < 0).all())
 
 
 def _format_names(names: Sequence[str]) -> str:
+    """List names for a sentence."""
     return ", ".join(names) or "no screener"
 
 
 def _draw_figure5(tables: dict[str, pd.DataFrame], order: str, variance: float) -> Figure:
     """Draw the mean curves of one order and noise variance."""
-    here = {
+    cell_tables = {
         name: frame[(frame["order"] == order) & (frame["noise_variance"] == variance)].set_index("screener")
         for name, frame in tables.items()
         if "order" in frame
     }
-    names = [name for name in _DRAWN_SCREENERS if name in here["areas"].index]
+    names = [name for name in _DRAWN_SCREENERS if name in cell_tables["areas"].index]
     curves = {}
     for name in names:
-        own = here["curves"].loc[name]
-        recall, precision = own["recall"].to_numpy(), own["precision"].to_numpy()
+        curve = cell_tables["curves"].loc[name]
+        recall, precision = curve["recall"].to_numpy(), curve["precision"].to_numpy()
         curves[name] = PrecisionRecallCurve(recall, precision, np.full(recall.size, np.nan))
-    areas = here["areas"]
+    areas = cell_tables["areas"]
     share = float((areas["correct"] / areas["features"]).iloc[0])
     errors = dict(zip(areas.index, areas["average_precision_se"], strict=True))
     title = f"layers {order}, noise variance {variance:g}, n = {_FIGURE5_N_ROWS}"
@@ -277,46 +279,48 @@ FIGURE5_EXPERIMENT = Experiment(
 )
 
 
-_FIGURE6_SCREENERS = ("t0", "bart", "lasso", "scad", "stepwise")  # the paper's
+_FIGURE6_SCREENERS = ("t0", "bart", "lasso", "scad", "stepwise")  # those of the paper
 _FIGURE6_NOISE_VARIANCES = (0.0, 0.01, 0.1, 1.0)
 _FIGURE6_ROW_COUNTS = (50, 100, 200)
 _QUICK_NOISE_VARIANCES, _QUICK_ROW_COUNTS = (0.0, 0.1), (100,)
 _FIGURE6_REPEATS, _QUICK_FIGURE6_REPEATS = 50, 1
-_TIMING_REPEATS = 5  # screenings of the middle time
+_TIMING_REPEATS = 5  # measurements per median time
 _STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"), ("v", (0, (5, 1, 1, 1))))
 
 
 def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
-    """Let each method choose three features, and count how many are correct; time each on the same matrix.
+    """Let each method select three features and count the correct ones; time each method on the same matrix.
 
     Parameters
     ----------
-    settings : Settings
-        `repeats` tables for each order, noise variance and number of rows, 50 by default.
+    settings : ExperimentSettings
+        `repeats`: number of tables per order, noise variance and number of rows, 50 by default.
 
     Returns
     -------
-    Outcome
-        ``beside``: one row an order, number of rows and noise variance, one column a screener.
-        ``aip``: for each order, rows, noise variance and screener the average inclusion probability (§6.2)
-        with its standard error; ``seconds``: the median time to score the 24 or 42 features, which differs
-        from run to run. A picture for each order.
+    ExperimentOutcome
+        ``beside``: one row per order, number of rows and noise variance, one column per screener. ``aip``:
+        the average inclusion probability (§6.2) with its standard error, per order, rows, noise variance and
+        screener. ``seconds``: the median time to score the 24 or 42 features; it varies between runs. One
+        picture per order.
     """
     variances = _QUICK_NOISE_VARIANCES if settings.quick else _FIGURE6_NOISE_VARIANCES
     sizes = _QUICK_ROW_COUNTS if settings.quick else _FIGURE6_ROW_COUNTS
     cells = [(order, n, variance) for order in LAYER_ORDERS for n in sizes for variance in variances]
     repeats = settings.repeats or (_QUICK_FIGURE6_REPEATS if settings.quick else _FIGURE6_REPEATS)
     rows = []
-    for place, (order, n, variance) in enumerate(cells):
-        found: dict[str, list[float]] = {name: [] for name in _FIGURE6_SCREENERS}
-        for number in range(repeats):
-            seed = settings.seed + number
+    for i, (order, n, variance) in enumerate(cells):
+        shares_by_screener: dict[str, list[float]] = {name: [] for name in _FIGURE6_SCREENERS}
+        for repeat in range(repeats):
+            seed = settings.seed + repeat
             data = datasets.make_additive(n=n, noise_variance=variance, seed=seed)
-            each = screen_additive_model(order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs)
+            screening = screen_additive_model(order, data, _FIGURE6_SCREENERS, seed=seed, jobs=settings.jobs)
             for name in _FIGURE6_SCREENERS:
-                found[name].append(aip(select_top_features(each.losses[name]), each.correct))
-            settings.report_progress(place * repeats + number + 1, len(cells) * repeats)
-        for name, shares in found.items():
+                shares_by_screener[name].append(
+                    aip(select_top_features(screening.losses[name]), screening.correct)
+                )
+            settings.report_progress(i * repeats + repeat + 1, len(cells) * repeats)
+        for name, shares in shares_by_screener.items():
             mean, error = compute_mean_and_error(shares)
             cell = {"order": order, "rows": n, "noise_variance": variance, "screener": name}
             rows.append(cell | {"repeats": len(shares), "aip": mean, "aip_se": error})
@@ -327,7 +331,7 @@ def run_figure6(settings: ExperimentSettings) -> ExperimentOutcome:
 
 
 def _build_inclusion_table(aip: pd.DataFrame) -> pd.DataFrame:
-    """Set the methods beside each other."""
+    """Build the table of mean inclusion probabilities, one column per screener."""
     rows = []
     for (order, n, variance), cell in aip.groupby(["order", "rows", "noise_variance"]):
         means = dict(zip(cell["screener"], cell["aip"], strict=True))
@@ -341,20 +345,20 @@ def _time_screeners(settings: ExperimentSettings) -> pd.DataFrame:
     for order in LAYER_ORDERS:
         data = datasets.make_additive(n=100, noise_variance=0.01, seed=settings.seed)
         result = screen(data.frame, operators="ablation", layers=order, pool="strict", top="all")
-        by_response = np.argsort(data.frame["target"].to_numpy(), kind="stable")
-        values = np.ascontiguousarray(result.transform(data.frame).to_numpy()[by_response].T)
-        response = NumericTarget(data.frame["target"].to_numpy()[by_response])
-        for one in parse_screeners([SCREENER_SPECS[name] for name in _FIGURE6_SCREENERS]):
+        by_target = np.argsort(data.frame["target"].to_numpy(), kind="stable")
+        values = np.ascontiguousarray(result.transform(data.frame).to_numpy()[by_target].T)
+        target = NumericTarget(data.frame["target"].to_numpy()[by_target])
+        for screener in parse_screeners([SCREENER_SPECS[name] for name in _FIGURE6_SCREENERS]):
             times = []
             for _ in range(1 if settings.quick else _TIMING_REPEATS):
                 start = time.perf_counter()
-                _score_features(one, values, response, settings.seed)
+                _score_features(screener, values, target, settings.seed)
                 times.append(time.perf_counter() - start)
             rows.append(
                 {
                     "order": order,
                     "features": len(values),
-                    "screener": one.name,
+                    "screener": screener.name,
                     "seconds": float(np.median(times)),
                 }
             )
@@ -362,6 +366,7 @@ def _time_screeners(settings: ExperimentSettings) -> pd.DataFrame:
 
 
 def _score_features(screener: AnyScreener, values: np.ndarray, target: NumericTarget, seed: int) -> None:
+    """Score features (q, n) by one screener."""
     if isinstance(screener, JointScreener):
         screener.score_features(JointInput(values, target, seed=seed))
     else:
@@ -369,28 +374,29 @@ def _score_features(screener: AnyScreener, values: np.ndarray, target: NumericTa
 
 
 def _format_figure6_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
+    """Format the remarks on the tables."""
     mean = tables["aip"].groupby("screener")["aip"].mean().sort_values(ascending=False)
     seconds = tables["seconds"].groupby("screener")["seconds"].mean().sort_values()
     rule = (
-        "Three features each, those of least loss; what ties at the edge counts in shares. T0: least T0, "
-        "positive sign. BART: largest inclusion. LASSO, SCAD: largest standardised coefficient at the "
-        "cross-validated λ, then the first on the path. Stepwise: largest standardised coefficient of those "
-        "selected forward, then the order of entry."
+        "Each method selects the three features with the smallest loss; ties at the boundary count in "
+        "shares. T0: smallest T0, positive sign. BART: largest inclusion. LASSO, SCAD: largest standardised "
+        "coefficient at the cross-validated λ, then the order on the path. Stepwise: largest standardised "
+        "coefficient of the forward selection, then the order of entry."
     )
     return (
         rule,
         "Mean over all cells: " + ", ".join(f"{name} {value:.3f}" for name, value in mean.items()) + ".",
         "Seconds for 24 and 42 features of 100 rows: "
         + ", ".join(f"{name} {value:.2g}" for name, value in seconds.items())
-        + ". The paper: T0 is the fastest, then LASSO; BART is among the slowest. "
+        + ". In the paper T0 is the fastest, then LASSO; BART is among the slowest. "
         f"Here {seconds.index[0]} is the fastest, {seconds.index[-1]} the slowest.",
     )
 
 
 def _draw_figure6(table: pd.DataFrame, order: str) -> Figure:
-    """Draw the average inclusion probability against the noise, one panel a number of rows."""
-    own = table[table["order"] == order]
-    sizes, variances = own["rows"].unique(), own["noise_variance"].unique()
+    """Draw the average inclusion probability against the noise, one panel per number of rows."""
+    order_rows = table[table["order"] == order]
+    sizes, variances = order_rows["rows"].unique(), order_rows["noise_variance"].unique()
     with use_default_style():
         from matplotlib.figure import Figure
 
@@ -398,11 +404,11 @@ def _draw_figure6(table: pd.DataFrame, order: str) -> Figure:
         panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
         for panel, n in zip(panels, sizes, strict=True):
             for name, (marker, dashes) in zip(_FIGURE6_SCREENERS, _STYLES, strict=True):
-                here = own[(own["rows"] == n) & (own["screener"] == name)]
+                line = order_rows[(order_rows["rows"] == n) & (order_rows["screener"] == name)]
                 panel.errorbar(
                     range(len(variances)),
-                    here["aip"],
-                    yerr=here["aip_se"],
+                    line["aip"],
+                    yerr=line["aip_se"],
                     marker=marker,
                     linestyle=dashes,
                     label=name,

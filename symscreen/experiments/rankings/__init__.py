@@ -1,1 +1,1 @@
-"""Rankings."""
+"""Reproductions of label-ranking experiments."""

@@ -1,18 +1,13 @@
-"""The noisy sets of Fotakis and others (2022), figures 1 and 2: scores disturbed, or rankings disturbed.
+"""Label ranking from noisy rankings: Fotakis and others (2022), figures 1 and 2.
 
-Figure 1 adds Gaussian noise, truncated to ±1/4, of fifty deviations. Figure 2 sets the Mallows model, whose
-center is the noiseless ranking, beside Gaussian noise of the same α. The deviations of figure 1, i/2000, are
-those of the authors' published code.
+Figure 1 adds Gaussian noise, truncated to ±1/4, to the scores, with fifty standard deviations. These are
+i/2000, as in the authors' published code. Figure 2 compares the Mallows model, centred at the noiseless
+ranking, with Gaussian noise of the same α.
 
-The published Mallows sets of Fotakis and others (2022), measured: what distance they were drawn in.
-
-Figures 1 and 2 of Fotakis and others (2022): coefficients against the level of noise.
-
-What noise does to label ranking: Fotakis and others (2022), figures 1 and 2.
-
-The text gives every label ten informative features. The published set of the family SFN has five, which all
-labels share, and its Mallows noise moves lists of labels, not positions: both are tried, for what the figures
-show depends on them.
+The text gives every label ten informative features. The published set of the family SFN has five features
+that all labels share, and its Mallows noise disturbs order lists instead of rank vectors. Both variants are
+run, because the results depend on them. `measure_published_sets` measures which distance the published
+Mallows sets were drawn in.
 """
 
 from __future__ import annotations
@@ -72,28 +67,29 @@ __all__ = [
 ]
 
 NOISE_DEVIATIONS = tuple(number / 2000 for number in range(1, 51))
-MALLOWS_THETAS = tuple(round(0.6 + 0.2 * number, 1) for number in range(20))  # θ
-_MAX_DEVIATION = 5.0  # twenty bounds: as good as uniform
+MALLOWS_THETAS = tuple(round(0.6 + 0.2 * number, 1) for number in range(20))  # θ = 0.6 … 4.4
+_MAX_DEVIATION = 5.0  # twenty times the bound of the noise: practically uniform
 _MAX_BISECTIONS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class NoisySet:
-    """Observed rankings of one noise, and how noisy they are.
+    """Observed rankings under one noise, and the amount of noise.
 
     Parameters
     ----------
     figure : int
         1 or 2.
     operator : {"gaussian", "mallows", "order-list mallows"}
-        What was disturbed, and how.
+        Type of the noise.
     parameter : float
-        The deviation, or θ.
+        Standard deviation, or θ.
     ranks : float64 array, shape (n, k)
-        What is observed.
-    alpha, beta, order_list_beta : float
-        The share of rankings that are not the noiseless ones; the mean coefficient with these, of rank
-        vectors and of order lists.
+        Observed ranks.
+    alpha : float
+        Fraction of rankings that differ from the noiseless ones.
+    beta, order_list_beta : float
+        Mean Kendall coefficient with the noiseless rankings, of rank vectors and of order lists.
     """
 
     figure: int
@@ -108,79 +104,80 @@ class NoisySet:
 def generate_noisy_sets(
     oracle: RankingOracle, x: Values, deviations: tuple[float, ...], thetas: tuple[float, ...], seed: int
 ) -> Iterator[NoisySet]:
-    """Disturb the rankings of given inputs in every way of both figures.
+    """Add every noise of both figures to the rankings of given inputs.
 
     Parameters
     ----------
-    oracle : Oracle
-        Without noise.
+    oracle : RankingOracle
+        Oracle without noise.
     x : float64 array, shape (n, d)
         Inputs.
     deviations : tuple of float
-        Of figure 1.
-    spreads : tuple of float
+        Standard deviations of figure 1.
+    thetas : tuple of float
         θ of figure 2.
     seed : int
-        From which each set's noise is drawn, independently of the other sets.
+        Seed. The noise of each set is independent.
 
     Yields
     ------
     NoisySet
-        Figure 1, then for each θ the Mallows set, that of order lists, and Gaussian noise of the same α.
+        The sets of figure 1. Then for each θ: Mallows noise, Mallows noise of order lists, and Gaussian noise
+        with the α of the first.
     """
     truth = oracle.compute_true_ranks(x)
-    for number, sd in enumerate(deviations):
-        yield _measure_set(1, "gaussian", sd, _draw_gaussian(oracle, x, sd, [seed, 1, number]), truth)
-    for number, theta in enumerate(thetas):
-        drawn = draw_mallows(truth, theta, len(truth), np.random.default_rng([seed, 2, number]))
-        plain = _measure_set(2, "mallows", theta, drawn, truth)
-        yield plain
-        listed = draw_order_list_mallows(truth, theta, np.random.default_rng([seed, 3, number]))
-        yield _measure_set(2, "order-list mallows", theta, listed, truth)
-        sd = find_matching_deviation(oracle, x, plain.alpha, [seed, 4, number])
-        yield _measure_set(2, "gaussian", sd, _draw_gaussian(oracle, x, sd, [seed, 4, number]), truth)
+    for i, sd in enumerate(deviations):
+        yield _measure_set(1, "gaussian", sd, _draw_gaussian(oracle, x, sd, [seed, 1, i]), truth)
+    for i, theta in enumerate(thetas):
+        ranks = draw_mallows(truth, theta, len(truth), np.random.default_rng([seed, 2, i]))
+        mallows_set = _measure_set(2, "mallows", theta, ranks, truth)
+        yield mallows_set
+        order_list_ranks = draw_order_list_mallows(truth, theta, np.random.default_rng([seed, 3, i]))
+        yield _measure_set(2, "order-list mallows", theta, order_list_ranks, truth)
+        sd = find_matching_deviation(oracle, x, mallows_set.alpha, [seed, 4, i])
+        yield _measure_set(2, "gaussian", sd, _draw_gaussian(oracle, x, sd, [seed, 4, i]), truth)
 
 
 def draw_order_list_mallows(truth: Values, theta: float, rng: np.random.Generator) -> Values:
-    """Draw rankings whose *lists of labels in order* follow a Mallows model about the noiseless lists.
+    """Draw rankings whose *order lists* follow a Mallows model centred at the noiseless lists.
 
     Parameters
     ----------
     truth : float64 array, shape (n, k)
         Complete ranks without ties.
     theta : float
-        θ.
+        θ of the Mallows model.
     rng : numpy.random.Generator
-        What draws them.
+        Random number generator.
 
     Returns
     -------
     float64 array, shape (n, k)
-        Ranks. Likely are exchanges of labels whose numbers are neighbours, wherever they stand, and not of
-        labels that stand side by side: the published Mallows sets are of this kind.
+        Ranks. Likely swaps are those of labels with adjacent numbers at any position, not of labels at
+        adjacent positions. The published Mallows sets are of this kind.
     """
     lists = draw_mallows(to_orders(truth) + 1.0, theta, len(truth), rng)
     return np.asarray(np.argsort(lists, axis=1, kind="stable") + 1.0, dtype=np.float64)
 
 
 def find_matching_deviation(oracle: RankingOracle, x: Values, alpha: float, seed: list[int]) -> float:
-    """Find the deviation of Gaussian noise that has a given α-inconsistency at given inputs.
+    """Find the standard deviation of Gaussian noise that has a given α-inconsistency at given inputs.
 
     Parameters
     ----------
-    oracle : Oracle
-        Without noise.
+    oracle : RankingOracle
+        Oracle without noise.
     x : float64 array, shape (n, d)
         Inputs.
     alpha : float
-        The share of rankings wanted that are not the noiseless ones.
+        Target fraction of rankings that differ from the noiseless ones.
     seed : list of int
-        Of the noise, the same at every deviation, so that α rises steadily.
+        Seed of the noise. It is the same at every deviation, so α increases with the deviation.
 
     Returns
     -------
     float
-        By halving; the widest that is tried where no deviation gives as much.
+        Standard deviation, by bisection; the largest one tried if none reaches `alpha`.
     """
     truth = oracle.compute_true_ranks(x)
     low, high = 0.0, _MAX_DEVIATION
@@ -198,12 +195,14 @@ def find_matching_deviation(oracle: RankingOracle, x: Values, alpha: float, seed
 
 
 def _draw_gaussian(oracle: RankingOracle, x: Values, sd: float, seed: list[int]) -> Values:
+    """Draw rankings with truncated Gaussian noise of the scores, (n, k)."""
     return replace(oracle, noise_sampler=make_truncated_gaussian_noise(sd)).observe(
         x, np.random.default_rng(seed)
     )
 
 
 def _measure_set(figure: int, operator: str, parameter: float, ranks: Values, truth: Values) -> NoisySet:
+    """Compute the inconsistency and the mean coefficients of observed ranks (n, k)."""
     alpha, beta = inconsistency(ranks, truth), kendall_gap(ranks, truth)
     return NoisySet(
         figure, operator, parameter, ranks, alpha, beta, float(order_list_tau(ranks, truth).mean())
@@ -214,33 +213,33 @@ PUBLISHED_FILE = "SFN_mallows_rankings.csv.gz"
 
 
 def measure_published_sets(folder: Path) -> pd.DataFrame:
-    """Compare the published rankings with the Mallows model.
+    """Compare the published Mallows rankings with the Mallows model.
 
     Parameters
     ----------
     folder : Path
-        Which holds `FILE`: a column ``original`` and one for each noisy set, in the order of θ = 0.6 … 4.4;
-        a cell has the digits of the labels in order, best first.
+        Folder with `PUBLISHED_FILE`: a column ``original`` and one column per noisy set, in the order of
+        θ = 0.6 … 4.4. A cell has the digits of the labels in order, best first.
 
     Returns
     -------
     pandas.DataFrame
-        By set: θ, α and the model's α, the mean distance of rank vectors and of order lists from the
-        noiseless ones, and the model's.
+        By set: θ, α and the expected α, the mean distances from the noiseless rankings of rank vectors and of
+        order lists, and the expected distance.
 
     Raises
     ------
-    TableError
+    DataError
         If the file is missing or has other columns.
     """
     path = folder / PUBLISHED_FILE
     try:
         frame = pd.read_csv(path, dtype=str)
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file; give the folder that holds it") from None
+        raise DataError(f"{path}: no such file; give the folder that contains it") from None
     names = [name for name in frame if name != "original"]
     if "original" not in frame or len(names) != len(MALLOWS_THETAS):
-        raise DataError(f"{path} must hold a column 'original' and {len(MALLOWS_THETAS)} noisy ones")
+        raise DataError(f"{path} must have a column 'original' and {len(MALLOWS_THETAS)} noisy ones")
     original = _parse_orders(frame["original"])
     rows = []
     for theta, name in zip(MALLOWS_THETAS, names, strict=True):
@@ -263,11 +262,12 @@ def measure_published_sets(folder: Path) -> pd.DataFrame:
 
 
 def _parse_orders(texts: pd.Series[str]) -> NDArray[np.float64]:
-    return np.array([[float(letter) for letter in text] for text in texts])
+    """Parse texts of k digits to order lists (n, k)."""
+    return np.array([[float(digit) for digit in text] for text in texts])
 
 
 def _invert_orders(orders: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Tell the positions of labels that are listed in order: the inverse permutation."""
+    """Convert order lists (n, k) to ranks: the inverse permutations."""
     return np.asarray(np.argsort(orders, axis=1) + 1.0, dtype=np.float64)
 
 
@@ -275,55 +275,57 @@ _STYLES = (("o", "-"), ("s", "--"), ("^", "-."), ("D", ":"))
 
 
 def draw_levels(sets: pd.DataFrame, figure: int, family: str) -> Figure:
-    """Draw the mean coefficient of each learner.
+    """Draw the mean coefficient of each learner against the noise level.
 
     Parameters
     ----------
     sets : pandas.DataFrame
-        The table of that name.
+        The table ``sets``.
     figure : {1, 2}
-        Against α and against β; or against α, one panel an operator.
+        1: panels against α and against β. 2: panels against α, one per type of noise.
     family : {"SFN", "LFN"}
-        Whose sets.
+        Family of sets.
 
     Returns
     -------
     matplotlib Figure
-        Two panels, or three. The thin grey line is β.
+        Two or three panels. The thin grey line is β.
     """
-    own = sets[(sets["figure"] == figure) & (sets["family"] == family)]
+    shown = sets[(sets["figure"] == figure) & (sets["family"] == family)]
     panels = [("alpha", "gaussian"), ("beta", "gaussian")]
     if figure == 2:
         panels = [("alpha", operator) for operator in ("mallows", "order-list mallows", "gaussian")]
     with use_default_style():
         from matplotlib.figure import Figure
 
-        drawn = Figure(figsize=(3.2 * len(panels), 3.4), dpi=150, layout="constrained")
-        axes = drawn.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        canvas = Figure(figsize=(3.2 * len(panels), 3.4), dpi=150, layout="constrained")
+        axes = canvas.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (level, operator) in zip(axes, panels, strict=True):
-            _draw_panel(axis, own[own["operator"] == operator], level)
+            _draw_panel(axis, shown[shown["operator"] == operator], level)
             axis.set_xlabel({"alpha": "α", "beta": "β"}[level])
             axis.set_title(operator)
         axes[0].set_ylabel("mean kτ")
         handles, labels = axes[0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-        drawn.suptitle(family)
-    return drawn
+        canvas.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        canvas.suptitle(family)
+    return canvas
 
 
 def _draw_panel(axis: Axes, sets: pd.DataFrame, level: str) -> None:
-    for (name, own), (marker, dashes) in zip(sets.groupby("learner", sort=False), _STYLES, strict=True):
-        sorted_ = own.sort_values(level)
+    """Draw one line per learner, and β."""
+    for (name, learner_sets), (marker, dashes) in zip(
+        sets.groupby("learner", sort=False), _STYLES, strict=True
+    ):
+        ordered = learner_sets.sort_values(level)
         axis.plot(
-            sorted_[level], sorted_["tau"], marker=marker, markersize=3, linestyle=dashes, label=str(name)
+            ordered[level], ordered["tau"], marker=marker, markersize=3, linestyle=dashes, label=str(name)
         )
     levels = sets.drop_duplicates(level).sort_values(level)
     axis.plot(levels[level], levels["beta"], color="0.6", linewidth=0.8)
 
 
-_FAMILIES: dict[
-    str, Callable[[np.random.Generator], RankingOracle]
-] = {  # ten features a label, as the text says, or five for all, as the published set has
+# ten features per label, as in the text, or five for all labels, as in the published set
+_FAMILIES: dict[str, Callable[[np.random.Generator], RankingOracle]] = {
     "SFN": draw_sfn_oracle,
     "LFN": draw_lfn_oracle,
     "SFN published": partial(draw_sfn_oracle, as_published=True),
@@ -335,6 +337,8 @@ _SHALLOW_DEPTH, _N_TREES = 5, 50
 
 @dataclass(frozen=True)
 class _NoisePlan:
+    """Size of the experiment."""
+
     families: tuple[str, ...] = tuple(_FAMILIES)
     n_rows: int = _N_ROWS
     deviations: tuple[float, ...] = NOISE_DEVIATIONS
@@ -348,18 +352,21 @@ _QUICK_PLAN = _NoisePlan(("SFN", "SFN published"), 400, (0.02,), (1.0,), 2, 1, 5
 
 
 def _make_tree(seed: int, depth: int | None) -> Any:
+    """Make a label-wise regression tree."""
     from sklearn.tree import DecisionTreeRegressor
 
     return LabelwiseRegressor(DecisionTreeRegressor(max_depth=depth, random_state=seed))
 
 
 def _make_forest(seed: int, trees: int) -> Any:
+    """Make a label-wise random forest."""
     from sklearn.ensemble import RandomForestRegressor
 
     return LabelwiseRegressor(RandomForestRegressor(n_estimators=trees, random_state=seed))
 
 
 def _make_honest_forest(seed: int, trees: int) -> Any:
+    """Make an honest forest."""
     return HonestForest(base="breiman", n_estimators=trees, random_state=seed)
 
 
@@ -367,6 +374,7 @@ LEARNER_NAMES = ("shallow", "full", "forests", "honest")
 
 
 def _make_learners(n_trees: int) -> Mapping[str, LearnerFactory]:
+    """Return the learners by name."""
     makers = (
         partial(_make_tree, depth=_SHALLOW_DEPTH),
         partial(_make_tree, depth=None),
@@ -381,19 +389,19 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
 
     Parameters
     ----------
-    settings : Settings
-        `repeats` of ten folds, 5 by default. `data`: a folder with the published sets of the family SFN, to
-        be measured, not trained on. The quick size has two families,
-        400 rows, one level of each noise, two folds once, and 5 trees.
+    settings : ExperimentSettings
+        `repeats`: number of divisions into ten folds, 5 by default. `data`: folder with the published sets of
+        the family SFN, which are measured but not trained on. The quick size has two families, 400 rows, one
+        level of each noise, two folds once, and 5 trees.
 
     Returns
     -------
-    Outcome
-        ``beside``: by figure, family and operator the mean coefficient of each learner (shallow trees, full
-        trees, forests, honest forests), and β. ``summary``: the same one by one, with the coefficient of
-        order lists and the mean ratio to β. ``sets``: for every set, with α and β, of rank vectors and of
-        order lists. ``published_sets``, where data are given: whether the published Mallows sets follow that
-        model in the distance of rank vectors, or of order lists. A picture for each figure and family.
+    ExperimentOutcome
+        ``beside``: by figure, family and type of noise, the mean coefficient of each learner (shallow trees,
+        full trees, forests, honest forests), and β. ``summary``: the same in one row per learner, with the
+        coefficient of order lists and the mean ratio to β. ``sets``: every set, with α and β of rank vectors
+        and order lists. ``published_sets``, if data are given: whether the published Mallows sets follow the
+        model in the distance of rank vectors or of order lists. One picture per figure and family.
     """
     from threadpoolctl import threadpool_limits
 
@@ -404,7 +412,7 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     with threadpool_limits(1):
         backend = Threads(settings.jobs or count_available_cores())
         for done, (family, x, truth, noisy) in enumerate(_draw_noisy_sets(plan, settings.seed)):
-            found = cross_validate(
+            scores = cross_validate(
                 RankedSet(x, noisy.ranks, truth),
                 learners,
                 folds=plan.n_folds,
@@ -413,7 +421,8 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
                 backend=backend,
             )
             rows += [
-                _build_cell(family, noisy) | {"learner": name} | asdict(one) for name, one in found.items()
+                _build_cell(family, noisy) | {"learner": name} | asdict(fold_scores)
+                for name, fold_scores in scores.items()
             ]
             settings.report_progress(done + 1, total)
     sets = pd.DataFrame(rows)
@@ -428,16 +437,17 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
 
 
 def _draw_noisy_sets(plan: _NoisePlan, seed: int) -> Iterator[tuple[str, Values, Values, NoisySet]]:
-    """Go through the noisy sets of all families; a family has one score function and one table of inputs."""
-    for number, name in enumerate(plan.families):
-        rng = np.random.default_rng([seed, 0, number])
+    """Generate the noisy sets of all families. A family has one score function and one table of inputs."""
+    for i, name in enumerate(plan.families):
+        rng = np.random.default_rng([seed, 0, i])
         oracle = _FAMILIES[name](rng)
         x = oracle.input_sampler(plan.n_rows, rng)
-        for noisy in generate_noisy_sets(oracle, x, plan.deviations, plan.thetas, seed + 1000 * number):
+        for noisy in generate_noisy_sets(oracle, x, plan.deviations, plan.thetas, seed + 1000 * i):
             yield name, x, oracle.compute_true_ranks(x), noisy
 
 
 def _build_cell(family: str, noisy: NoisySet) -> dict[str, Any]:
+    """Describe a noisy set for a table."""
     return {
         "figure": noisy.figure,
         "family": family,
@@ -450,36 +460,36 @@ def _build_cell(family: str, noisy: NoisySet) -> dict[str, Any]:
 
 
 def _build_comparison_table(sets: pd.DataFrame) -> pd.DataFrame:
+    """Average the coefficients over the sets of each figure, family and noise; one column per learner."""
     rows = []
-    for key, own in sets.groupby(["figure", "family", "operator"], sort=False):
-        row = dict(zip(("figure", "family", "operator"), key, strict=True)) | {"beta": own["beta"].mean()}
-        rows.append(row | {name: own.loc[own["learner"] == name, "tau"].mean() for name in LEARNER_NAMES})
+    for key, group in sets.groupby(["figure", "family", "operator"], sort=False):
+        row = dict(zip(("figure", "family", "operator"), key, strict=True)) | {"beta": group["beta"].mean()}
+        rows.append(row | {name: group.loc[group["learner"] == name, "tau"].mean() for name in LEARNER_NAMES})
     return pd.DataFrame(rows)
 
 
 def _build_summary_table(sets: pd.DataFrame) -> pd.DataFrame:
+    """Average the coefficients over the sets of each figure, family, type of noise and learner."""
     rows = []
-    for key, own in sets.groupby(["figure", "family", "operator", "learner"], sort=False):
+    for key, group in sets.groupby(["figure", "family", "operator", "learner"], sort=False):
         row = dict(zip(("figure", "family", "operator", "learner"), key, strict=True))
-        row |= {"sets": len(own), "alpha": own["alpha"].mean(), "beta": own["beta"].mean()}
-        row |= {"tau": own["tau"].mean(), "order_list_tau": own["order_list_tau"].mean()}
-        rows.append(row | {"tau_to_beta": (own["tau"] / own["beta"]).mean()})
+        row |= {"sets": len(group), "alpha": group["alpha"].mean(), "beta": group["beta"].mean()}
+        row |= {"tau": group["tau"].mean(), "order_list_tau": group["order_list_tau"].mean()}
+        rows.append(row | {"tau_to_beta": (group["tau"] / group["beta"]).mean()})
     return pd.DataFrame(rows)
 
 
 def _format_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Test what the text says of the figures, which are curves without numbers."""
+    """Compare the results with the statements of the text: the figures are curves without numbers."""
     sets = tables["sets"]
-    reading = (
-        "The figures are curves without numbers; what the text says of them is tested. All is trained on "
-        "noisy rankings and judged on the noiseless ones."
-    )
-    remarks = [reading]
-    remarks += [
-        _format_figure1_remark(str(family), own) for family, own in sets.groupby("family", sort=False)
-    ]
-    remarks += [
-        _format_figure2_remark(str(family), own) for family, own in sets.groupby("family", sort=False)
+    families = list(sets.groupby("family", sort=False))
+    remarks = [
+        (
+            "The figures are curves without numbers, so the statements of the text are tested. All learners "
+            "are trained on noisy rankings and evaluated on the noiseless ones."
+        ),
+        *(_format_figure1_remark(str(family), family_sets) for family, family_sets in families),
+        *(_format_figure2_remark(str(family), family_sets) for family, family_sets in families),
     ]
     if "published_sets" in tables:
         remarks.append(_format_published_remark(tables["published_sets"]))
@@ -487,46 +497,51 @@ def _format_remarks(tables: dict[str, pd.DataFrame]) -> tuple[str, ...]:
 
 
 def _format_figure1_remark(family: str, sets: pd.DataFrame) -> str:
-    own = sets[sets["figure"] == 1]
-    found = [
+    """Compare one family with the statement on figure 1."""
+    figure_sets = sets[sets["figure"] == 1]
+    means = [
         f"{name} {cell['tau'].mean():.3f} and {(cell['tau'] / cell['beta']).mean():.3f}"
-        for name, cell in own.groupby("learner", sort=False)
+        for name, cell in figure_sets.groupby("learner", sort=False)
     ]
     return (
         f"Figure 1, {family}: in the paper full trees fit the noise (τ/β about 1), while shallow trees and "
-        f"forests stay near τ = 1. Mean τ and τ/β here: {', '.join(found)}."
+        f"forests stay near τ = 1. Mean τ and τ/β here: {', '.join(means)}."
     )
 
 
 def _format_figure2_remark(family: str, sets: pd.DataFrame) -> str:
-    own = sets[sets["figure"] == 2]
-    means = own.pivot_table("tau", "learner", "operator", sort=False)
-    beta = {kind: cell["beta"].mean() for kind, cell in own.groupby("operator")}
-    listed = {kind: cell["order_list_beta"].mean() for kind, cell in own.groupby("operator")}
-    told = []
-    for kind in ("mallows", "order-list mallows"):
-        behind = int((means[kind] < means["gaussian"]).sum())
-        told.append(
-            f"{kind} noise is worse for {behind} of {len(means)} learners, its mean β being {beta[kind]:.3f} "
-            f"in rank vectors and {listed[kind]:.3f} in order lists"
+    """Compare one family with the statement on figure 2."""
+    figure_sets = sets[sets["figure"] == 2]
+    means = figure_sets.pivot_table("tau", "learner", "operator", sort=False)
+    beta = {operator: cell["beta"].mean() for operator, cell in figure_sets.groupby("operator")}
+    order_list_beta = {
+        operator: cell["order_list_beta"].mean() for operator, cell in figure_sets.groupby("operator")
+    }
+    comparisons = []
+    for operator in ("mallows", "order-list mallows"):
+        n_worse = int((means[operator] < means["gaussian"]).sum())
+        comparisons.append(
+            f"{operator} noise is worse for {n_worse} of {len(means)} learners, with a mean β of "
+            f"{beta[operator]:.3f} in rank vectors and {order_list_beta[operator]:.3f} in order lists"
         )
     return (
-        f"Figure 2, {family}: in the paper Mallows noise is worse than Gaussian of the same α, though its β "
-        f"is higher. Here {'; '.join(told)}; Gaussian noise has {beta['gaussian']:.3f} and "
-        f"{listed['gaussian']:.3f}."
+        f"Figure 2, {family}: in the paper Mallows noise is worse than Gaussian noise of the same α, "
+        f"although its β is higher. Here {'; '.join(comparisons)}; Gaussian noise has "
+        f"{beta['gaussian']:.3f} and {order_list_beta['gaussian']:.3f}."
     )
 
 
 def _format_published_remark(sets: pd.DataFrame) -> str:
+    """Say which distance the published Mallows sets follow."""
     ranks, lists = (
-        float((sets[kind] - sets["expected_distance"]).abs().max())
-        for kind in ("rank_distance", "order_list_distance")
+        float((sets[column] - sets["expected_distance"]).abs().max())
+        for column in ("rank_distance", "order_list_distance")
     )
     nearer = "order lists" if lists < ranks else "rank vectors"
     return (
         f"The {len(sets)} published Mallows sets: their mean distance from the noiseless rankings is at most "
         f"{ranks:.2f} from the model's in rank vectors, and {lists:.2f} in order lists; they were drawn in "
-        f"{nearer}. What is exchanged then are labels with neighbouring numbers, wherever they stand."
+        f"{nearer}. Noise of order lists swaps labels with adjacent numbers at any position."
     )
 
 

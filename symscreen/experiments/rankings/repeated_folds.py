@@ -1,7 +1,7 @@
-"""Repeated cross-validation of learners of rankings, as Fotakis and others (2022), appendix B, have it.
+"""Repeated cross-validation of label-ranking learners (Fotakis and others 2022, appendix B).
 
-Every fold is the test set once; a test row is judged by Kendall's coefficient of the prediction and the true
-ranking; the figures are the mean and the standard deviation, over all folds of all repeats, of a fold's mean.
+Every fold is the test set once. A test row is scored by Kendall's coefficient of the predicted and the true
+ranking. The results are the mean and the standard deviation of the fold means, over all folds of all repeats.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["FoldScores", "RankedSet", "cross_validate"]
 
 @dataclass(frozen=True, eq=False)
 class RankedSet:
-    """Rows to learn from and to be judged on.
+    """A label-ranking data set with n rows, d inputs and k labels.
 
     Parameters
     ----------
     x : float64 array, shape (n, d)
         Inputs.
     observed : float64 array, shape (n, k)
-        Complete rankings to train on.
+        Complete rankings (ranks of the labels) for training.
     truth : float64 array, shape (n, k)
-        Complete rankings to be judged on: the observed ones, or those without noise.
+        Complete rankings for evaluation: the observed ones, or those without noise.
     """
 
     x: Values
@@ -51,9 +51,9 @@ class FoldScores:
     Parameters
     ----------
     tau, tau_sd : float
-        Of Kendall's coefficient of rank vectors.
+        Kendall's coefficient of rank vectors.
     order_list_tau, order_list_tau_sd : float
-        Of the coefficient of lists of labels in order, which the published tables have.
+        Kendall's coefficient of order lists, which the published tables report.
     """
 
     tau: float
@@ -71,25 +71,25 @@ def cross_validate(
     seed: int,
     backend: Threads,
 ) -> dict[str, FoldScores]:
-    """Judge learners on the same folds.
+    """Evaluate learners on the same folds.
 
     Parameters
     ----------
     data : RankedSet
-        The rows.
+        The data.
     learners : mapping of str to callable
-        By name: from a seed to an estimator that has not been fitted.
+        Functions by name from a seed to an unfitted estimator.
     folds, repeats : int
-        Of how many folds, divided how often.
+        Number of folds, and number of divisions into folds.
     seed : int
-        Of the divisions; a learner's is this one, plus the number of the fold.
+        Seed of the divisions. The seed of a learner is this plus the index of the fold.
     backend : Threads
-        Where a fold of a learner is one task.
+        Backend that runs one task per learner and fold.
 
     Returns
     -------
-    dict of str to FoldFigures
-        By name.
+    dict of str to FoldScores
+        Scores by learner.
     """
     from sklearn.model_selection import RepeatedKFold
 
@@ -98,15 +98,15 @@ def cross_validate(
     tasks = list(product(learners, range(len(splits))))
 
     def evaluate_fold(task: tuple[str, int]) -> tuple[float, float]:
-        name, number = task
-        train, test = splits[number]
-        model = learners[name](seed + number).fit(data.x[train], data.observed[train])
+        name, fold = task
+        train, test = splits[fold]
+        model = learners[name](seed + fold).fit(data.x[train], data.observed[train])
         predicted, truth = model.predict(data.x[test]), data.truth[test]
         return float(kendall_tau(predicted, truth).mean()), float(order_list_tau(predicted, truth).mean())
 
-    found = np.array(list(backend.map(evaluate_fold, tasks))).reshape(len(learners), len(splits), 2)
-    means, spreads = found.mean(axis=1), found.std(axis=1)
+    scores = np.array(list(backend.map(evaluate_fold, tasks))).reshape(len(learners), len(splits), 2)
+    means, deviations = scores.mean(axis=1), scores.std(axis=1)
     return {
-        name: FoldScores(float(mean[0]), float(spread[0]), float(mean[1]), float(spread[1]))
-        for name, mean, spread in zip(learners, means, spreads, strict=True)
+        name: FoldScores(float(mean[0]), float(deviation[0]), float(mean[1]), float(deviation[1]))
+        for name, mean, deviation in zip(learners, means, deviations, strict=True)
     }

@@ -1,1 +1,1 @@
-"""Strogatz."""
+"""Recovery of the ODE-Strogatz equations."""

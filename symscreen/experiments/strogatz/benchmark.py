@@ -1,9 +1,4 @@
-"""The pictures of the ODE-Strogatz benchmark.
-
-What a reader of the ODE-Strogatz benchmark must know.
-
-Recovery of the fourteen ODE-Strogatz equations under one grammar, over noise, beside SRBench.
-"""
+"""Recovery of the fourteen ODE-Strogatz equations under one grammar, over noise, compared with SRBench."""
 
 from __future__ import annotations
 
@@ -48,18 +43,19 @@ _MARKERS = "osD^v<>"
 
 
 def draw_recovery(summary: pd.DataFrame) -> Figure:
-    """Draw how many equations are recovered against the noise, beside the aims and SRBench.
+    """Draw the percentage of recovered equations against the noise, with the goals and SRBench's results.
 
     Parameters
     ----------
     summary : pandas.DataFrame
-        From `symscreen.experiments.strogatz.result_tables.build_summary_table`.
+        Table from `symscreen.experiments.strogatz.result_tables.build_summary_table`.
 
     Returns
     -------
     Figure
+        One panel.
     """
-    place, systems = np.arange(len(summary)), summary["systems"].to_numpy()
+    positions, systems = np.arange(len(summary)), summary["systems"].to_numpy()
     with use_default_style():
         from matplotlib.figure import Figure
 
@@ -70,27 +66,27 @@ def draw_recovery(summary: pd.DataFrame) -> Figure:
             ("exact", "exact (SRBench's rule), median of draws", "o-C0"),
             ("aim", "aim", "_k"),
         ):
-            axes.plot(place, summary[column] / systems * 100, style, label=label, markersize=9)
-        best = summary["published_percent"]
-        axes.plot(place, best, "xC3", label="best of SRBench's methods, mean", markersize=8)
-        axes.set_xticks(place, [f"{ratio:g}" for ratio in summary["noise_ratio"]])
+            axes.plot(positions, summary[column] / systems * 100, style, label=label, markersize=9)
+        published = summary["published_percent"]
+        axes.plot(positions, published, "xC3", label="best of SRBench's methods, mean", markersize=8)
+        axes.set_xticks(positions, [f"{ratio:g}" for ratio in summary["noise_ratio"]])
         axes.set(xlabel="noise ratio", ylabel=f"recovered of {systems.max()} equations, %", ylim=(0, 104))
         figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small")
     return figure
 
 
 def draw_precision(screening: pd.DataFrame) -> Figure:
-    """Draw each screener's average precision against the noise, a panel a space.
+    """Draw the average precision of each screener against the noise, one panel per space.
 
     Parameters
     ----------
     screening : pandas.DataFrame
-        From `symscreen.experiments.strogatz.result_tables.build_screening_table`.
+        Table from `symscreen.experiments.strogatz.result_tables.build_screening_table`.
 
     Returns
     -------
     Figure
-        The geometric mean over the tables whose space holds something that is correct.
+        Geometric means over the tables whose space contains correct features.
     """
     spaces = list(dict.fromkeys(screening["space"]))
     with use_default_style():
@@ -108,62 +104,71 @@ def draw_precision(screening: pd.DataFrame) -> Figure:
 
 
 def _draw_space(axes: Axes, screening: pd.DataFrame) -> None:
+    """Draw one line per screener, and the share of correct features."""
     ratios = sorted(set(screening["noise_ratio"]))
-    place = range(len(ratios))
-    for marker, (name, own) in zip(_MARKERS, screening.groupby("screener", sort=False), strict=False):
+    positions = range(len(ratios))
+    for marker, (name, screener_rows) in zip(
+        _MARKERS, screening.groupby("screener", sort=False), strict=False
+    ):
         mean = [
-            _compute_geometric_mean(own.loc[own["noise_ratio"] == ratio, "average_precision"])
+            _compute_geometric_mean(
+                screener_rows.loc[screener_rows["noise_ratio"] == ratio, "average_precision"]
+            )
             for ratio in ratios
         ]
-        axes.plot(place, mean, f"{marker}-", label=str(name))
+        axes.plot(positions, mean, f"{marker}-", label=str(name))
     share = [
         _compute_geometric_mean(screening.loc[screening["noise_ratio"] == ratio, "share"]) for ratio in ratios
     ]
-    axes.plot(place, share, ":k", label="share of correct features")
-    axes.set_xticks(place, [f"{ratio:g}" for ratio in ratios])
+    axes.plot(positions, share, ":k", label="share of correct features")
+    axes.set_xticks(positions, [f"{ratio:g}" for ratio in ratios])
     axes.set(yscale="log", xlabel=f"noise ratio ({screening['system'].nunique()} tables)")
 
 
 def _compute_geometric_mean(values: pd.Series) -> float:
+    """Compute the geometric mean."""
     return float(np.exp(np.log(values).mean()))
 
 
 _RULE_REMARK = (
-    "Exact: the coefficients, as `fit --snap` gives them, are rounded to three decimals, those below 1e-4 "
-    "become 0; then the formula minus the truth is a constant once its numbers are rounded to three "
-    "decimals, or the formula over the truth is a constant other than 0. This is SRBench's rule (La Cava and "
-    "others 2021, definition 4.1), which excuses a wrong intercept and, in a formula of one term, a wrong "
-    "coefficient; identities are proved, not simplified. Structure: with other coefficients it is the truth."
+    "Exact: the coefficients from `fit --snap` are rounded to three decimals, and those below 1e-4 are set "
+    "to 0. Then the formula minus the truth is constant after its numbers are rounded to three decimals, or "
+    "the formula divided by the truth is a non-zero constant. This is SRBench's rule (La Cava and others "
+    "2021, definition 4.1). It accepts a wrong intercept and, in a formula of one term, a wrong coefficient. "
+    "Here identities are proved, not simplified. Structure: the formula equals the truth with other "
+    "coefficients."
 )
 _NOISE_REMARK = (
-    "Noise ratio: standard deviation of normal noise over the root mean square of the response, added to all "
-    "400 rows; without noise nothing is random, and one fit counts for every draw. Snapping takes the "
-    "simplest numbers in the 95 % intervals if an F test allows all together, so that of true structures, "
-    "too, some are not exact. R² is on 10,000 fresh rows without noise, uniform over the range of each input."
+    "Noise ratio: standard deviation of the normal noise over the root mean square of the target. Noise is "
+    "added to all 400 rows. Without noise, all draws are the same, so one fit counts for all. Snapping takes "
+    "the simplest numbers in the 95 % intervals if an F test accepts them jointly, so some correct "
+    "structures are not exact. R² is computed on 10,000 fresh rows without noise, uniform over the range of "
+    "each input."
 )
 _PRIOR_KNOWLEDGE_REMARK = (
-    "Ours knew: every function that these equations are made of and hardly any other (+, -, *, /, sin, cos, "
-    "square, cube, inverse, 1 and 2; one grammar for all), that a formula is a sum of at most four terms of "
-    "three layers, that its numbers are likely to be simple, and all 400 rows. SRBench's methods had 300 of "
-    "the 400 rows, each its own set of functions, as a rule a wider one, forms bounded by length alone, and "
-    "up to 8 hours. Their percentages are means over the same 14 tables in its groundtruth.csv (version "
-    "2.0): the best of 25 methods. The two measure the same tables, and not the same task."
+    "Prior knowledge of ours: the functions of these equations and few others (+, -, *, /, sin, cos, square, "
+    "cube, inverse, 1 and 2; one grammar for all tables), sums of at most four terms of three layers, a "
+    "preference for simple numbers, and all 400 rows. SRBench's methods had 300 of the 400 rows, their own "
+    "and usually larger sets of functions, formulas limited only in length, and up to 8 hours. Their "
+    "percentages are means over the same 14 tables in groundtruth.csv (version 2.0), of the best of 25 "
+    "methods. Both use the same tables, but the tasks differ."
 )
 
 
 def format_remarks(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Put the outcome into words.
+    """Format the remarks on the tables.
 
     Parameters
     ----------
     tables : mapping of str to pandas.DataFrame
-        As `symscreen.experiments.strogatz.benchmark.run` makes them.
+        Tables from `symscreen.experiments.strogatz.benchmark.run`.
 
     Returns
     -------
     tuple of str
+        The remarks.
     """
-    told = (
+    remarks = (
         _format_aims(tables["summary"]),
         _format_misses(tables["misses"], tables["summary"]),
         _format_precision(tables["screening"]),
@@ -173,85 +178,98 @@ def format_remarks(tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
         _NOISE_REMARK,
         _PRIOR_KNOWLEDGE_REMARK,
     )
-    return tuple(one for one in told if one)
+    return tuple(remark for remark in remarks if remark)
 
 
 def _format_aims(summary: pd.DataFrame) -> str:
-    aimed = summary[summary["aim"].notna()]
-    if not len(aimed):
-        return "The aims are for all fourteen tables, and for the ratios 0, 0.001, 0.01 and 0.1."
-    columns = (aimed[name].tolist() for name in ("noise_ratio", "exact", "aim"))
-    said = [
+    """Compare the number of exact formulas with the goals."""
+    with_aim = summary[summary["aim"].notna()]
+    if not len(with_aim):
+        return "The aims apply to all fourteen tables, at the ratios 0, 0.001, 0.01 and 0.1."
+    columns = (with_aim[name].tolist() for name in ("noise_ratio", "exact", "aim"))
+    counts = [
         f"{exact:g} at {ratio:g} (aim {aim:g}{'' if exact >= aim else ', missed'})"
         for ratio, exact, aim in zip(*columns, strict=True)
     ]
-    return "Exact of 14, median of the draws: " + ", ".join(said) + "."
+    return "Exact of 14, median of the draws: " + ", ".join(counts) + "."
 
 
 def _format_misses(misses: pd.DataFrame, summary: pd.DataFrame) -> str:
-    fits = int((summary["systems"] * summary["draws"]).sum())
+    """Count the fits with a wrong structure by their causes."""
+    n_fits = int((summary["systems"] * summary["draws"]).sum())
     if not len(misses):
-        return f"All {fits} fits have the truth's structure."
-    data, tie, search = (int((misses["stopped_by"] == bound).sum()) for bound in ("data", "tie", "search"))
+        return f"All {n_fits} fits have the structure of the truth."
+    n_data, n_tie, n_search = (
+        int((misses["stopped_by"] == bound).sum()) for bound in ("data", "tie", "search")
+    )
     systems = ", ".join(dict.fromkeys(misses["system"]))
     return (
-        f"{len(misses)} of {fits} fits have another structure than the truth's ({systems}). In {data} the "
-        "truth, its coefficients fitted to the same rows, has a criterion worse by more than 2 points than "
-        "the formula chosen: these rows speak for another formula, and no search would help. In "
-        f"{tie} the two are within 2 points, and the simpler was taken. In {search} the truth is better by "
-        "more: the search did not meet it."
+        f"{len(misses)} of {n_fits} fits have a structure other than that of the truth ({systems}). In "
+        f"{n_data} of them the criterion of the truth, fitted to the same rows, is worse than that of the "
+        "chosen formula by more than 2 points: these rows favour another formula, and no search would help. "
+        f"In {n_tie} both are within 2 points, and the simpler formula was chosen. In {n_search} the truth "
+        "is better by more than 2 points: the search did not find it."
     )
 
 
 def _format_precision(screening: pd.DataFrame) -> str:
-    held = screening[screening["correct"] > 0]
-    said = []
-    for space in dict.fromkeys(held["space"]):
-        own = held[held["space"] == space].groupby("screener", sort=False)["average_precision"].mean()
-        means = (f"{name} {mean:.3f}" for name, mean in zip(own.index, own.tolist(), strict=True))
-        said.append(f"{space}: " + ", ".join(means))
+    """Format the mean average precision of each screener."""
+    with_correct = screening[screening["correct"] > 0]
+    lines = []
+    for space in dict.fromkeys(with_correct["space"]):
+        space_means = (
+            with_correct[with_correct["space"] == space]
+            .groupby("screener", sort=False)["average_precision"]
+            .mean()
+        )
+        means = (
+            f"{name} {mean:.3f}" for name, mean in zip(space_means.index, space_means.tolist(), strict=True)
+        )
+        lines.append(f"{space}: " + ", ".join(means))
     return (
         "Average precision by the criterion terms, mean over tables and ratios: "
-        + "; ".join(said)
-        + ". Every feature counts, so that copies take places: up to 200 features of a space are correct, "
-        "and those of a rank class tie."
+        + "; ".join(lines)
+        + ". All features count, so copies occupy ranks: up to 200 features of a space are correct, and "
+        "features of a rank class tie."
     )
 
 
 def _format_term_ranks(terms: pd.DataFrame, space: str) -> str:
-    """Say how many of the terms stand far ahead in a space by some screener that scores every feature."""
-    own = terms[(terms["space"] == space) & (terms["copies"] > 0) & (terms["screener"] != "lasso")]
-    if not len(own):
+    """Count the terms of the truth that a column screener ranks high in a space."""
+    present = terms[(terms["space"] == space) & (terms["copies"] > 0) & (terms["screener"] != "lasso")]
+    if not len(present):
         return ""
-    cells = own.groupby(["system", "noise_ratio", "term"])
-    thousand, twenty = int((cells["rank"].min() <= 1000).sum()), int((cells["class"].min() <= 20).sum())
+    cells = present.groupby(["system", "noise_ratio", "term"])
+    in_top_1000 = int((cells["rank"].min() <= 1000).sum())
+    in_top_20_classes = int((cells["class"].min() <= 20).sum())
     return (
-        f"{space}: of {cells.ngroups} terms, each at each ratio, {thousand} stand among the first 1000 "
-        f"features by some column screener, {twenty} among the first 20 classes. A term of a sum need not "
-        "follow the response by itself, which is why `fit` tries sums."
+        f"{space}: of {cells.ngroups} cases (term and ratio), {in_top_1000} terms are among the first 1000 "
+        f"features of a column screener, {in_top_20_classes} among the first 20 classes. A term of a sum "
+        "need not be associated with the target by itself, which is why `fit` tries sums."
     )
 
 
 def _format_absent_terms(terms: pd.DataFrame) -> str:
+    """List the terms of the truth that a space does not contain."""
     absent = terms[terms["copies"] == 0].drop_duplicates(["system", "space", "term"])
     columns = (absent[name].tolist() for name in ("system", "term", "space", "held_by"))
-    said = [
-        f"{system} {term} in {space} (held by: {held})"
-        for system, term, space, held in zip(*columns, strict=True)
+    cases = [
+        f"{system} {term} in {space} (held by: {spaces})"
+        for system, term, space, spaces in zip(*columns, strict=True)
     ]
-    return "Terms that a space does not hold: " + "; ".join(said) + "." if said else ""
+    return "Terms that a space does not contain: " + "; ".join(cases) + "." if cases else ""
 
 
 _NOISE_RATIOS, _QUICK_RATIOS = (0.0, 0.001, 0.01, 0.1), (0.0, 0.01)
 _REPEATS = 10
 _QUICK_SYSTEMS = ("glider2", "vdp2")
 _SMALL_SPACE, _LARGE_SPACE = "bub", "ubb"
-_LARGE_SPACE_REPEATS = 3  # of a space seven times as large
+_LARGE_SPACE_REPEATS = 3  # the large space has seven times as many features
 
 
 @dataclass(frozen=True, slots=True)
 class _BenchmarkTask:
-    """A fit, or, where a space is named, a screening of it."""
+    """A fit, or a screening of `space` if that is not None."""
 
     system: str
     noise_ratio: float
@@ -261,22 +279,22 @@ class _BenchmarkTask:
 
 @dataclass(frozen=True, eq=False)
 class _BenchmarkPlan:
-    """What is to be done.
+    """Plan of the benchmark.
 
     Parameters
     ----------
     systems : tuple of str
-        Whose tables.
+        Names of the tables.
     noise_ratios : tuple of float
-        Ascending, distinct.
+        Distinct ratios in ascending order.
     repeats : int
-        Draws of the noise for each ratio but 0, where nothing is random.
+        Draws of the noise per ratio. Ratio 0 has one, because nothing is random.
     spaces : dict of str to int
-        The spaces that are screened, and for how many draws.
+        Spaces to screen, and the number of draws for each.
     layers : str or None
-        What a fit searches; None for what `symscreen.fit` searches by itself.
+        Layers that a fit searches. None: the default of `symscreen.fit`.
     seed : int
-        Of the first draw.
+        Seed of the first draw.
     """
 
     systems: tuple[str, ...]
@@ -287,17 +305,17 @@ class _BenchmarkPlan:
     seed: int
 
     def list_tasks(self) -> list[_BenchmarkTask]:
-        """List the work."""
+        """List all fits and screenings."""
         return [
             _BenchmarkTask(system, ratio, repeat, space)
             for system in self.systems
             for ratio in self.noise_ratios
             for repeat in range(self.repeats if ratio else 1)
-            for space in (None, *(name for name, most in self.spaces.items() if repeat < most))
+            for space in (None, *(name for name, n_draws in self.spaces.items() if repeat < n_draws))
         ]
 
     def run_task(self, task: _BenchmarkTask) -> Recovery | tuple[dict[str, ScreenerPerformance], float]:
-        """Do a piece of it."""
+        """Run one task."""
         seed = self.seed + task.repeat
         frame = add_target_noise(task.system, task.noise_ratio, seed)
         if task.space is None:
@@ -311,19 +329,18 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
 
     Parameters
     ----------
-    settings : Settings
-        `repeats` draws of the noise, 10 by default, for each of `noise_ratios` but 0, where nothing is
-        random. The quick size has two tables, two ratios, one draw, and no space beyond `bub`.
+    settings : ExperimentSettings
+        `repeats`: draws of the noise, 10 by default, for each of `noise_ratios` except 0, where nothing is
+        random. The quick size has two tables, two ratios, one draw, and only the space `bub`.
 
     Returns
     -------
-    Outcome
-        ``summary``: by noise ratio how many equations are recovered, the median over the draws, beside the
-        aims and SRBench; ``recovery``: by table and ratio the share of draws in which the formula is the
-        truth, and R² on fresh rows; ``screening``: by table, ratio, space and screener the average precision,
-        the recall and the ranks of the truth's terms; ``terms``: these ranks one by one; ``misses``: every
-        fit of another structure than the truth's, and what stopped it; ``seconds``, which differ from run to
-        run.
+    ExperimentOutcome
+        ``summary``: by noise ratio, the median number of recovered equations over the draws, with the aims
+        and SRBench's results. ``recovery``: by table and ratio, the fraction of draws in which the formula is
+        the truth, and R² on fresh rows. ``screening``: by table, ratio, space and screener, the average
+        precision, the recall and the ranks of the terms of the truth. ``terms``: these ranks, one per row.
+        ``misses``: every fit with another structure, and its cause. ``seconds``: run times.
 
     Raises
     ------
@@ -338,18 +355,18 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
     screenings: Screenings = {}
     seconds: dict[tuple[str, float, str], list[float]] = {}
     backend = Threads(settings.jobs or count_available_cores())
-    # each task has one thread; limits that several of them set and lift by turns would not hold
+    # limit threads here, not in the tasks: concurrent tasks would reset each other's limits
     with threadpool_limits(1):
-        for number, (task, found) in enumerate(zip(tasks, backend.map(plan.run_task, tasks), strict=True)):
+        for i, (task, result) in enumerate(zip(tasks, backend.map(plan.run_task, tasks), strict=True)):
             key, space = (task.system, task.noise_ratio), task.space or "fit"
-            if isinstance(found, Recovery):
-                fits.setdefault(key, []).append(found)
-                took = found.seconds
+            if isinstance(result, Recovery):
+                fits.setdefault(key, []).append(result)
+                elapsed = result.seconds
             else:
-                screenings.setdefault((*key, space), []).append(found[0])
-                took = found[1]
-            seconds.setdefault((*key, space), []).append(took)
-            settings.report_progress(number + 1, len(tasks))
+                screenings.setdefault((*key, space), []).append(result[0])
+                elapsed = result[1]
+            seconds.setdefault((*key, space), []).append(elapsed)
+            settings.report_progress(i + 1, len(tasks))
         misses = list_misses(fits, plan.seed, plan.layers)
     tables = {
         "summary": build_summary_table(fits, misses),
@@ -367,10 +384,11 @@ def run(settings: ExperimentSettings) -> ExperimentOutcome:
 
 
 def _build_plan(settings: ExperimentSettings) -> _BenchmarkPlan:
+    """Build the plan from the settings."""
     ratios = settings.noise_ratios or (_QUICK_RATIOS if settings.quick else _NOISE_RATIOS)
     for ratio in ratios:
         if not (math.isfinite(ratio) and ratio >= 0.0):
-            raise OptionError(f"the noise ratio {ratio!r} is no share of the response: give 0 or more")
+            raise OptionError(f"the noise ratio {ratio!r} is invalid: give a finite number ≥ 0")
     repeats = settings.repeats or (1 if settings.quick else _REPEATS)
     return _BenchmarkPlan(
         systems=_QUICK_SYSTEMS if settings.quick else datasets.list_strogatz_names(),

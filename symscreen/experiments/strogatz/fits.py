@@ -1,24 +1,24 @@
-"""Whether a fitted formula is the truth: SRBench's rule, with identities decided rather than simplified.
+"""Fit ODE-Strogatz tables with noise, and decide whether the formula is the truth.
 
-La Cava and others (2021), Contemporary Symbolic Regression Methods and their Relative Performance,
-definition 4.1: a model f is a symbolic solution of the truth g if it is not constant, and g − f = a or
-f/g = b ≠ 0 for constants a, b. SRBench rounds the numbers of f to three decimals, takes those below 10⁻⁴ for
-0, and lets sympy simplify difference and ratio, whose numbers it rounds again.
+SRBench (La Cava and others 2021, Contemporary Symbolic Regression Methods and their Relative Performance,
+definition 4.1) calls a model f a symbolic solution of the truth g if f is not constant, and g − f = a or
+f/g = b ≠ 0 for constants a, b. It rounds the numbers of f to three decimals, sets those below 10⁻⁴ to 0,
+simplifies the difference and the ratio by sympy, and rounds their numbers again.
 
-Here, with f = c_0 + Σ_k c_k·t_k, c rounded in the same way and terms with c_k = 0 left out:
+This module proves identities instead. Let f = c_0 + Σ_k c_k·t_k, with c rounded in the same way and terms
+with c_k = 0 left out:
 
 1. *structure*: there are numbers β with g = β_0 + Σ_k β_k·t_k as functions, and β_k ≠ 0 for k ≥ 1. They are
-   fitted to g without noise and taken for fractions; the identity is then proved in a finite field, or
+   fitted to g without noise and converted to fractions. The identity is then proved in a finite field, or
    checked to 50 digits (`symscreen.evaluation.find_affine_copies`).
-2. *exact*: besides, |c_k − β_k| < 0.0005 for each k ≥ 1, so that the difference, rounded, is a constant; or
-   c_k = b·β_k for all k ≥ 0, so that the ratio is.
+2. *exact*: in addition, |c_k − β_k| < 0.0005 for each k ≥ 1, so the rounded difference is constant; or
+   c_k = b·β_k for all k ≥ 0, so the ratio is constant.
 
-sympy's ``simplify`` finds most of such identities, not all, and not always in time: where it gives up,
-SRBench counts a true formula as wrong. On the cases of this module's tests the two rules agree.
+sympy's ``simplify`` finds most of these identities, but not all, and sometimes runs out of time; SRBench then
+counts a true formula as wrong. On the test cases of this module both rules agree.
 
-One ODE-Strogatz table with noise, fitted: whether the formula is the truth, and how it predicts.
-
-Why a fit missed the truth: the search never met it, or the data speak for another formula.
+`compute_truth_criterion` and `diagnose_miss` explain a miss: the search did not find the truth, or the data
+favour another formula.
 """
 
 from __future__ import annotations
@@ -68,27 +68,25 @@ __all__ = [
     "round_coefficients",
 ]
 
-_ZERO_THRESHOLD = 1e-4  # SRBench: a number below it is 0
+_ZERO_THRESHOLD = 1e-4  # SRBench: smaller numbers are 0
 _DECIMALS = 3
 _MAX_DIFFERENCE = 0.5 * 10.0**-_DECIMALS
 _RELATIVE_TOLERANCE = 1e-12
 _N_ROWS = 200
-_MAX_UNEXPLAINED_SHARE = (
-    1e-18  # of the truth's variance: rounding of the fit; the identity is proved afterwards
-)
+_MAX_UNEXPLAINED_SHARE = 1e-18  # of the variance of the truth: rounding errors of a fit without noise
 _MAX_DENOMINATOR = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """How a formula stands to the truth.
+    """Result of comparing a formula with the truth.
 
     Parameters
     ----------
     structure : bool
-        With other coefficients it is the truth.
+        Whether the formula equals the truth with other coefficients.
     exact : bool
-        It is the truth, by SRBench's rule.
+        Whether the formula is the truth by SRBench's rule.
     """
 
     structure: bool
@@ -101,122 +99,139 @@ def compare_formula(formula: Formula, truth: str) -> Equality:
     Parameters
     ----------
     formula : Formula
-        A weighted sum of terms; the terms' own numbers are those of a grammar and not rounded.
+        Weighted sum of terms. Numbers inside the terms come from a grammar and are not rounded.
     truth : str
-        In the one notation, in the same columns; defined for inputs between ½ and 3.
+        Formula in the same columns, defined for inputs between ½ and 3.
 
     Returns
     -------
     Equality
+        Result of the comparison.
 
     Examples
     --------
     >>> from symscreen.export import Formula
     >>> from symscreen.expressions.tree import parse_expression
     >>> shear = (parse_expression("sin(x1)"), parse_expression("cos(x1 + x2)/sin(x2)"))
-    >>> compared(Formula("y", 0.2, (1.0002, 0.9996), shear), "cos(x1)/tan(x2)")
+    >>> compare_formula(Formula("y", 0.2, (1.0002, 0.9996), shear), "cos(x1)/tan(x2)")
     Equality(structure=True, exact=True)
-    >>> compared(Formula("y", 0.2, (1.002, 0.9996), shear), "cos(x1)/tan(x2)")
+    >>> compare_formula(Formula("y", 0.2, (1.002, 0.9996), shear), "cos(x1)/tan(x2)")
     Equality(structure=True, exact=False)
     """
-    shown, law = round_coefficients(formula), parse_expression(truth, OPERATORS)
-    if not shown.terms:
+    rounded, truth_expression = round_coefficients(formula), parse_expression(truth, OPERATORS)
+    if not rounded.terms:
         return Equality(structure=False, exact=False)
-    found = _find_coefficients(law, shown.terms)
-    if found is None:
+    fitted = _find_coefficients(truth_expression, rounded.terms)
+    if fitted is None:
         return Equality(structure=False, exact=False)
-    own, numbers = np.array([shown.intercept, *shown.coefficients]), np.array(found)
-    difference = np.abs(own - numbers)[1:].max() < _MAX_DIFFERENCE
-    ratio = own[1] / numbers[1]
-    proportion = (np.abs(own - ratio * numbers) <= _RELATIVE_TOLERANCE * np.abs(own)).all()
-    return Equality(structure=True, exact=bool(difference or proportion))
+    coefficients, true_coefficients = np.array([rounded.intercept, *rounded.coefficients]), np.array(fitted)
+    has_constant_difference = np.abs(coefficients - true_coefficients)[1:].max() < _MAX_DIFFERENCE
+    ratio = coefficients[1] / true_coefficients[1]
+    has_constant_ratio = (
+        np.abs(coefficients - ratio * true_coefficients) <= _RELATIVE_TOLERANCE * np.abs(coefficients)
+    ).all()
+    return Equality(structure=True, exact=bool(has_constant_difference or has_constant_ratio))
 
 
 def round_coefficients(formula: Formula) -> Formula:
-    """Round the coefficients as SRBench does, and leave out the terms whose coefficient becomes 0.
+    """Round the coefficients as SRBench does, and leave out terms whose coefficient becomes 0.
+
+    Parameters
+    ----------
+    formula : Formula
+        Fitted formula.
+
+    Returns
+    -------
+    Formula
+        Formula with coefficients of three decimals.
 
     Examples
     --------
     >>> from symscreen.export import Formula
     >>> from symscreen.expressions.tree import parse_expression
-    >>> print(round_coefficients(Formula("y", 0.00009, (3.14159, 0.0004), (parse_expression("x1"),
-    ...     parse_expression("x2")))))
+    >>> terms = (parse_expression("x1"), parse_expression("x2"))
+    >>> print(round_coefficients(Formula("y", 0.00009, (3.14159, 0.0004), terms)))
     3.142*x1
     """
     rounded = [_round_coefficient(coefficient) for coefficient in formula.coefficients]
-    kept = [place for place, coefficient in enumerate(rounded) if coefficient != 0.0]
+    nonzero = [i for i, coefficient in enumerate(rounded) if coefficient != 0.0]
     return replace(
         formula,
         intercept=_round_coefficient(formula.intercept),
-        coefficients=tuple(rounded[place] for place in kept),
-        terms=tuple(formula.terms[place] for place in kept),
+        coefficients=tuple(rounded[i] for i in nonzero),
+        terms=tuple(formula.terms[i] for i in nonzero),
     )
 
 
 def _round_coefficient(coefficient: float) -> float:
+    """Round one coefficient."""
     return 0.0 if abs(coefficient) < _ZERO_THRESHOLD else round(coefficient, _DECIMALS)
 
 
 @lru_cache(maxsize=1024)  # many fits of one table have the same terms
 def _find_coefficients(truth: Expression, terms: tuple[Expression, ...]) -> tuple[float, ...] | None:
-    """Return β with law = β_0 + Σ β_k·t_k and β_k ≠ 0 for k ≥ 1; None where there are no such numbers."""
+    """Find β with truth = β_0 + Σ β_k·t_k and β_k ≠ 0 for k ≥ 1; None if there is none."""
     names = sorted(collect_columns(truth).union(*(collect_columns(term) for term in terms)))
     rng = np.random.default_rng(0)
     rows = {name: rng.uniform(0.5, 3.0, _N_ROWS) for name in names}
-    aim, values = (
+    target, values = (
         evaluate_expression(truth, rows),
         np.array([evaluate_expression(term, rows) for term in terms]),
     )
     if not np.isfinite(values).all():
         return None
     design = np.vstack([np.ones(_N_ROWS), values]).T
-    size = np.linalg.norm(design, axis=0)
-    numbers, _, rank, _ = np.linalg.lstsq(design / size, aim, rcond=None)
-    left = aim - design / size @ numbers
-    numbers = numbers + np.linalg.lstsq(design / size, left, rcond=None)[0]
-    left = aim - design / size @ numbers
-    around = aim - aim.mean()
-    numbers = numbers / size
-    if rank <= len(terms) or left @ left > _MAX_UNEXPLAINED_SHARE * (around @ around):
+    norms = np.linalg.norm(design, axis=0)
+    coefficients, _, rank, _ = np.linalg.lstsq(design / norms, target, rcond=None)
+    residual = target - design / norms @ coefficients
+    coefficients = coefficients + np.linalg.lstsq(design / norms, residual, rcond=None)[0]
+    residual = target - design / norms @ coefficients
+    centred = target - target.mean()
+    coefficients = coefficients / norms
+    if rank <= len(terms) or residual @ residual > _MAX_UNEXPLAINED_SHARE * (centred @ centred):
         return None
-    fractions = [Fraction(one).limit_denominator(_MAX_DENOMINATOR) for one in numbers.tolist()]
+    fractions = [
+        Fraction(coefficient).limit_denominator(_MAX_DENOMINATOR) for coefficient in coefficients.tolist()
+    ]
     if not all(fractions[1:]) or not find_affine_copies([_sum_terms(fractions[1:], terms)], truth)[0]:
         return None
     return tuple(map(float, fractions))
 
 
 def _sum_terms(weights: Sequence[Fraction], terms: Sequence[Expression]) -> Expression:
+    """Build the expression of a weighted sum of terms."""
     total: Expression | None = None
     for weight, term in zip(weights, terms, strict=True):
-        part = apply_operator(OPERATORS["mul"], build_number(weight), term)
-        total = part if total is None else apply_operator(OPERATORS["add"], total, part)
-    assert total is not None  # noqa: S101  # there is a term
+        weighted = apply_operator(OPERATORS["mul"], build_number(weight), term)
+        total = weighted if total is None else apply_operator(OPERATORS["add"], total, weighted)
+    assert total is not None  # noqa: S101  # there is at least one term
     return total
 
 
 GRAMMAR = "strogatz"
 _N_FRESH_ROWS = 10_000
-_MAX_TARGET_RATIO = 10.0  # times the table's largest response: a fresh row beyond it is next to a pole
+_MAX_TARGET_RATIO = 10.0  # fresh rows with a larger |truth|/max|target| are close to a pole
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """One fit.
+    """Result of one fit.
 
     Parameters
     ----------
     formula : Formula
-        As `symscreen.fit` gave it with ``snap=True``.
+        Formula from `symscreen.fit` with ``snap=True``.
     structure, exact : bool
-        As of `symscreen.experiments.strogatz.fits.Equality`.
+        See `Equality`.
     r2 : float
         1 − RSS/TSS on fresh rows of the noise-free truth.
     criterion : float
-        EBIC of the model chosen.
-    searched : int
-        How many features were tried.
+        EBIC of the chosen model.
+    n_searched : int
+        Number of features tried.
     seconds : float
-        Of the fit.
+        Run time of the fit.
     """
 
     formula: Formula
@@ -229,16 +244,16 @@ class Recovery:
 
 
 def add_target_noise(system: str, noise_ratio: float, seed: int) -> pd.DataFrame:
-    """Add noise to the response of a table.
+    """Add noise to the target of a table.
 
     Parameters
     ----------
     system : str
-        A name of `symscreen.datasets.list_strogatz_names`.
+        Name from `symscreen.datasets.list_strogatz_names`.
     noise_ratio : float
-        Standard deviation of the normal noise over the root mean square of the response (SRBench).
+        Standard deviation of the normal noise over the root mean square of the target (SRBench).
     seed : int
-        The draw depends on it and on the table, not on the ratio.
+        Seed. The draw depends on it and on the table, not on the ratio.
 
     Returns
     -------
@@ -254,25 +269,26 @@ def add_target_noise(system: str, noise_ratio: float, seed: int) -> pd.DataFrame
     frame = datasets.load_strogatz(system).frame
     clean = frame["target"].to_numpy()
     rng = np.random.default_rng([seed, datasets.list_strogatz_names().index(system)])
-    spread = noise_ratio * np.sqrt((clean * clean).mean())
-    return frame.assign(target=clean + spread * rng.standard_normal(len(clean)))
+    deviation = noise_ratio * np.sqrt((clean * clean).mean())
+    return frame.assign(target=clean + deviation * rng.standard_normal(len(clean)))
 
 
 def measure_recovery(system: str, frame: pd.DataFrame, layers: str | None) -> Recovery:
-    """Fit a table, on one thread, and compare what comes with the truth.
+    """Fit a table on one thread, and compare the formula with the truth.
 
     Parameters
     ----------
     system : str
-        Whose truth.
+        Name of the table.
     frame : pandas.DataFrame
-        Its table, with or without noise.
+        The table, with or without noise.
     layers : str or None
-        As of `symscreen.fit`.
+        Layers to search; see `symscreen.fit`.
 
     Returns
     -------
     Recovery
+        Result of the fit.
     """
     start = time.perf_counter()
     result = fit(frame, operators=GRAMMAR, layers=layers, snap=True, jobs=1)
@@ -297,31 +313,32 @@ def compute_fresh_r2(system: str, formula: Formula) -> float:
     Parameters
     ----------
     system : str
-        Whose truth and ranges.
+        Name of the table.
     formula : Formula
-        What predicts.
+        Formula to evaluate.
 
     Returns
     -------
     float
-        R². Rows where the truth is ten times the table's largest response, next to a pole, are left out: a
-        few of them would outweigh all others. −∞ where the formula is undefined in one of the rest.
+        R². Rows where |truth| exceeds ten times the largest |target| of the table are left out: they are
+        close to a pole, and a few of them would dominate. −∞ if the formula is undefined in a remaining row.
     """
     data = datasets.load_strogatz(system)
     rows = _draw_fresh_rows(data.frame)
     truth = evaluate_expression(parse_expression(data.truth), rows)
-    usual = np.abs(truth) <= _MAX_TARGET_RATIO * np.abs(data.frame["target"]).max()
-    rows, truth = {name: values[usual] for name, values in rows.items()}, truth[usual]
-    left = formula.intercept - truth
+    is_regular = np.abs(truth) <= _MAX_TARGET_RATIO * np.abs(data.frame["target"]).max()
+    rows, truth = {name: values[is_regular] for name, values in rows.items()}, truth[is_regular]
+    residual = formula.intercept - truth
     for coefficient, term in zip(formula.coefficients, formula.terms, strict=True):
-        left = left + coefficient * evaluate_expression(term, rows)
-    if not np.isfinite(left).all():
+        residual = residual + coefficient * evaluate_expression(term, rows)
+    if not np.isfinite(residual).all():
         return float("-inf")
-    around = truth - truth.mean()
-    return float(1.0 - (left @ left) / (around @ around))
+    centred = truth - truth.mean()
+    return float(1.0 - (residual @ residual) / (centred @ centred))
 
 
 def _draw_fresh_rows(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """Draw 10,000 rows of inputs uniformly over their ranges."""
     rng = np.random.default_rng(0)
     return {
         name: rng.uniform(frame[name].min(), frame[name].max(), _N_FRESH_ROWS)
@@ -330,22 +347,22 @@ def _draw_fresh_rows(frame: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 
 
 MAX_TIE_DIFFERENCE = 2.0
-"""Points of the criterion within which `symscreen.fit` takes the simpler model."""
+"""Difference of the criterion within which `symscreen.fit` chooses the simpler model."""
 
 
 def diagnose_miss(chosen: float, truth: float) -> str:
-    """Say what stopped a fit.
+    """Find the cause of a miss.
 
     Parameters
     ----------
     chosen, truth : float
-        EBIC of the model chosen, and of the truth's terms with coefficients fitted to the same rows.
+        EBIC of the chosen model, and of the terms of the truth fitted to the same rows.
 
     Returns
     -------
     str
-        ``data`` where the truth is worse by more than 2 points, ``tie`` where the two are within 2, and
-        ``search`` where the truth is better by more, so that it would have been chosen had it been met.
+        ``data`` if the truth is worse by more than 2 points, ``tie`` if both are within 2 points, and
+        ``search`` if the truth is better by more: it would have been chosen had it been found.
 
     Examples
     --------
@@ -358,47 +375,47 @@ def diagnose_miss(chosen: float, truth: float) -> str:
 
 
 def compute_truth_criterion(system: str, frame: pd.DataFrame, layers: str | None) -> float:
-    """Compute the criterion of the truth's own terms on a table with noise.
+    """Compute the criterion of the terms of the truth on a table with noise.
 
     Parameters
     ----------
     system : str
-        Whose truth.
+        Name of the table.
     frame : pandas.DataFrame
-        Its table with noise.
+        The table with noise.
     layers : str or None
-        What was searched, as of `symscreen.fit`.
+        Layers that were searched; see `symscreen.fit`.
 
     Returns
     -------
     float
-        EBIC = n·log(1 − R²) + (k + 1)·log n + 2·Σ_j log p_j, k terms, p_j the size of the first space of the
-        search that holds term j (`symscreen.fitting.score_models`); infinite where none does.
+        EBIC = n·log(1 − R²) + (k + 1)·log n + 2·Σ_j log p_j with k terms, where p_j is the size of the first
+        space of the search that contains term j (`symscreen.fitting.score_models`); infinite if none does.
     """
-    prices = _find_term_space_sizes(system, layers)
+    term_sizes = _find_term_space_sizes(system, layers)
     rows = {name: frame[name].to_numpy() for name in frame.columns.drop("target")}
-    values = np.array([evaluate_expression(term, rows) for term, _ in prices])
-    share = estimate_coefficients(values, frame["target"].to_numpy()).unexplained_share
-    searched = 2 * sum(log(price) for _, price in prices)
-    return len(frame) * log(share) + (len(prices) + 1) * log(len(frame)) + searched
+    values = np.array([evaluate_expression(term, rows) for term, _ in term_sizes])
+    unexplained_share = estimate_coefficients(values, frame["target"].to_numpy()).unexplained_share
+    search_penalty = 2 * sum(log(size) for _, size in term_sizes)
+    return len(frame) * log(unexplained_share) + (len(term_sizes) + 1) * log(len(frame)) + search_penalty
 
 
 @lru_cache(maxsize=64)
 def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expression, float], ...]:
-    """Return the truth as the search writes it, each term with the size of the first space that holds it."""
+    """Return the terms of the truth as the search writes them, each with the size of its first space."""
     data = datasets.load_strogatz(system)
-    clean = measure_recovery(system, data.frame, layers)
-    terms = clean.formula.terms if clean.structure else parse_truth(data.truth).terms
+    recovery = measure_recovery(system, data.frame, layers)
+    terms = recovery.formula.terms if recovery.structure else parse_truth(data.truth).terms
     table = read_dataset(data.frame, target="target", inputs=None, exclude=(), missing="refuse", y=None)
     columns = dict(zip(table.names, table.columns, strict=True))
     grammar = load_grammar(GRAMMAR)
-    prices: dict[int, float] = {}
+    sizes: dict[int, float] = {}
     for space_layers in build_layer_schedule(grammar, layers):
-        if len(prices) == len(terms):
+        if len(sizes) == len(terms):
             break
-        growth = GenerationConfig(grammar, "cumulative", (), None, None, None)
-        space, _ = generate_space(table, growth, space_layers)
-        for place, term in enumerate(terms):
-            if place not in prices and len(find_affine_copies_in_space(space, [term], columns)):
-                prices[place] = float(space.size)
-    return tuple((term, prices.get(place, float("inf"))) for place, term in enumerate(terms))
+        config = GenerationConfig(grammar, "cumulative", (), None, None, None)
+        space, _ = generate_space(table, config, space_layers)
+        for i, term in enumerate(terms):
+            if i not in sizes and len(find_affine_copies_in_space(space, [term], columns)):
+                sizes[i] = float(space.size)
+    return tuple((term, sizes.get(i, float("inf"))) for i, term in enumerate(terms))

@@ -1,4 +1,4 @@
-"""One ODE-Strogatz table screened: where the truth's terms stand among all features of a space."""
+"""Screen ODE-Strogatz tables, and find the ranks of the terms of the truth among all features of a space."""
 
 from __future__ import annotations
 
@@ -56,27 +56,26 @@ __all__ = [
 
 COLUMN_SCREENERS = (T0, XI, PEARSON, SPEARMAN)
 JOINT_SCREENER = "lasso"
-_SHORTLIST_SIZE = 1000  # the best by T0: what the joint screener is shown
-_LOSS_DIGITS = 12
+_SHORTLIST_SIZE = 1000  # best features by T0 that the joint screener receives
+_LOSS_DIGITS = 12  # decimals: rounding noise must not break ties
 
 
 @dataclass(frozen=True, eq=False)
 class CorrectFeatures:
-    """What there is to find in a space.
+    """The correct features of a space.
 
     Parameters
     ----------
-    features : int
-        How many features there are, undefined and constant ones of the last layer included.
+    n_features : int
+        Number of features, including undefined and constant ones of the last layer.
     truth : Truth
-        The table's.
+        The truth of the table.
     correct : int64 array, shape (c,), ascending
-        The features that are correct by the criterion ``terms``.
-    texts : tuple of str, length c
+        Numbers of the features that are correct by the criterion ``terms``.
+    formulas : tuple of str, length c
         Their formulas.
-    terms : tuple of int64 array
-        For each additive term of the truth the features that are affine copies of it; none where the space
-        does not hold it.
+    term_copies : tuple of int64 array
+        For each additive term of the truth, the numbers of its affine copies; empty if the space has none.
     """
 
     n_features: int
@@ -88,16 +87,16 @@ class CorrectFeatures:
 
 @dataclass(frozen=True, eq=False)
 class ScreenerPerformance:
-    """How one screener orders a space.
+    """Ranking of a space by one screener.
 
     Parameters
     ----------
     average_precision, recall_20, recall_100 : float
-        By the criterion ``terms``; NaN where the space holds nothing that is correct.
+        Measures by the criterion ``terms``; NaN if the space has no correct feature.
     ranks : tuple of float
-        Of the best feature of each of the truth's terms, tied ones at their middle; NaN where there is none.
-    classes : tuple of float
-        The same with tied features counted as one.
+        Rank of the best feature of each term of the truth (mid-rank of ties); NaN if there is none.
+    class_ranks : tuple of float
+        The same, with tied features counted as one.
     """
 
     average_precision: float
@@ -109,18 +108,19 @@ class ScreenerPerformance:
 
 @lru_cache(maxsize=64)
 def list_correct_features(system: str, layers: str) -> CorrectFeatures:
-    """Find the truth's terms in a space of the table without noise, which has the same features as with it.
+    """Find the terms of the truth in a space of the noise-free table. Noise does not change the features.
 
     Parameters
     ----------
     system : str
-        A name of `symscreen.datasets.list_strogatz_names`.
+        Name from `symscreen.datasets.list_strogatz_names`.
     layers : str
-        The space.
+        Layers of the space.
 
     Returns
     -------
-    Answers
+    CorrectFeatures
+        The correct features.
     """
     data = datasets.load_strogatz(system)
     table = _read_dataset(data.frame)
@@ -128,64 +128,71 @@ def list_correct_features(system: str, layers: str) -> CorrectFeatures:
 
 
 def _match_truth(space: Space, dataset: Dataset, truth: Truth) -> CorrectFeatures:
-    near = find_affine_copies_in_space(space, list_term_sums(truth), get_input_columns(dataset))
-    expressions = [space.build_expression(number) for number in near.tolist()]
-    good = np.flatnonzero(find_correct_features(expressions, truth, "terms"))
-    expressions = [expressions[place] for place in good.tolist()]
+    """Find the features of a space that are correct, and the copies of each term."""
+    candidates = find_affine_copies_in_space(space, list_term_sums(truth), get_input_columns(dataset))
+    expressions = [space.build_expression(number) for number in candidates.tolist()]
+    correct_indices = np.flatnonzero(find_correct_features(expressions, truth, "terms"))
+    expressions = [expressions[i] for i in correct_indices.tolist()]
     return CorrectFeatures(
         n_features=space.size,
         truth=truth,
-        correct=near[good],
+        correct=candidates[correct_indices],
         formulas=tuple(map(to_text, expressions)),
-        term_copies=tuple(near[good][find_affine_copies(expressions, term)] for term in truth.terms),
+        term_copies=tuple(
+            candidates[correct_indices][find_affine_copies(expressions, term)] for term in truth.terms
+        ),
     )
 
 
 def screen_space(
     system: str, frame: pd.DataFrame, layers: str, *, joint: bool, seed: int
 ) -> tuple[dict[str, ScreenerPerformance], float]:
-    """Score every feature of a space, on one thread, and look up what is correct.
+    """Score every feature of a space on one thread, and evaluate the rankings.
 
     Parameters
     ----------
     system : str
-        Whose truth.
+        Name of the table.
     frame : pandas.DataFrame
-        Its table, with or without noise.
+        The table, with or without noise.
     layers : str
-        The space.
+        Layers of the space.
     joint : bool
-        Whether the joint screener is asked, too; it is shown the best thousand features by T0.
+        Whether to run the joint screener on the best thousand features by T0.
     seed : int
-        For the joint screener's folds.
+        Seed of the folds of the joint screener.
 
     Returns
     -------
-    dict of str to Screening
-        By screener; falling with the response is as good as rising.
+    dict of str to ScreenerPerformance
+        Performance by screener, with free sign.
     float
-        Seconds for growing the space and scoring it.
+        Seconds to generate and score the space.
     """
-    answers = list_correct_features(system, layers)
+    correct_features = list_correct_features(system, layers)
     table = _read_dataset(frame)
     start = time.perf_counter()
     space = _generate_space(table, layers)
-    judged = _run_joint_screener(space, table.numeric_target, seed) if joint else None
-    numbers, losses = _score_blocks(space, table.numeric_target, judged)
+    joint_result = _run_joint_screener(space, table.numeric_target, seed) if joint else None
+    numbers, losses = _score_blocks(space, table.numeric_target, joint_result)
     seconds = time.perf_counter() - start
-    if answers.formulas != tuple(
-        to_text(space.build_expression(number)) for number in answers.correct.tolist()
+    if correct_features.formulas != tuple(
+        to_text(space.build_expression(number)) for number in correct_features.correct.tolist()
     ):
-        # features are numbered alike whatever the order of the rows, unless rounding has merged others
-        answers = _match_truth(space, table, answers.truth)
-    return {name: _measure_screener(loss, numbers, answers) for name, loss in losses.items()}, seconds
+        # the numbers of the features differ only if rounding merged other features
+        correct_features = _match_truth(space, table, correct_features.truth)
+    return {
+        name: _measure_screener(loss, numbers, correct_features) for name, loss in losses.items()
+    }, seconds
 
 
 def _read_dataset(frame: pd.DataFrame) -> Dataset:
+    """Read a table with all inputs."""
     return read_dataset(frame, target="target", inputs=None, exclude=(), missing="refuse", y=None)
 
 
 def _generate_space(dataset: Dataset, layers: str) -> Space:
+    """Generate a space with cumulative pools."""
     grammar = load_grammar(GRAMMAR)
     growth = GenerationConfig(grammar, "cumulative", (), None, None, None)
     return generate_space(dataset, growth, grammar.resolve_layers(layers))[0]
@@ -194,23 +201,9 @@ def _generate_space(dataset: Dataset, layers: str) -> Space:
 def _score_blocks(
     space: Space, target: NumericTarget, joint_result: JointResult | None
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
-    """Score block by block: all read the same order of the rows, and no table is built.
+    """Score the features block by block; return their numbers (q,) and the losses by screener, (q,) each.
 
-    Parameters
-    ----------
-    space : Space
-        With values.
-    response : Response
-        The response.
-    judged : Judged or None
-        The joint screener's verdict, where it is asked.
-
-    Returns
-    -------
-    int64 array, shape (q,)
-        The features, ascending.
-    dict of str to float64 array, shape (q,)
-        Their losses by screener; NaN where the joint one was not shown a feature or a copy of it.
+    The loss of the joint screener is NaN for features without an equivalent in its shortlist.
     """
     numbers: list[NDArray[np.int64]] = []
     losses: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
@@ -219,17 +212,20 @@ def _score_blocks(
             continue
         numbers.append(block.numbers)
         ordered = sort_block(block.values)
-        for one in COLUMN_SCREENERS:
-            loss = one.loss(one.statistic(ordered, target), target, "free")
-            losses[one.name].append(np.round(loss, _LOSS_DIGITS))
+        for screener in COLUMN_SCREENERS:
+            loss = screener.loss(screener.statistic(ordered, target), target, "free")
+            losses[screener.name].append(np.round(loss, _LOSS_DIGITS))
         if joint_result is not None:
-            place = joint_result.shortlist.find_positions(ordered)
-            losses[JOINT_SCREENER].append(np.where(place >= 0, joint_result.scores.loss[place], np.nan))
+            positions = joint_result.shortlist.find_positions(ordered)
+            losses[JOINT_SCREENER].append(
+                np.where(positions >= 0, joint_result.scores.loss[positions], np.nan)
+            )
     return np.concatenate(numbers), {name: np.concatenate(parts) for name, parts in losses.items()}
 
 
 def _run_joint_screener(space: Space, target: NumericTarget, seed: int) -> JointResult:
-    request = ScoringConfig(
+    """Run the joint screener on a shortlist."""
+    config = ScoringConfig(
         screeners=parse_screeners(("t0", JOINT_SCREENER)),
         sign="free",
         limit=1,
@@ -239,19 +235,22 @@ def _run_joint_screener(space: Space, target: NumericTarget, seed: int) -> Joint
         backend=Threads(1),
         chunk_size=compute_chunk_size(target.n),
     )
-    return score_space(space, target, request).joint_results[JOINT_SCREENER]
+    return score_space(space, target, config).joint_results[JOINT_SCREENER]
 
 
 def _measure_screener(
     loss: NDArray[np.float64], numbers: NDArray[np.int64], correct_features: CorrectFeatures
 ) -> ScreenerPerformance:
-    good = np.isin(numbers, correct_features.correct)
-    each = [np.isin(numbers, term) for term in correct_features.term_copies]
-    _, place = np.unique(loss, return_inverse=True)
+    """Evaluate the ranking of the features `numbers` (q,) by their losses (q,)."""
+    is_correct = np.isin(numbers, correct_features.correct)
+    is_copy = [np.isin(numbers, term) for term in correct_features.term_copies]
+    _, class_index = np.unique(loss, return_inverse=True)
     return ScreenerPerformance(
-        average_precision=average_precision(loss, good),
-        recall_20=compute_recall_at(loss, good, 20),
-        recall_100=compute_recall_at(loss, good, 100),
-        ranks=tuple(compute_first_correct_rank(loss, term) for term in each),
-        class_ranks=tuple(float(1 + place[term].min()) if term.any() else float("nan") for term in each),
+        average_precision=average_precision(loss, is_correct),
+        recall_20=compute_recall_at(loss, is_correct, 20),
+        recall_100=compute_recall_at(loss, is_correct, 100),
+        ranks=tuple(compute_first_correct_rank(loss, term) for term in is_copy),
+        class_ranks=tuple(
+            float(1 + class_index[term].min()) if term.any() else float("nan") for term in is_copy
+        ),
     )

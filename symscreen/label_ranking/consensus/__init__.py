@@ -1,1 +1,1 @@
-"""Consensus."""
+"""Distances between rankings, pairwise probabilities and consensus rankings."""

@@ -1,7 +1,7 @@
 """Distances and coefficients between rankings, row by row.
 
-All take two arrays of rankings of the same labels and compare the labels that both rows show: the position of
-a label that is missing is unknown, so that nothing is counted for it.
+All functions take two arrays of rankings of the same labels. They compare the labels that both rows rank: the
+position of a missing label is unknown, so pairs with it are not counted.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ranks:
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Rankings; one of them may be a single ranking for all rows of the other.
+        Rankings. One of them may be a single ranking, which is compared with all rows of the other.
 
     Returns
     -------
     float64 array, shape (n,)
-        From 0 to k(k − 1)/2, over the pairs that both rows show. A pair that one row ties and the other does
-        not counts ½, as in K^(1/2) of Fagin et al. (2006): so the mean over rows is the expected distance
-        that pairwise probabilities give, where ties count ½ too.
+        From 0 to k(k − 1)/2, over the pairs that both rows rank. A pair that is tied in only one row counts
+        ½, as in K^(1/2) of Fagin et al. (2006). Thus the mean over rows is the expected distance computed
+        from pairwise probabilities, in which ties count ½ too.
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
 
     Examples
     --------
@@ -61,24 +61,24 @@ def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ranks:
 
 
 def kendall_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
-    """Compute Kendall's τ = (C − D)/(C + D) over the pairs that both rankings show and neither ties.
+    """Compute Kendall's τ = (C − D)/(C + D) over the pairs that both rankings contain without a tie.
 
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Rankings; one of them may be a single ranking for all rows of the other.
+        Rankings. One of them may be a single ranking, which is compared with all rows of the other.
 
     Returns
     -------
     float64 array, shape (n,)
-        From −1 to 1, C and D being the numbers of concordant and discordant pairs; NaN where no pair can be
-        compared. For complete rankings without ties it is 1 − 4 d_τ/(k(k − 1)). With ties it is Goodman and
-        Kruskal's γ, the custom for partial rankings: a tied pair says nothing about a prediction's order.
+        From −1 to 1, where C and D are the numbers of concordant and discordant pairs; NaN without
+        such a pair. For complete rankings without ties it is 1 − 4 d_τ/(k(k − 1)). With ties it is Goodman
+        and Kruskal's γ, as is usual for partial rankings: a tied pair does not determine an order.
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
 
     Examples
     --------
@@ -90,23 +90,23 @@ def kendall_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
 
 
 def kendall_tau_b(a: ArrayLike, b: ArrayLike) -> Ranks:
-    """Compute Kendall's τ-b, which counts pairs tied in one ranking alone against it.
+    """Compute Kendall's τ-b, which penalises pairs that are tied in only one ranking.
 
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Rankings; one of them may be a single ranking for all rows of the other.
+        Rankings. One of them may be a single ranking, which is compared with all rows of the other.
 
     Returns
     -------
     float64 array, shape (n,)
-        (C − D)/√((C + D + T_a)(C + D + T_b)) over the pairs that both show, T_a of them tied in a alone and
-        T_b in b alone; from −1 to 1, and NaN where one ranking ties all of them.
+        (C − D)/√((C + D + T_a)(C + D + T_b)) over the pairs that both rankings contain. T_a of them are tied
+        only in a and T_b only in b. From −1 to 1; NaN if one ranking ties all of them.
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
 
     Examples
     --------
@@ -114,32 +114,32 @@ def kendall_tau_b(a: ArrayLike, b: ArrayLike) -> Ranks:
     [1.0, 0.816]
     """
     pairs = _count_pairs(*_align_rankings(a, b))
-    apart = pairs.concordant + pairs.discordant
-    scale = np.sqrt((apart + pairs.tied_in_a) * (apart + pairs.tied_in_b))
+    untied = pairs.concordant + pairs.discordant
+    scale = np.sqrt((untied + pairs.tied_in_a) * (untied + pairs.tied_in_b))
     return _divide(pairs.concordant - pairs.discordant, scale)
 
 
 def mean_kendall_tau(a: ArrayLike, b: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Average Kendall's τ over rows: what the learners' `score` is.
+    """Compute the weighted mean of Kendall's τ over rows: the `score` of the learners.
 
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        As for `kendall_tau`.
+        Rankings; see `kendall_tau`.
     weights : array-like, shape (n,), optional
-        ≥ 0; else every row counts alike.
+        Non-negative row weights. By default all rows have the same weight.
 
     Returns
     -------
     float
-        The mean over the rows in which at least one pair can be compared; NaN where there is none.
+        Mean over the rows with at least one comparable pair; NaN if there are none.
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
     OptionError
-        If the weights are not one finite number ≥ 0 a row, or are all 0.
+        If the weights are not one finite non-negative number per row, or are all 0.
 
     Examples
     --------
@@ -147,10 +147,14 @@ def mean_kendall_tau(a: ArrayLike, b: ArrayLike, weights: ArrayLike | None = Non
     0.0
     """
     tau = kendall_tau(a, b)
-    weight = check_weights(weights, tau.size)
-    known = ~np.isnan(tau)
-    total = float(weight[known].sum())
-    return float((tau[known] * weight[known]).sum()) / total if total > 0.0 else float("nan")
+    row_weights = check_weights(weights, tau.size)
+    is_comparable = ~np.isnan(tau)
+    total_weight = float(row_weights[is_comparable].sum())
+    return (
+        float((tau[is_comparable] * row_weights[is_comparable]).sum()) / total_weight
+        if total_weight > 0.0
+        else float("nan")
+    )
 
 
 def footrule(a: ArrayLike, b: ArrayLike) -> Ranks:
@@ -159,17 +163,18 @@ def footrule(a: ArrayLike, b: ArrayLike) -> Ranks:
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Rankings; one of them may be a single ranking for all rows of the other.
+        Rankings. One of them may be a single ranking, which is compared with all rows of the other.
 
     Returns
     -------
     float64 array, shape (n,)
-        ≥ 0, from mid-ranks; labels that one row lacks are left out and the others ranked anew.
+        At least 0, from mid-ranks. Labels that are missing in one row are dropped, and the others are ranked
+        again.
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
 
     Examples
     --------
@@ -185,18 +190,18 @@ def d2(a: ArrayLike, b: ArrayLike) -> Ranks:
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Rankings; one of them may be a single ranking for all rows of the other.
+        Rankings. One of them may be a single ranking, which is compared with all rows of the other.
 
     Returns
     -------
     float64 array, shape (n,)
-        ≥ 0, from mid-ranks; labels that one row lacks are left out and the others ranked anew. For complete
-        rankings without ties Spearman's ρ is 1 − 6 d2/(k(k² − 1)).
+        At least 0, from mid-ranks. Labels that are missing in one row are dropped, and the others are ranked
+        again. For complete rankings without ties Spearman's ρ is 1 − 6 d2/(k(k² − 1)).
 
     Raises
     ------
-    TableError
-        If the rankings are none, or not of the same labels and rows.
+    DataError
+        If the rankings are invalid, or their labels or numbers of rows differ.
 
     Examples
     --------
@@ -209,14 +214,14 @@ def d2(a: ArrayLike, b: ArrayLike) -> Ranks:
 def order_list_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
     """Compute Kendall's τ between the *order lists* of two rankings, position by position.
 
-    The tables that Fotakis et al. publish for their own forests hold this figure. It compares the inverse
-    permutations, so it depends on how the labels are numbered: use `kendall_tau` for anything but a
-    comparison with those tables.
+    Fotakis et al. report this statistic for their forests. It compares the inverse permutations and therefore
+    depends on the numbering of the labels. Use `kendall_tau` except for a comparison with their tables.
 
     Parameters
     ----------
     a, b : array-like, shape (n, k) or (k,)
-        Complete rankings without ties; one of them may be a single ranking for all rows of the other.
+        Complete rankings without ties. One of them may be a single ranking, which is compared with all rows
+        of the other.
 
     Returns
     -------
@@ -225,8 +230,8 @@ def order_list_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
 
     Raises
     ------
-    TableError
-        If labels are missing or tied, for which there is no such list.
+    DataError
+        If labels are missing or tied: such rankings have no order list.
 
     Examples
     --------
@@ -236,19 +241,19 @@ def order_list_tau(a: ArrayLike, b: ArrayLike) -> Ranks:
     """
     lists = []
     for ranks in _align_rankings(a, b):
-        one = to_mid_ranks(ranks, require_complete=True)
-        tied = (np.sort(one, axis=1) != np.arange(1.0, one.shape[1] + 1.0)).any(axis=1)
+        complete = to_mid_ranks(ranks, require_complete=True)
+        tied = (np.sort(complete, axis=1) != np.arange(1.0, complete.shape[1] + 1.0)).any(axis=1)
         if tied.any():
             raise DataError(
-                f"row {int(tied.argmax())} of the rankings ties labels: an order list has no place for ties; "
+                f"row {int(tied.argmax())} of the rankings has ties, for which no order list exists; "
                 "use kendall_tau or kendall_tau_b"
             )
-        lists.append(to_orders(one).astype(np.float64))
+        lists.append(to_orders(complete).astype(np.float64))
     return kendall_tau(lists[0], lists[1])
 
 
 class _PairCounts(NamedTuple):
-    """How many pairs of labels stand how in two rankings, each of shape (n,)."""
+    """Numbers of pairs of labels by their order in two rankings, each of shape (n,)."""
 
     concordant: Ranks
     discordant: Ranks
@@ -257,22 +262,26 @@ class _PairCounts(NamedTuple):
 
 
 def _align_rankings(a: ArrayLike, b: ArrayLike) -> tuple[Ranks, Ranks]:
-    one, two = (to_mid_ranks(_to_table(ranks)) for ranks in (a, b))
-    if one.shape[1] != two.shape[1] or (len(one) != len(two) and 1 not in {len(one), len(two)}):
+    """Convert two arrays of rankings to mid-ranks and broadcast them to the same shape (n, k)."""
+    first, second = (to_mid_ranks(_to_table(ranks)) for ranks in (a, b))
+    if first.shape[1] != second.shape[1] or (
+        len(first) != len(second) and 1 not in {len(first), len(second)}
+    ):
         raise DataError(
-            f"rankings of shapes {one.shape} and {two.shape} cannot be compared: give as many rows of as "
-            "many labels, or one ranking for all rows"
+            f"rankings of shapes {first.shape} and {second.shape} cannot be compared: give arrays of the "
+            "same shape, or one ranking for all rows"
         )
-    one, two = np.broadcast_arrays(one, two)
-    return one, two
+    first, second = np.broadcast_arrays(first, second)
+    return first, second
 
 
 def _count_pairs(a: Ranks, b: Ranks) -> _PairCounts:
+    """Count concordant, discordant and tied pairs in each row of two (n, k) arrays."""
     counts = np.zeros((4, len(a)))
-    for i in range(a.shape[1] - 1):  # by first label: memory stays (n, k)
+    for i in range(a.shape[1] - 1):  # one label at a time: memory stays (n, k)
         sign_a = np.sign(a[:, i + 1 :] - a[:, i : i + 1])
         sign_b = np.sign(b[:, i + 1 :] - b[:, i : i + 1])
-        product = sign_a * sign_b  # NaN where a label is missing: then no comparison below is true
+        product = sign_a * sign_b  # NaN for a missing label: then all comparisons below are false
         counts[0] += (product > 0).sum(axis=1)
         counts[1] += (product < 0).sum(axis=1)
         counts[2] += ((sign_a == 0) & (np.abs(sign_b) > 0)).sum(axis=1)
@@ -281,28 +290,29 @@ def _count_pairs(a: Ranks, b: Ranks) -> _PairCounts:
 
 
 def _subtract_ranks(a: ArrayLike, b: ArrayLike) -> Ranks:
-    """Subtract mid-ranks among the labels that both show; 0 for the others, shape (n, k)."""
-    one, two = _align_rankings(a, b)
-    unknown = np.isnan(one) | np.isnan(two)
-    both = ~unknown.all(axis=1)  # a row without a common label differs in nothing
-    differences = np.zeros(one.shape)
-    first, second = (
-        (to_mid_ranks(np.where(unknown, np.nan, ranks)[both]) for ranks in (one, two))
-        if both.any()
-        else (one[both], two[both])
+    """Subtract the mid-ranks among the labels that both rows rank, shape (n, k); 0 for other labels."""
+    ranks_a, ranks_b = _align_rankings(a, b)
+    is_missing = np.isnan(ranks_a) | np.isnan(ranks_b)
+    has_common_label = ~is_missing.all(axis=1)  # rows without a common label have difference 0
+    differences = np.zeros(ranks_a.shape)
+    common_a, common_b = (
+        (to_mid_ranks(np.where(is_missing, np.nan, ranks)[has_common_label]) for ranks in (ranks_a, ranks_b))
+        if has_common_label.any()
+        else (ranks_a[has_common_label], ranks_b[has_common_label])
     )
-    differences[both] = np.nan_to_num(first - second)
+    differences[has_common_label] = np.nan_to_num(common_a - common_b)
     return differences
 
 
 def _divide(numerator: Ranks, denominator: Ranks) -> Ranks:
+    """Divide arrays of shape (n,); NaN where the denominator is 0."""
     quotients = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=quotients, where=denominator > 0)
     return quotients
 
 
 def _to_table(ranks: ArrayLike) -> ArrayLike:
-    """Make one ranking a table of one row; what is neither is refused where it is read."""
+    """Convert a single ranking to a table of one row; `to_mid_ranks` rejects invalid input later."""
     try:
         return np.atleast_2d(ranks)
     except ValueError:  # ragged

@@ -1,10 +1,9 @@
-"""The Kemeny median as an integer program over pairs of labels, where cycles run through many labels.
+"""The exact Kemeny median: min_σ L_P(σ) (Clémençon et al., eq. 3).
 
-The exact Kemeny median: min_σ L_P(σ) (Clémençon et al., eq. 3).
-
-Labels are first parted by the majorities' cycles: a pair from two parts is ordered by its majority at no
-loss, so each part can be solved for itself. A small part is solved by dynamic programming over its subsets, a
-larger one as an integer program over pairs whose triangles are added as they are violated.
+The labels are first split into the strongly connected components of the majority relation. A pair from two
+components is ordered by its majority without loss, so each component is solved separately. A component of up
+to 14 labels is solved by dynamic programming over subsets. A larger one is solved as an integer program over
+pairs, to which violated triangle inequalities are added iteratively.
 """
 
 from __future__ import annotations
@@ -37,39 +36,39 @@ __all__ = [
     "solve_kemeny_program",
 ]
 
-_MAX_PROGRAM_LABELS = 60  # in one cycle: more may take minutes, whatever the nodes
-_MAX_NODES = 20_000  # of one integer program: a bound on work that is the same on every machine
-_MAX_ROUNDS = 200  # of adding violated triangles
-_MAX_ADDED_TRIANGLES = 3_000  # triangles in one round, the most violated first
-_FEASIBILITY_TOLERANCE = 1e-6  # of a solver's feasibility
-_FALLBACK_HINT = "take median_ranking with method='auto', which falls back on Borda's ranking"
-_COST_SCALE = 1e3  # of costs: HiGHS stops at an absolute gap of 1e-6, then 1e-9 of an expected distance
+_MAX_PROGRAM_LABELS = 60  # labels of one component: larger programs may take minutes within the node limit
+_MAX_NODES = 20_000  # node limit of one integer program: unlike a time limit, it is the same on all machines
+_MAX_ROUNDS = 200  # rounds of adding violated triangles
+_MAX_ADDED_TRIANGLES = 3_000  # triangles added in one round, the most violated first
+_FEASIBILITY_TOLERANCE = 1e-6  # absolute tolerance of constraints and of integrality
+_FALLBACK_HINT = "use find_median_ranking with method='auto', which falls back to the Borda ranking"
+_COST_SCALE = 1e3  # HiGHS stops at an absolute gap of 1e-6, which is 1e-9 of the unscaled costs
 
 
 def solve_kemeny_program(costs: Values) -> Indices:
-    """Order labels at least cost by scipy's HiGHS.
+    """Find a label order of minimum cost with the integer programming solver of scipy (HiGHS).
 
     Parameters
     ----------
     costs : float64 array, shape (k, k)
-        `costs[i, j]` is that of placing i before j.
+        `costs[i, j]` is the cost of placing i before j.
 
     Returns
     -------
     int64 array, shape (k,)
-        The labels from first to last; of several best orders whichever the solver comes to, the same for the
-        same costs.
+        Labels from first to last. If several orders are optimal, the solver determines the result; equal
+        costs give equal results.
 
     Raises
     ------
     OptionError
-        If there are more than 60 labels, or the solver passes its bound on work.
+        If there are more than 60 labels, or the solver exceeds its node limit.
 
     Notes
     -----
-    One variable x_ij for i < j, 1 where i comes before j and 0 where it comes after; for every i < j < l the
-    triangle 0 ≤ x_ij + x_jl − x_il ≤ 1: no cycles. Only triangles that a solution violates are added, first
-    to the linear relaxation, which alone often has a whole solution, then to the integer program.
+    There is one variable x_ij for i < j: 1 if i comes before j, and 0 otherwise. For i < j < l the triangle
+    inequality 0 ≤ x_ij + x_jl − x_il ≤ 1 excludes cycles. Only violated triangle inequalities are added,
+    first to the linear relaxation, which often has an integer solution, then to the integer program.
 
     Examples
     --------
@@ -79,41 +78,40 @@ def solve_kemeny_program(costs: Values) -> Indices:
     k = len(costs)
     if k > _MAX_PROGRAM_LABELS:
         raise OptionError(
-            f"cycles of majorities join {k} labels, and exact medians are sought for up to "
-            f"{_MAX_PROGRAM_LABELS}: "
-            f"{_FALLBACK_HINT}"
+            f"majority cycles connect {k} labels, but exact medians support up to "
+            f"{_MAX_PROGRAM_LABELS}: {_FALLBACK_HINT}"
         )
     if k == 1:
         return np.zeros(1, dtype=np.int64)
     first, second = np.triu_indices(k, 1)
     gains = _COST_SCALE * (costs[first, second] - costs[second, first])
     triangles = _list_triangles(k)
-    used = np.zeros(len(triangles.ij), dtype=bool)
-    whole = False
+    is_active = np.zeros(len(triangles.ij), dtype=bool)
+    is_integer = False
     for _ in range(_MAX_ROUNDS):
-        solution = _solve_program(gains, triangles, np.flatnonzero(used), integer=whole)
+        solution = _solve_program(gains, triangles, np.flatnonzero(is_active), integer=is_integer)
         if solution is None:
             break
         circular = solution[triangles.ij] + solution[triangles.jl] - solution[triangles.il]
         excess = np.maximum(-circular, circular - 1.0)
-        violated = np.flatnonzero((excess > _FEASIBILITY_TOLERANCE) & ~used)
+        violated = np.flatnonzero((excess > _FEASIBILITY_TOLERANCE) & ~is_active)
         if violated.size:
-            used[violated[np.argsort(-excess[violated], kind="stable")[:_MAX_ADDED_TRIANGLES]]] = True
+            is_active[violated[np.argsort(-excess[violated], kind="stable")[:_MAX_ADDED_TRIANGLES]]] = True
         elif np.abs(solution - np.rint(solution)).max() <= _FEASIBILITY_TOLERANCE:
             before = np.zeros((k, k))
             before[first, second] = np.rint(solution)
             before[second, first] = 1.0 - before[first, second]
             return np.argsort(-before.sum(axis=1), kind="stable").astype(np.int64)
         else:
-            whole = True
+            is_integer = True
     raise OptionError(
-        f"no exact median of {k} labels that cycles of majorities join was found within {_MAX_NODES} nodes: "
+        f"no exact median of {k} labels connected by majority cycles was found within {_MAX_NODES} nodes: "
         f"{_FALLBACK_HINT}"
     )
 
 
 class _Triangles(NamedTuple):
-    """For every i < j < l the places of its three pairs among all pairs."""
+    """Indices of the pairs (i, j), (j, l) and (i, l) of every i < j < l, each of shape (triangles,)."""
 
     ij: Indices
     jl: Indices
@@ -121,15 +119,16 @@ class _Triangles(NamedTuple):
 
 
 def _list_triangles(k: int) -> _Triangles:
-    place = np.zeros((k, k), dtype=np.int64)
-    place[np.triu_indices(k, 1)] = np.arange(k * (k - 1) // 2)
+    """List the triangles of k labels."""
+    pair_index = np.zeros((k, k), dtype=np.int64)
+    pair_index[np.triu_indices(k, 1)] = np.arange(k * (k - 1) // 2)
     triples = np.array(list(combinations(range(k), 3)), dtype=np.int64).reshape(-1, 3)
     i, j, last = triples.T
-    return _Triangles(place[i, j], place[j, last], place[i, last])
+    return _Triangles(pair_index[i, j], pair_index[j, last], pair_index[i, last])
 
 
 def _solve_program(gains: Values, triangles: _Triangles, active: Indices, *, integer: bool) -> Values | None:
-    """Solve with the triangles used; None where the bound on work is passed."""
+    """Solve the program with the active triangles; None if the node limit is exceeded."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -140,20 +139,20 @@ def _solve_program(gains: Values, triangles: _Triangles, active: Indices, *, int
         columns = np.concatenate([triangles.ij[active], triangles.jl[active], triangles.il[active]])
         shape = (active.size, gains.size)
         constraints = [LinearConstraint(csr_array((entries, (np.tile(row, 3), columns)), shape), 0.0, 1.0)]
-    done = milp(
+    result = milp(
         gains,
         integrality=np.full(gains.size, int(integer)),
         bounds=Bounds(0.0, 1.0),
         constraints=constraints,
         options={"node_limit": _MAX_NODES, "mip_rel_gap": 0.0},
     )
-    return np.asarray(done.x, dtype=np.float64) if done.status == 0 else None
+    return np.asarray(result.x, dtype=np.float64) if result.status == 0 else None
 
 
-MAX_SUBSET_LABELS = 14  # labels of one part, up to which all its subsets are gone through
-_MAX_ENUMERATED_LABELS = 20  # labels whose subsets are gone through if asked for: 2^20 losses are 8 MB
-_COST_DECIMALS = 12  # of costs: beyond is rounding of weights, which depends on the order of rows
-_LOSS_TOLERANCE = 1e-10  # losses this close are one: their order is rounding
+MAX_SUBSET_LABELS = 14  # largest component that is solved by enumeration of subsets
+_MAX_ENUMERATED_LABELS = 20  # most labels for enumeration of subsets: 2^20 losses take 8 MB
+_COST_DECIMALS = 12  # decimals of costs: further digits contain rounding errors that depend on the row order
+_LOSS_TOLERANCE = 1e-10  # losses that differ by less are equal: their order is rounding noise
 
 
 def find_kemeny_median(p: Pairwise) -> Values:
@@ -162,19 +161,19 @@ def find_kemeny_median(p: Pairwise) -> Values:
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; pairs never seen cost nothing either way.
+        Pairwise probabilities. An unobserved pair has cost 0 in either order.
 
     Returns
     -------
     float64 array, shape (k,)
-        Ranks 1 to k. Of several medians the one is taken that lists parts with the smallest label first where
-        no majority orders them, and inside a part of up to 14 labels the smallest label first, place by
-        place.
+        Ranks 1 to k. Ties between medians are resolved as follows: components that no majority orders are
+        sorted by their smallest label, and within a component of up to 14 labels the lexicographically
+        smallest order is selected.
 
     Raises
     ------
     OptionError
-        If one net of cycles joins more than 60 labels, or the integer program passes its bound on work.
+        If a component has more than 60 labels, or the integer program exceeds its node limit.
 
     Examples
     --------
@@ -183,15 +182,15 @@ def find_kemeny_median(p: Pairwise) -> Values:
     [1.0, 2.0, 3.0]
     """
     matrix = to_probability_matrix(p)
-    parts = find_cycles(p)
-    order = np.concatenate([part[_order_component(matrix[np.ix_(part, part)])] for part in parts])
-    ranks = np.empty(len(matrix))
-    ranks[order] = np.arange(1.0, len(matrix) + 1.0)
-    return ranks
+    components = find_cycles(p)
+    order = np.concatenate(
+        [component[_order_component(matrix[np.ix_(component, component)])] for component in components]
+    )
+    return _to_ranks(order)
 
 
 def find_cycles(p: Pairwise) -> list[Indices]:
-    """Part the labels into those that cycles of strict majorities join.
+    """Split the labels into the strongly connected components of the strict majority relation.
 
     Parameters
     ----------
@@ -201,9 +200,9 @@ def find_cycles(p: Pairwise) -> list[Indices]:
     Returns
     -------
     list of int64 arrays
-        The strongly connected parts of the relation p_ij > ½, each ascending, in an order in which no label
-        comes after one that it is preferred to in another part; of parts that could come next the one with
-        the smallest label does.
+        Strongly connected components of the relation p_ij > ½, each in ascending order. A label comes before
+        all labels of other components to which it is preferred. Among components that could come next, the
+        one with the smallest label is selected.
 
     Examples
     --------
@@ -215,18 +214,22 @@ def find_cycles(p: Pairwise) -> list[Indices]:
     for middle in range(len(wins)):  # Warshall's closure
         reach |= reach[:, middle, None] & reach[None, middle, :]
     mutual = reach & reach.T
-    firsts = mutual.argmax(axis=1)  # the smallest label of each label's part
-    waiting = sorted(set(firsts.tolist()))
-    parts = []
-    while waiting:
-        free = next(one for one in waiting if not any(reach[other, one] for other in waiting if other != one))
-        parts.append(np.flatnonzero(firsts == free).astype(np.int64))
-        waiting.remove(free)
-    return parts
+    smallest_labels = mutual.argmax(axis=1)  # smallest label of each label's component
+    remaining = sorted(set(smallest_labels.tolist()))
+    components = []
+    while remaining:
+        next_label = next(
+            label
+            for label in remaining
+            if not any(reach[other, label] for other in remaining if other != label)
+        )
+        components.append(np.flatnonzero(smallest_labels == next_label).astype(np.int64))
+        remaining.remove(next_label)
+    return components
 
 
 def solve_kemeny_by_subsets(p: Pairwise) -> Values:
-    """Find the Kemeny median by dynamic programming over subsets of labels, O(2^k k²) compiled.
+    """Find the Kemeny median by dynamic programming over subsets of labels in O(2^k k²).
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def solve_kemeny_by_subsets(p: Pairwise) -> Values:
     Returns
     -------
     float64 array, shape (k,)
-        Ranks 1 to k; of several medians the one with the smallest label first, place by place.
+        Ranks 1 to k. Among several medians the lexicographically smallest order is selected.
 
     Raises
     ------
@@ -251,9 +254,8 @@ def solve_kemeny_by_subsets(p: Pairwise) -> Values:
     costs = _compute_costs(p)
     if len(costs) > _MAX_ENUMERATED_LABELS:
         raise OptionError(
-            f"{len(costs)} labels have too many subsets to go through: up to {_MAX_ENUMERATED_LABELS} can "
-            "be, "
-            "and kemeny_median solves larger ones as an integer program"
+            f"{len(costs)} labels have too many subsets, the limit is {_MAX_ENUMERATED_LABELS} labels: use "
+            "find_kemeny_median, which solves larger problems as an integer program"
         )
     order = np.empty(len(costs), dtype=np.int64)
     _find_best_order(costs, _LOSS_TOLERANCE, order)
@@ -261,6 +263,7 @@ def solve_kemeny_by_subsets(p: Pairwise) -> Values:
 
 
 def _order_component(matrix: Values) -> Indices:
+    """Find the optimal order of the labels of one component, shape (k,)."""
     if len(matrix) == 1:
         return np.zeros(1, dtype=np.int64)
     if len(matrix) > MAX_SUBSET_LABELS:
@@ -269,7 +272,7 @@ def _order_component(matrix: Values) -> Indices:
 
 
 def _compute_costs(p: Pairwise) -> Values:
-    """Tell what placing i before j costs, p_ji; shape (k, k), 0 on the diagonal and for pairs never seen."""
+    """Compute the costs p_ji of placing i before j, shape (k, k); 0 for unobserved pairs."""
     costs = np.asarray(
         np.round(np.nan_to_num(to_probability_matrix(p).T, nan=0.0), _COST_DECIMALS), dtype=np.float64
     )
@@ -278,6 +281,7 @@ def _compute_costs(p: Pairwise) -> Values:
 
 
 def _to_ranks(order: Indices) -> Values:
+    """Convert an order of k labels to ranks 1 to k."""
     ranks = np.empty(order.size)
     ranks[order] = np.arange(1.0, order.size + 1.0)
     return ranks
@@ -285,31 +289,31 @@ def _to_ranks(order: Indices) -> Values:
 
 @compile_kernel
 def _find_best_order(costs: Values, tolerance: float, order: Indices) -> None:
-    """Fill in the order of least cost; `costs[i, j]` is that of placing i before j."""
+    """Write the order of minimum cost to `order`; `costs[i, j]` is the cost of placing i before j."""
     k = costs.shape[0]
-    least = np.empty(1 << k)  # of ordering the labels of each set after one another
-    least[0] = 0.0
+    min_costs = np.empty(1 << k)  # of ordering the labels of each subset
+    min_costs[0] = 0.0
     for members in range(1, 1 << k):
         best = np.inf
         for i in range(k):
             if members >> i & 1:
                 rest = members & ~(1 << i)
-                loss = least[rest]
+                loss = min_costs[rest]
                 for j in range(k):
                     if rest >> j & 1:
                         loss += costs[i, j]
                 best = min(best, loss)
-        least[members] = best
+        min_costs[members] = best
     members = (1 << k) - 1
-    for place in range(k):
+    for position in range(k):
         for i in range(k):
             if members >> i & 1:
                 rest = members & ~(1 << i)
-                loss = least[rest]
+                loss = min_costs[rest]
                 for j in range(k):
                     if rest >> j & 1:
                         loss += costs[i, j]
-                if loss <= least[members] + tolerance:
-                    order[place] = i
+                if loss <= min_costs[members] + tolerance:
+                    order[position] = i
                     members = rest
                     break

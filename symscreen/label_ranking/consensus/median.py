@@ -1,8 +1,8 @@
-"""Labels sorted by a number that each has: predicted positions, scores, counts of wins.
+"""Consensus of rankings: Copeland, Borda and the pseudo-empirical median (Clémençon et al., section 2).
 
-Consensus of rankings: Copeland, Borda, and the pseudo-empirical median (Clémençon et al., section 2).
-
-Many medians at once, from the pair sums of many groups of rows.
+`find_median_ranking` uses the Copeland ranking if the pairwise probabilities are strictly transitive, else an
+exact Kemeny median, else the Borda ranking. `compute_median_rankings` computes the medians of many groups of
+rows from their pair sums.
 """
 
 from __future__ import annotations
@@ -43,22 +43,21 @@ __all__ = [
     "rank_by_position",
 ]
 
-_POSITION_DECIMALS = 12  # beyond is rounding, which must break no tie
+_POSITION_DECIMALS = 12  # further digits are rounding errors, which must not break ties
 
 
 def rank_by_position(positions: Values) -> Values:
-    """Sort labels by the positions predicted for them.
+    """Sort labels by their predicted positions.
 
     Parameters
     ----------
     positions : float64 array, shape (..., k)
-        What is smallest comes first.
+        The label with the smallest value comes first.
 
     Returns
     -------
     float64 array, shape (..., k)
-        Ranks 1 to k. Positions that agree to 12 digits are tied; of tied labels the one with the smaller
-        index comes first.
+        Ranks 1 to k. Positions that agree to 12 decimals are tied; tied labels are sorted by their index.
 
     Examples
     --------
@@ -70,26 +69,26 @@ def rank_by_position(positions: Values) -> Values:
 
 
 _METHODS = ("auto", "copeland", "kemeny", "borda")
-_BOUND_TOLERANCE = 1e-9  # a loss this close to its bound attains it
+_BOUND_TOLERANCE = 1e-9  # a loss within this distance of the lower bound attains it
 
 
 @dataclass(frozen=True, eq=False)
 class MedianRanking:
-    """A consensus ranking and how good it is.
+    """A consensus ranking with its loss.
 
     Parameters
     ----------
     ranking : float64 array, shape (k,)
         Ranks 1 to k.
     method : {"copeland", "kemeny", "borda"}
-        How it was found.
+        Method that computed it.
     loss : float
-        L_P of it: the expected Kendall distance.
+        Expected Kendall distance L_P.
     certified : bool
-        Whether no ranking has a smaller loss: it attains the lower bound of eq. (6), or the search that
-        found it was exact.
-    bound : float
-        The lower bound of eq. (6): the loss exceeds the least possible one by at most the difference.
+        Whether the ranking is proven to be optimal: it attains the lower bound of eq. (6), or an exact search
+        found it.
+    lower_bound : float
+        Lower bound of eq. (6). The loss exceeds the minimum by at most `loss` − `lower_bound`.
     """
 
     ranking: Ranks
@@ -100,7 +99,7 @@ class MedianRanking:
 
 
 def rank_by_copeland(p: Pairwise) -> Ranks:
-    """Rank labels by how many others are preferred to them (Clémençon et al., eq. 7).
+    """Rank labels by the number of labels preferred to them (Clémençon et al., eq. 7).
 
     Parameters
     ----------
@@ -110,8 +109,8 @@ def rank_by_copeland(p: Pairwise) -> Ranks:
     Returns
     -------
     float64 array, shape (..., k)
-        Ranks 1 to k, in ascending order of Σ_j (1{p_ij < ½} + ½ · 1{p_ij = ½}); ties by the smaller index.
-        Where p is strictly transitive this is 1 + Σ_j 1{p_ij < ½}, the one Kemeny median.
+        Ranks 1 to k in ascending order of Σ_j (1{p_ij < ½} + ½ · 1{p_ij = ½}); ties are sorted by index. If p
+        is strictly transitive, this is 1 + Σ_j 1{p_ij < ½}, the only Kemeny median.
 
     Examples
     --------
@@ -127,22 +126,22 @@ def rank_by_borda(ranks: ArrayLike, weights: ArrayLike | None = None) -> Ranks:
     Parameters
     ----------
     ranks : array-like, shape (n, k)
-        Rankings. Where labels are missing mean ranks cannot be compared, and the probabilities of the pairs
-        seen take their place: for complete rankings the two agree.
+        Rankings. Mean ranks of incomplete rankings are not comparable, so the probabilities of the observed
+        pairs are used. For complete rankings both definitions agree.
     weights : array-like, shape (n,), optional
-        ≥ 0, one a row.
+        Non-negative row weights.
 
     Returns
     -------
     float64 array, shape (k,)
-        Ranks 1 to k; ties by the smaller index.
+        Ranks 1 to k; ties are sorted by index.
 
     Raises
     ------
-    TableError
-        If the rankings are none.
+    DataError
+        If the rankings are invalid.
     OptionError
-        If the weights are none.
+        If the weights are invalid.
 
     Examples
     --------
@@ -153,17 +152,17 @@ def rank_by_borda(ranks: ArrayLike, weights: ArrayLike | None = None) -> Ranks:
 
 
 def rank_by_pairwise_borda(p: Pairwise) -> Ranks:
-    """Rank labels by Σ_j (p_ij − ½), the Borda count told by pairs.
+    """Rank labels by Σ_j (p_ij − ½), the pairwise form of the Borda count.
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (..., k, k)
-        Pairwise probabilities; pairs never seen count as even.
+        Pairwise probabilities. An unobserved pair counts as ½.
 
     Returns
     -------
     float64 array, shape (..., k)
-        Ranks 1 to k; ties by the smaller index.
+        Ranks 1 to k; ties are sorted by index.
 
     Examples
     --------
@@ -181,32 +180,31 @@ def find_median_ranking(p: Pairwise, *, method: str = "auto") -> MedianRanking:
     p : PairwiseProbabilities or float64 array, shape (k, k)
         Pairwise probabilities.
     method : {"auto", "copeland", "kemeny", "borda"}
-        "auto": Copeland where p is strictly transitive, which is the one Kemeny median; else an exact Kemeny
-        median; else, where cycles run through too many labels for that, Borda's. The others are that method
-        and no other.
+        "auto" uses Copeland if p is strictly transitive, which is then the only Kemeny median. Otherwise it
+        finds an exact Kemeny median, and falls back to Borda if the majority cycles connect too many labels.
 
     Returns
     -------
-    Median
-        Of rankings that are as good Copeland and Borda put labels of the same count in the order of their
-        indices; which of several Kemeny medians is taken, `find_kemeny_median` tells.
+    MedianRanking
+        Copeland and Borda sort labels with equal counts by index. `find_kemeny_median` describes the choice
+        among several Kemeny medians.
 
     Raises
     ------
-    TableError
-        If p is no square matrix of probabilities, or a stack of them.
+    DataError
+        If p is not a square matrix of probabilities.
     OptionError
-        If the method is unknown, or is "kemeny" and the integer program passes its bound on work.
+        If the method is unknown, or is "kemeny" and the integer program exceeds its node limit.
 
     Examples
     --------
     >>> rows = [[1, 2, 3], [1, 2, 3], [2, 1, 3]]
-    >>> found = find_median_ranking(estimate_pairwise_probabilities(rows))
-    >>> found.ranking.tolist(), found.method, round(found.loss, 6), found.certified
+    >>> median = find_median_ranking(estimate_pairwise_probabilities(rows))
+    >>> median.ranking.tolist(), median.method, round(median.loss, 6), median.certified
     ([1.0, 2.0, 3.0], 'copeland', 0.333333, True)
     """
     if method not in _METHODS:
-        raise OptionError(f"the consensus method is {method!r}{suggest(str(method), _METHODS)}")
+        raise OptionError(f"unknown consensus method {method!r}{suggest(str(method), _METHODS)}")
     pairs = p if isinstance(p, PairwiseProbabilities) else _to_probabilities(p)
     if method == "copeland" or (method == "auto" and is_transitive(pairs)):
         return _build_median(pairs, rank_by_copeland(pairs), "copeland")
@@ -214,7 +212,7 @@ def find_median_ranking(p: Pairwise, *, method: str = "auto") -> MedianRanking:
         return _build_median(pairs, rank_by_pairwise_borda(pairs), "borda")
     try:
         ranking = find_kemeny_median(pairs)
-    except OptionError:  # the bound on work of the integer program
+    except OptionError:  # too many labels, or node limit of the integer program
         if method == "kemeny":
             raise
         return _build_median(pairs, rank_by_pairwise_borda(pairs), "borda")
@@ -222,7 +220,7 @@ def find_median_ranking(p: Pairwise, *, method: str = "auto") -> MedianRanking:
 
 
 def _to_probabilities(p: NDArray[np.float64]) -> PairwiseProbabilities:
-    """Check a plain array once, not in every function it passes through."""
+    """Check a plain (k, k) array once, so that the called functions need not repeat it."""
     matrix = to_probability_matrix(p)
     return PairwiseProbabilities(matrix, (~np.isnan(matrix)).astype(np.float64))
 
@@ -230,11 +228,12 @@ def _to_probabilities(p: NDArray[np.float64]) -> PairwiseProbabilities:
 def _build_median(
     pairs: PairwiseProbabilities, ranking: Ranks, method: str, *, exact: bool = False
 ) -> MedianRanking:
+    """Compute loss and lower bound of a ranking of shape (k,)."""
     loss, bound = compute_expected_distance(pairs, ranking), compute_distance_lower_bound(pairs)
     return MedianRanking(ranking, method, loss, exact or loss <= bound + _BOUND_TOLERANCE, bound)
 
 
-_MAX_BLOCK_ELEMENTS = 4_000_000  # numbers in the matrices of one part: 32 MB
+_MAX_BLOCK_ELEMENTS = 4_000_000  # float64 elements of the matrices of one block: 32 MB
 
 
 def compute_median_rankings(differences: Values, pair_weights: Values, n_labels: int) -> Values:
@@ -243,46 +242,47 @@ def compute_median_rankings(differences: Values, pair_weights: Values, n_labels:
     Parameters
     ----------
     differences : float64 array, shape (m, k(k − 1)/2)
-        Σ w·sgn(rank_i − rank_j) over a group's rows, pairs in the order of `list_label_pairs`.
-    seen : float64 array, shape (m, k(k − 1)/2)
-        Σ w over the rows that show the pair.
-    k : int
-        The number of labels.
+        Σ w·sgn(rank_i − rank_j) over the rows of a group; pairs in the order of `list_label_pairs`.
+    pair_weights : float64 array, shape (m, k(k − 1)/2)
+        Σ w over the rows that rank both labels.
+    n_labels : int
+        Number of labels k.
 
     Returns
     -------
     float64 array, shape (m, k)
-        Ranks 1 to k, each as `find_median_ranking` finds it.
+        Ranks 1 to k, as computed by `find_median_ranking`.
 
     Examples
     --------
     >>> compute_median_rankings(np.array([[-1.0, -3.0, 1.0]]), np.full((1, 3), 3.0), 3).tolist()
     [[1.0, 3.0, 2.0]]
     """
-    found = np.ones((len(differences), n_labels))
-    part = max(_MAX_BLOCK_ELEMENTS // (n_labels * n_labels), 1)
-    for start in range(0, len(found) if n_labels > 1 else 0, part):
-        stop = start + part
-        found[start:stop] = _compute_block_medians(
+    medians = np.ones((len(differences), n_labels))
+    block_size = max(_MAX_BLOCK_ELEMENTS // (n_labels * n_labels), 1)
+    for start in range(0, len(medians) if n_labels > 1 else 0, block_size):
+        stop = start + block_size
+        medians[start:stop] = _compute_block_medians(
             differences[start:stop], pair_weights[start:stop], n_labels
         )
-    return found
+    return medians
 
 
 def _compute_block_medians(differences: Values, pair_weights: Values, n_labels: int) -> Values:
+    """Compute the medians of a block of groups, shape (m, n_labels)."""
     p = _compute_probabilities(differences, pair_weights, n_labels)
-    found = rank_by_copeland(p)
+    medians = rank_by_copeland(p)
     wins = np.sort((compute_preferences(p) > 0).sum(axis=2), axis=1)
     cyclic = np.flatnonzero((wins != np.arange(n_labels)).any(axis=1))
     if cyclic.size:
         distinct, which = np.unique(p[cyclic].reshape(cyclic.size, -1), axis=0, return_inverse=True)
-        solved = [find_median_ranking(one.reshape(n_labels, n_labels)).ranking for one in distinct]
-        found[cyclic] = np.array(solved)[which.reshape(-1)]
-    return found
+        solutions = [find_median_ranking(matrix.reshape(n_labels, n_labels)).ranking for matrix in distinct]
+        medians[cyclic] = np.array(solutions)[which.reshape(-1)]
+    return medians
 
 
 def _compute_probabilities(differences: Values, pair_weights: Values, n_labels: int) -> Values:
-    """Fill in p_ij = (1 − D/S)/2; what was never seen is even, which moves no median."""
+    """Compute p_ij = (1 − D/S)/2, shape (m, k, k); an unobserved pair is ½."""
     first, second = list_label_pairs(n_labels)
     shares = np.divide(differences, pair_weights, out=np.zeros(differences.shape), where=pair_weights > 0)
     p = np.full((len(differences), n_labels, n_labels), 0.5)

@@ -1,13 +1,8 @@
-"""Pairwise probabilities of rankings (Clémençon et al., section 2.1): p_ij = Pr[Σ(i) < Σ(j)].
+"""Pairwise probabilities p_ij = Pr[Σ(i) < Σ(j)] of rankings (Clémençon et al., sections 2.1 to 2.3).
 
-A pair that was never seen is NaN and tells nothing: where an order is sought it counts as even.
-
-What pairwise probabilities tell: transitivity, margin, dispersion, and what a ranking costs.
-
-Clémençon et al., sections 2.1 and 2.3, with p_ij = Pr[Σ(i) < Σ(j)]. A pair that was never seen counts as even
-where an order is sought, and costs nothing.
-
-The least-squares projection of pairwise probabilities onto the set T′ (Clémençon et al., eq. 11).
+This module estimates the probabilities and computes statistics from them: transitivity, margin, dispersion
+and the expected distance of a ranking. It also projects them onto the transitive set T′ (eq. 11). An
+unobserved pair is NaN. Where an order is computed, it counts as ½; where a loss is computed, it adds nothing.
 """
 
 from __future__ import annotations
@@ -45,21 +40,21 @@ __all__ = [
     "to_probability_matrix",
 ]
 
-_MAX_WEIGHT = 1e100  # weight
-EVEN_TOLERANCE = 1e-12  # a probability this close to ½ is ½: what is left of it is rounding of weights
+_MAX_WEIGHT = 1e100  # largest row weight; its inverse is the smallest
+EVEN_TOLERANCE = 1e-12  # a probability within this distance of ½ is ½: the rest is rounding of weights
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseProbabilities:
-    """How often each label was preferred to each other one.
+    """Shares of rows that prefer each label to each other label.
 
     Parameters
     ----------
     p : float64 array, shape (k, k)
-        p_ij, the share of the rows showing both that place i before j, ties counting ½; p_ij + p_ji = 1 and
-        p_ii = ½. NaN for a pair that no row shows.
-    seen : float64 array, shape (k, k)
-        The weight of the rows that show both labels; on the diagonal of those that show the label.
+        p_ij, the share of the rows that place i before j among the rows that rank both; ties count ½.
+        p_ij + p_ji = 1 and p_ii = ½. NaN for an unobserved pair.
+    pair_weights : float64 array, shape (k, k)
+        Total weight of the rows that rank both labels; on the diagonal, of the rows that rank the label.
     """
 
     p: NDArray[np.float64]
@@ -74,79 +69,85 @@ def estimate_pairwise_probabilities(
     Parameters
     ----------
     ranks : array-like, shape (n, k)
-        Rankings: complete, incomplete or with ties, which count ½. Labels that are missing are taken to be
-        missing at random: each pair is judged by the rows that show both.
+        Rankings: complete, incomplete or with ties, which count ½. Missing labels are assumed to be missing
+        at random: each pair is estimated from the rows that rank both labels.
     weights : array-like, shape (n,), optional
-        One weight a row, ≥ 0 and not all 0; else each is 1.
+        Non-negative row weights, not all 0. By default all weights are 1.
 
     Returns
     -------
     PairwiseProbabilities
-        Up to rounding of the weights independent of the order of the rows.
+        Independent of the order of the rows, except for rounding errors of the weights.
 
     Raises
     ------
-    TableError
-        If the rankings are none.
+    DataError
+        If the rankings are invalid.
     OptionError
-        If the weights are not one finite number ≥ 0 a row, or are all 0.
+        If the weights are not one finite non-negative number per row, or are all 0.
 
     Examples
     --------
-    >>> found = estimate_pairwise_probabilities([[1, 2, 3], [2, 1, np.nan]])
-    >>> found.p.tolist()
+    >>> pairs = estimate_pairwise_probabilities([[1, 2, 3], [2, 1, np.nan]])
+    >>> pairs.p.tolist()
     [[0.5, 0.5, 1.0], [0.5, 0.5, 1.0], [0.0, 0.0, 0.5]]
-    >>> found.seen.tolist()
+    >>> pairs.pair_weights.tolist()
     [[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
     """
-    known = to_mid_ranks(ranks)
-    n, k = known.shape
-    weight = check_weights(weights, n)[:, None]
-    p, seen = np.full((k, k), 0.5), np.zeros((k, k))
-    shown = weight * ~np.isnan(known)
-    seen[np.diag_indices(k)] = shown.sum(axis=0)
-    for i in range(k - 1):  # by first label: memory stays (n, k), and sums go down the rows, one by one
-        one, later = known[:, i : i + 1], known[:, i + 1 :]
-        both = (shown[:, i + 1 :] * ~np.isnan(one)).sum(axis=0)
-        before = (weight * ((one < later) + 0.5 * (one == later))).sum(axis=0)
-        p[i, i + 1 :] = np.divide(before, both, out=np.full(both.shape, np.nan), where=both > 0)
+    mid_ranks = to_mid_ranks(ranks)
+    n, k = mid_ranks.shape
+    row_weights = check_weights(weights, n)[:, None]
+    p, pair_weights = np.full((k, k), 0.5), np.zeros((k, k))
+    label_weights = row_weights * ~np.isnan(mid_ranks)
+    pair_weights[np.diag_indices(k)] = label_weights.sum(axis=0)
+    for i in range(k - 1):  # one label at a time: memory stays (n, k), and rows are summed in order
+        label_ranks, later_ranks = mid_ranks[:, i : i + 1], mid_ranks[:, i + 1 :]
+        both_weights = (label_weights[:, i + 1 :] * ~np.isnan(label_ranks)).sum(axis=0)
+        before_weights = (
+            row_weights * ((label_ranks < later_ranks) + 0.5 * (label_ranks == later_ranks))
+        ).sum(axis=0)
+        p[i, i + 1 :] = np.divide(
+            before_weights, both_weights, out=np.full(both_weights.shape, np.nan), where=both_weights > 0
+        )
         p[i + 1 :, i] = 1.0 - p[i, i + 1 :]
-        seen[i, i + 1 :] = seen[i + 1 :, i] = both
-    return PairwiseProbabilities(p, seen)
+        pair_weights[i, i + 1 :] = pair_weights[i + 1 :, i] = both_weights
+    return PairwiseProbabilities(p, pair_weights)
 
 
 def to_probability_array(p: Pairwise) -> NDArray[np.float64]:
-    """Take the matrix out of pairwise probabilities, and check it.
+    """Return the matrix of pairwise probabilities after checking it.
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (..., k, k)
-        p_ij; NaN for pairs never seen.
+        p_ij; NaN for unobserved pairs.
 
     Returns
     -------
     float64 array, shape (..., k, k)
-        The same matrix.
 
     Raises
     ------
-    TableError
-        If it is not square, leaves [0, 1], or p_ij + p_ji ≠ 1 for some pair.
+    DataError
+        If the matrix is not square, has values outside [0, 1], or p_ij + p_ji ≠ 1 for a pair.
     """
     if isinstance(p, PairwiseProbabilities):
         return p.p
     try:
         matrix = np.asarray(p, dtype=np.float64)
-    except (TypeError, ValueError) as fault:
+    except (TypeError, ValueError) as error:
         raise DataError(
-            f"pairwise probabilities are no matrix of numbers ({fault}): take those of pairwise_probabilities"
+            f"pairwise probabilities must be a matrix of numbers ({error}): "
+            "use estimate_pairwise_probabilities"
         ) from None
     if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2] or not matrix.size:
-        raise DataError(f"pairwise probabilities have shape {matrix.shape}: a square matrix is needed")
+        raise DataError(f"pairwise probabilities have shape {matrix.shape}: they must be a square matrix")
     if (matrix < -EVEN_TOLERANCE).any() or (matrix > 1.0 + EVEN_TOLERANCE).any():
-        raise DataError("pairwise probabilities leave [0, 1]: p[i, j] is the share that places i before j")
-    off = np.abs(matrix + np.swapaxes(matrix, -1, -2) - 1.0) > 1e-9
-    if (off & ~np.eye(matrix.shape[-1], dtype=bool)).any():
+        raise DataError(
+            "pairwise probabilities must be in [0, 1]: p[i, j] is the share of rows that place i before j"
+        )
+    is_inconsistent = np.abs(matrix + np.swapaxes(matrix, -1, -2) - 1.0) > 1e-9
+    if (is_inconsistent & ~np.eye(matrix.shape[-1], dtype=bool)).any():
         raise DataError(
             "pairwise probabilities p[i, j] and p[j, i] do not sum to 1: let ties count ½ for both"
         )
@@ -154,34 +155,33 @@ def to_probability_array(p: Pairwise) -> NDArray[np.float64]:
 
 
 def to_probability_matrix(p: Pairwise) -> NDArray[np.float64]:
-    """Take the matrix out of pairwise probabilities where there must be one.
+    """Return the single matrix of pairwise probabilities after checking it.
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        p_ij; NaN for pairs never seen.
+        p_ij; NaN for unobserved pairs.
 
     Returns
     -------
     float64 array, shape (k, k)
-        The same matrix.
 
     Raises
     ------
-    TableError
-        As `to_probability_array`, and if it is a stack of matrices.
+    DataError
+        If the matrix is invalid (see `to_probability_array`) or a stack of matrices.
     """
     matrix = to_probability_array(p)
     if matrix.ndim != 2:
         raise DataError(
-            f"pairwise probabilities of shape {matrix.shape} are a stack of matrices, and one is needed: "
-            "take them one by one"
+            f"pairwise probabilities of shape {matrix.shape} are a stack of matrices: pass "
+            "one matrix at a time"
         )
     return matrix
 
 
 def compute_preferences(p: Pairwise) -> NDArray[np.int8]:
-    """Tell for every pair which label is preferred by most: the sign of p_ij − ½.
+    """Compute the majority preference of every pair: the sign of p_ij − ½.
 
     Parameters
     ----------
@@ -191,64 +191,64 @@ def compute_preferences(p: Pairwise) -> NDArray[np.int8]:
     Returns
     -------
     int8 array, shape (..., k, k)
-        1 where p_ij > ½, −1 where p_ij < ½, 0 where the pair is even or was never seen.
+        1 if p_ij > ½, −1 if p_ij < ½, and 0 if the pair is even or unobserved.
 
     Examples
     --------
     >>> compute_preferences(np.array([[0.5, 0.7], [0.3, 0.5]])).tolist()
     [[0, 1], [-1, 0]]
     """
-    away = to_probability_array(p) - 0.5
-    signs = (away > EVEN_TOLERANCE).astype(np.int8) - (away < -EVEN_TOLERANCE).astype(np.int8)
+    deviations = to_probability_array(p) - 0.5
+    signs = (deviations > EVEN_TOLERANCE).astype(np.int8) - (deviations < -EVEN_TOLERANCE).astype(np.int8)
     signs[..., np.eye(signs.shape[-1], dtype=bool)] = 0
     return signs
 
 
 def check_weights(weights: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Check weights of rows.
+    """Convert row weights to float64 and check them.
 
     Parameters
     ----------
     weights : array-like, shape (n,), or None
-        None: each is 1.
-    n : int
-        The number of rows.
+        Row weights; None for weights 1.
+    n_rows : int
+        Number of rows n.
 
     Returns
     -------
     float64 array, shape (n,)
-        Finite, ≥ 0, not all 0, the largest from 1e-100 to 1e100.
+        Finite non-negative weights; the largest is between 1e-100 and 1e100.
 
     Raises
     ------
     OptionError
-        If they are anything else.
+        If the weights are invalid.
     """
     if weights is None:
         return np.ones(n_rows)
     try:
-        weight = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as fault:
-        raise OptionError(f"weights are no numbers ({fault}): give one number ≥ 0 a row") from None
-    if weight.shape != (n_rows,):
+        row_weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"weights must be numbers ({error}): give one number ≥ 0 per row") from None
+    if row_weights.shape != (n_rows,):
         raise OptionError(
-            f"weights of shape {weight.shape} were given for {n_rows} rankings: give one finite number ≥ 0 "
-            "a row"
+            f"weights have shape {row_weights.shape}, but there are {n_rows} rankings: give one finite "
+            "number ≥ 0 per row"
         )
-    bad = ~np.isfinite(weight) | (weight < 0)
-    if bad.any():
-        row = int(bad.argmax())
+    is_invalid = ~np.isfinite(row_weights) | (row_weights < 0)
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
         raise OptionError(
-            f"the weight of row {row} is {weight[row]:g}: weights must be finite and at least 0"
+            f"the weight of row {row} is {row_weights[row]:g}: weights must be finite and at least 0"
         )
-    if not weight.any():
-        raise OptionError("all weights are zero: nothing is left to learn from")
-    if not 1.0 / _MAX_WEIGHT <= weight.max() <= _MAX_WEIGHT:
+    if not row_weights.any():
+        raise OptionError("all weights are zero: at least one must be positive")
+    if not 1.0 / _MAX_WEIGHT <= row_weights.max() <= _MAX_WEIGHT:
         raise OptionError(
-            f"the largest weight is {weight.max():g}, and sums of squares of such numbers leave the range of "
-            "floats: only ratios of weights count, so divide all by the largest"
+            f"the largest weight is {row_weights.max():g}, and sums of squares of such weights overflow or "
+            "underflow: only ratios of weights matter, so divide all by the largest"
         )
-    return weight
+    return row_weights
 
 
 def is_transitive(p: Pairwise) -> bool:
@@ -262,8 +262,8 @@ def is_transitive(p: Pairwise) -> bool:
     Returns
     -------
     bool
-        True where no pair is even or unseen and the majorities have no cycle: then the Copeland ranking is
-        the one Kemeny median.
+        True if no pair is even or unobserved and the majorities have no cycle. In this case the Copeland
+        ranking is the only Kemeny median.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def is_transitive(p: Pairwise) -> bool:
     False
     """
     wins = (compute_preferences(to_probability_matrix(p)) > 0).sum(axis=-1)
-    # majorities of all pairs have no cycle if and only if the labels win k − 1, k − 2, …, 0 times
+    # Strict majorities have no cycle if and only if the labels win k − 1, k − 2, …, 0 times.
     return bool((np.sort(wins) == np.arange(wins.size)).all())
 
 
@@ -281,7 +281,7 @@ def margin(p: Pairwise) -> float:
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; a pair never seen counts as even.
+        Pairwise probabilities. An unobserved pair counts as ½.
 
     Returns
     -------
@@ -293,8 +293,8 @@ def margin(p: Pairwise) -> float:
     >>> margin(estimate_pairwise_probabilities([[1, 2, 3], [1, 2, 3], [1, 3, 2], [1, 2, 3]]))
     0.25
     """
-    above = _take_upper_triangle(p)
-    return float(np.abs(np.where(np.isnan(above), 0.5, above) - 0.5).min(initial=0.5))
+    probabilities = _take_upper_triangle(p)
+    return float(np.abs(np.where(np.isnan(probabilities), 0.5, probabilities) - 0.5).min(initial=0.5))
 
 
 def dispersion(p: Pairwise) -> float:
@@ -303,37 +303,39 @@ def dispersion(p: Pairwise) -> float:
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; pairs never seen add nothing.
+        Pairwise probabilities; unobserved pairs are ignored.
 
     Returns
     -------
     float
-        From 0 to k(k − 1)/8, and at most the loss of the median. Where p is that of complete rankings, the
-        loss is at most twice it; where these have no ties, it is half the expected distance of two of them,
-        drawn independently. Of incomplete ones neither holds: a cycle of certain majorities has dispersion 0,
-        and every ranking a loss of at least 1. The ½ of eq. (35) in the text is a slip.
+        From 0 to k(k − 1)/8, and at most the loss of the median. For complete rankings the loss is at most
+        twice the dispersion. For complete rankings without ties the dispersion is half the expected distance
+        of two independently drawn rankings. Neither holds for incomplete rankings: a cycle of majorities with
+        probability 1 has dispersion 0, but every ranking has a loss of at least 1. The factor ½ of eq. (35)
+        in the text is an error.
 
     Examples
     --------
     >>> dispersion(estimate_pairwise_probabilities([[1, 2], [2, 1]]))
     0.25
     """
-    above = _take_upper_triangle(p)
-    return float(np.nansum(above * (1.0 - above)))
+    probabilities = _take_upper_triangle(p)
+    return float(np.nansum(probabilities * (1.0 - probabilities)))
 
 
 def compute_distance_lower_bound(p: Pairwise) -> float:
-    """Bound the expected distance of every ranking from below by Σ_{i<j} min(p_ij, 1 − p_ij) (eq. 6).
+    """Compute the lower bound Σ_{i<j} min(p_ij, 1 − p_ij) of the expected distance of any ranking (eq. 6).
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; pairs never seen add nothing.
+        Pairwise probabilities; unobserved pairs are ignored.
 
     Returns
     -------
     float
-        ≥ 0. A ranking that attains it is a Kemeny median; one does where p is stochastically transitive.
+        At least 0. A ranking that attains the bound is a Kemeny median. The bound is attained if p is
+        stochastically transitive.
 
     Examples
     --------
@@ -341,30 +343,31 @@ def compute_distance_lower_bound(p: Pairwise) -> float:
     ...     2]])).__round__(9)
     1.0
     """
-    above = _take_upper_triangle(p)
-    return float(np.nansum(np.minimum(above, 1.0 - above)))
+    probabilities = _take_upper_triangle(p)
+    return float(np.nansum(np.minimum(probabilities, 1.0 - probabilities)))
 
 
 def compute_expected_distance(p: Pairwise, ranking: ArrayLike) -> float:
-    """Compute L_P(σ), the expected Kendall distance of a ranking (Clémençon et al., eq. 3).
+    """Compute the expected Kendall distance L_P(σ) of a ranking (Clémençon et al., eq. 3).
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; pairs never seen add nothing.
+        Pairwise probabilities; unobserved pairs are ignored.
     ranking : array-like, shape (k,)
-        Complete and without ties.
+        Complete ranking without ties.
 
     Returns
     -------
     float
-        ≥ 0. Of complete rows, with ties or not, the weighted mean of `kendall_distance` to the ranking. Of
-        incomplete ones every pair counts alike, however seldom it was seen.
+        At least 0. For complete rows, with or without ties, it is the weighted mean of `kendall_distance` to
+        the ranking. For incomplete rows every pair has the same weight, regardless of how often it was
+        observed.
 
     Raises
     ------
-    TableError
-        If the ranking is incomplete, has ties, or ranks another number of labels.
+    DataError
+        If the ranking is incomplete, has ties, or has a different number of labels.
 
     Examples
     --------
@@ -377,32 +380,32 @@ def compute_expected_distance(p: Pairwise, ranking: ArrayLike) -> float:
 
 
 def compute_excess_risk(p: Pairwise, rankings: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Compute the excess R(s) − R* of predicted rankings where the probabilities are known (eq. 13).
+    """Compute the excess risk R(s) − R* of predicted rankings for known probabilities (eq. 13).
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k) or (n, k, k)
-        p_ij(x), for all rows or for each.
+        p_ij(x), one matrix for all rows or one per row.
     rankings : array-like, shape (k,) or (n, k)
-        The predictions s(x), complete and without ties.
+        Predictions s(x): complete rankings without ties.
     weights : array-like, shape (n,), optional
-        One a row; else each is 1.
+        Row weights. By default all weights are 1.
 
     Returns
     -------
     float
-        The mean over rows of 2 Σ_{i<j} |p_ij(x) − ½| · 1{s(x) orders i and j against the majority}; ≥ 0.
-        Where p(x) has cycles it is the excess over the lower bound, that nothing may attain.
+        Mean over rows of 2 Σ_{i<j} |p_ij(x) − ½| · 1{s(x) orders i and j against the majority}; at least 0.
+        If p(x) has cycles, this is the excess over the lower bound, which is possibly not attainable.
 
     Raises
     ------
-    TableError
-        If predictions are incomplete or have ties, or shapes do not match.
+    DataError
+        If predictions are incomplete or have ties, or the shapes do not match.
 
     Notes
     -----
-    Equation (13) of the text lacks the factor 2 that stands below eq. (6): a pair ordered wrongly costs
-    max(p, 1 − p) instead of min(p, 1 − p), and these differ by 2|p − ½|.
+    Equation (13) of the text lacks the factor 2 of the equation below eq. (6). A pair in the wrong order
+    costs max(p, 1 − p) instead of min(p, 1 − p), a difference of 2|p − ½|.
 
     Examples
     --------
@@ -419,50 +422,52 @@ def compute_excess_risk(p: Pairwise, rankings: ArrayLike, weights: ArrayLike | N
             "give one ranking for each matrix, or one matrix for all"
         )
     _check_no_ties(predicted)
-    wrong = predicted[:, :, None] > predicted[:, None, :]  # i after j, which costs 2(p_ij − ½) if positive
-    lost = np.nansum(np.where(wrong, np.maximum(2.0 * matrix - 1.0, 0.0), 0.0), axis=(1, 2))
-    weight = check_weights(weights, shape[0])
-    return float((weight * lost).sum() / weight.sum())
+    is_after = predicted[:, :, None] > predicted[:, None, :]  # i after j costs 2(p_ij − ½) if positive (13)
+    row_losses = np.nansum(np.where(is_after, np.maximum(2.0 * matrix - 1.0, 0.0), 0.0), axis=(1, 2))
+    row_weights = check_weights(weights, shape[0])
+    return float((row_weights * row_losses).sum() / row_weights.sum())
 
 
 def _take_upper_triangle(p: Pairwise) -> NDArray[np.float64]:
+    """Return p_ij for i < j, shape (k(k − 1)/2,)."""
     matrix = to_probability_matrix(p)
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
 def _sort_labels(ranking: ArrayLike, n_labels: int) -> NDArray[np.int64]:
-    """List the labels from the most preferred; refuse what is no complete ranking without ties."""
+    """List the labels of a complete ranking without ties by descending preference, shape (k,)."""
     ranks = to_float_array(ranking)
     if ranks.shape != (n_labels,):
         raise DataError(
-            f"a ranking of shape {ranks.shape} was given for {n_labels} labels: give {n_labels} ranks"
+            f"the ranking has shape {ranks.shape}, but there are {n_labels} labels: give {n_labels} ranks"
         )
     _check_no_ties(ranks[None, :])
     return np.argsort(ranks, kind="stable").astype(np.int64)
 
 
 def _check_no_ties(rankings: NDArray[np.float64]) -> None:
-    """Refuse what leaves labels out or ties them, for the distance is then not told by pairs alone."""
-    apart = (np.diff(np.sort(rankings, axis=1), axis=1) > 0).all(axis=1) & ~np.isnan(rankings).any(axis=1)
-    if not apart.all():
+    """Raise `DataError` for ties or missing labels, for which p does not determine the distance."""
+    is_strict = (np.diff(np.sort(rankings, axis=1), axis=1) > 0).all(axis=1) & ~np.isnan(rankings).any(axis=1)
+    if not is_strict.all():
         raise DataError(
-            f"row {int((~apart).argmax())} of the rankings, {rankings[(~apart).argmax()].tolist()}, ties "
-            "labels or leaves some out: rank every label, and none alike, to compare with probabilities"
+            f"row {int((~is_strict).argmax())} of the rankings, {rankings[(~is_strict).argmax()].tolist()}, "
+            "has ties or missing labels: only complete rankings without ties are compared with probabilities"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class TransitiveProjection:
-    """The point of T′ nearest to pairwise probabilities.
+    """The point of T′ nearest to given pairwise probabilities.
 
     Parameters
     ----------
     p : float64 array, shape (k, k)
-        p′_ij = ½ + u_i − u_j. Entries may leave [0, 1]: T′ is a plane, and the projection is onto all of it.
+        p′_ij = ½ + u_i − u_j. Entries may be outside [0, 1] because T′ is a whole plane.
     scores : float64 array, shape (k,)
-        u, of mean 0: larger is preferred. For complete rankings Borda's, up to scale and shift.
+        u with mean 0; larger scores are preferred. For complete rankings these are the Borda scores up to
+        scale and shift.
     residual : float
-        Σ_{i<j} (p′_ij − p_ij)², over the pairs seen and with the weights used.
+        Σ_{i<j} (p′_ij − p_ij)² over the observed pairs, with the weights used.
     """
 
     p: Values
@@ -473,73 +478,76 @@ class TransitiveProjection:
 def project_transitive(p: Pairwise, *, weighted: bool = False) -> TransitiveProjection:
     """Project pairwise probabilities onto T′ (Clémençon et al., eq. 11).
 
-    T′ holds what satisfies (p_ij − ½) + (p_jl − ½) + (p_li − ½) = 0 for all i, j, l: differences of scores.
+    T′ contains all p with (p_ij − ½) + (p_jl − ½) + (p_li − ½) = 0 for all i, j, l: differences of scores.
 
     Parameters
     ----------
     p : PairwiseProbabilities or float64 array, shape (k, k)
-        Pairwise probabilities; pairs never seen stand in no square.
+        Pairwise probabilities; unobserved pairs are excluded from the sum of squares.
     weighted : bool
-        Weight each pair by the rows that show it, as Jiang et al. (2011) do; needs a PairwiseProbabilities.
-        Else all pairs seen count alike, as in eq. (11).
+        Weight each pair by the rows that rank it, as Jiang et al. (2011) do; requires
+        `PairwiseProbabilities`. By default all observed pairs have the same weight, as in eq. (11).
 
     Returns
     -------
-    Projection
-        Its order is a consensus that no cycle disturbs.
+    TransitiveProjection
+        The order of its scores is a consensus without cycles.
 
     Raises
     ------
-    TableError
-        If no chain of pairs seen joins some labels: their scores cannot be compared.
+    DataError
+        If the observed pairs do not connect all labels, so that their scores are not comparable.
     OptionError
-        If weights are asked for and `p` is a plain array.
+        If `weighted` is True and `p` is a plain array.
 
     Examples
     --------
-    >>> found = projection(np.array([[0.5, 0.9, 0.4], [0.1, 0.5, 0.8], [0.6, 0.2, 0.5]]))
-    >>> found.scores.round(6).tolist(), round(found.residual, 6)
+    >>> projection = project_transitive(np.array([[0.5, 0.9, 0.4], [0.1, 0.5, 0.8], [0.6, 0.2, 0.5]]))
+    >>> projection.scores.round(6).tolist(), round(projection.residual, 6)
     ([0.1, -0.033333, -0.066667], 0.213333)
     """
     matrix = to_probability_matrix(p)
-    weight = (~np.isnan(matrix)).astype(np.float64)
+    pair_weights = (~np.isnan(matrix)).astype(np.float64)
     if weighted:
         if not isinstance(p, PairwiseProbabilities):
-            raise OptionError("a plain array tells no weights: give what pairwise_probabilities returns")
-        weight = p.pair_weights.copy()
-    np.fill_diagonal(weight, 0.0)
-    away = np.where(weight > 0, matrix - 0.5, 0.0)
-    scores = _solve_scores(weight, away)
+            raise OptionError(
+                "a plain array has no pair weights: pass the result of estimate_pairwise_probabilities"
+            )
+        pair_weights = p.pair_weights.copy()
+    np.fill_diagonal(pair_weights, 0.0)
+    deviations = np.where(pair_weights > 0, matrix - 0.5, 0.0)
+    scores = _solve_scores(pair_weights, deviations)
     fitted = 0.5 + scores[:, None] - scores[None, :]
-    squares = np.where(weight > 0, weight * (fitted - 0.5 - away) ** 2, 0.0)
+    squares = np.where(pair_weights > 0, pair_weights * (fitted - 0.5 - deviations) ** 2, 0.0)
     return TransitiveProjection(fitted, scores, float(squares.sum() / 2.0))
 
 
 def _solve_scores(weights: Values, deviations: Values) -> Values:
-    """Solve Σ_j w_ij (u_i − u_j) = Σ_j w_ij (p_ij − ½) for every i, with Σ u = 0."""
+    """Solve Σ_j w_ij (u_i − u_j) = Σ_j w_ij (p_ij − ½) for all i with Σ u = 0; shape (k,)."""
     k = len(weights)
-    pulls = (weights * deviations).sum(axis=1)
-    off = weights[~np.eye(k, dtype=bool)]
-    if k == 1 or off.min() == off.max() > 0:  # all pairs alike: Borda's scores
-        return np.asarray(pulls / (k * off.max(initial=1e-300)))
+    weighted_sums = (weights * deviations).sum(axis=1)
+    off_diagonal = weights[~np.eye(k, dtype=bool)]
+    if k == 1 or off_diagonal.min() == off_diagonal.max() > 0:  # equal weights: Borda scores
+        return np.asarray(weighted_sums / (k * off_diagonal.max(initial=1e-300)))
     _check_connected(weights > 0)
     scale = weights.max()
     laplacian = (np.diag(weights.sum(axis=1)) - weights) / scale
-    return np.asarray(np.linalg.solve(laplacian + 1.0 / k, pulls / scale), dtype=np.float64)
+    return np.asarray(np.linalg.solve(laplacian + 1.0 / k, weighted_sums / scale), dtype=np.float64)
 
 
 def _check_connected(is_compared: NDArray[np.bool_]) -> None:
-    joined = np.zeros(len(is_compared), dtype=bool)
-    joined[0] = True
+    """Raise `DataError` unless the compared pairs, shape (k, k), connect all labels."""
+    is_reached = np.zeros(len(is_compared), dtype=bool)
+    is_reached[0] = True
     while True:
-        wider = joined | is_compared[joined].any(axis=0)
-        if (wider == joined).all():
+        is_reached_next = is_reached | is_compared[is_reached].any(axis=0)
+        if (is_reached_next == is_reached).all():
             break
-        joined = wider
-    if not joined.all():
+        is_reached = is_reached_next
+    if not is_reached.all():
         raise DataError(
-            f"no chain of pairs that rows show together joins label 0 with label {int((~joined).argmax())}: "
-            "their scores cannot be compared; project the groups of labels apart, or find rows that join them"
+            f"the observed pairs do not connect label 0 with label {int((~is_reached).argmax())}: their "
+            "scores are not comparable; project the groups of labels separately, or add connecting rows"
         )
 
 

@@ -1,4 +1,4 @@
-"""Rankings drawn from models whose truth is known: the generators of papers on label ranking."""
+"""Generators of rankings with a known truth, from papers on label ranking."""
 
 from symscreen.label_ranking.generators.base import rank_by_score
 from symscreen.label_ranking.generators.input_dependent import (

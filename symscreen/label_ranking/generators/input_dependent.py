@@ -1,16 +1,15 @@
-"""Rankings of labels whose scores depend on the inputs: Fotakis and others (2022).
+"""Rankings that depend on the inputs: oracles, piecewise constant medians and converted data sets.
 
-The oracles Ex(m), Ex(m, E) and Ex(m, E, M) of definitions 1.1, 2.4 and C.1 are one record, `RankingOracle`,
-without noise and mechanism, with noise, and with both.
-
-Rankings whose median is constant on six cells of two features: Clémençon and others (2017), §5.1.
-
-The paper names no partition, only that it has K = 6 cells and that a tree of depth 3 has them. Here they are
-the cells of a grid of two by three, each of the same probability, so that every greedy order of its cuts
-stays within depth 3. A numeric feature is uniform on [0, 1]; a categorical one has two levels to a cell's
-side, without an order: which codes belong together is drawn with the partition.
-
-Any classification or regression set as a label-ranking set: Cheng, Hühn and Hüllermeier (2009), §5.
+- `RankingOracle` with `draw_sfn_oracle` and `draw_lfn_oracle`: labels have scores that depend on the inputs
+  (Fotakis et al. 2022). One class represents the oracles Ex(m), Ex(m, E) and Ex(m, E, M) of Definitions 1.1,
+  2.4 and C.1: without noise and mechanism, with noise, and with both.
+- `PiecewisePartition`: the median is constant on six cells of two features (Clémençon et al. 2017, section
+  5.1). The paper only states that there are K = 6 cells and that a tree of depth 3 represents them. Here they
+  are the cells of a 2 × 3 grid with equal probabilities, so every greedy sequence of splits stays within
+  depth 3. A numeric feature is uniform on [0, 1]. A categorical one has two unordered levels per row or
+  column of the grid; the assignment of the codes is drawn with the partition.
+- `convert_classification` and `convert_regression`: label-ranking data from other data sets (Cheng, Hühn and
+  Hüllermeier 2009, section 5).
 """
 
 from __future__ import annotations
@@ -51,21 +50,21 @@ __all__ = [
     "make_binary_input_sampler",
 ]
 
-_MIN_SCORE, _MAX_SCORE = 0.25, 0.75  # noise within ±1/4 then leaves all scores in [0, 1]
+_MIN_SCORE, _MAX_SCORE = 0.25, 0.75  # noise within ±1/4 keeps all scores in [0, 1]
 
 
 @dataclass(frozen=True, eq=False)
 class RankingExamples:
-    """Rows that an oracle returned.
+    """Rows drawn from an oracle.
 
     Parameters
     ----------
     x : float64 array, shape (n, d)
-        The inputs.
+        Inputs.
     ranks : float64 array, shape (n, k)
-        What is observed, σ: 1 is preferred most, NaN a label that is missing, equal values are ties.
-    truth : float64 array, shape (n, k)
-        The complete ranking without noise, h(x) = argsort m(x).
+        Observed ranking σ: 1 is the most preferred label, NaN a missing label, and equal values are ties.
+    true_ranks : float64 array, shape (n, k)
+        Complete ranking without noise, h(x) = argsort m(x).
     """
 
     x: NDArray[np.float64]
@@ -75,19 +74,19 @@ class RankingExamples:
 
 @dataclass(frozen=True)
 class RankingOracle:
-    """Draw inputs, score the labels, disturb the scores and show a ranking of them.
+    """Generator that draws inputs, adds noise to the label scores and observes their ranking.
 
     Parameters
     ----------
-    scores : callable
-        m: from inputs, shape (n, d), to the labels' scores in [0, 1], shape (n, k).
-    inputs : callable
-        D_x: from (n, generator) to inputs, shape (n, d).
-    noise : callable, optional
-        E: from ((n, k), generator) to what is added to the scores, such as `make_truncated_gaussian_noise`.
+    score_function : callable
+        m: maps inputs, shape (n, d), to label scores in [0, 1], shape (n, k).
+    input_sampler : callable
+        D_x: maps (n, generator) to inputs, shape (n, d).
+    noise_sampler : callable, optional
+        E: maps ((n, k), generator) to noise that is added to the scores. See `make_truncated_gaussian_noise`.
     mechanism : callable, optional
-        M: from (inputs, noisy scores, generator) to the ranks that are shown, such as `survivors` or
-        `buckets`; by default the complete ranking.
+        M: maps (inputs, noisy scores, generator) to observed ranks. See `make_survivor_mechanism` and
+        `make_bucket_mechanism`. By default the complete ranking is observed.
 
     Examples
     --------
@@ -97,7 +96,7 @@ class RankingOracle:
     >>> examples = oracle.draw(5, rng)
     >>> examples.x.shape, examples.ranks.shape
     ((5, 20), (5, 3))
-    >>> bool((examples.ranks == examples.truth).all())
+    >>> bool((examples.ranks == examples.true_ranks).all())
     True
     """
 
@@ -107,19 +106,19 @@ class RankingOracle:
     mechanism: ObservationMechanism | None = None
 
     def draw(self, n: int, rng: np.random.Generator) -> RankingExamples:
-        """Draw inputs and what is observed of their rankings.
+        """Draw inputs and observed rankings.
 
         Parameters
         ----------
         n : int
-            Rows.
+            Number of rows.
         rng : numpy.random.Generator
-            The inputs are drawn first: the same generator with other noise gives the same inputs.
+            Random generator. The inputs are drawn first, so they do not depend on the noise.
 
         Returns
         -------
-        examples : Examples
-            Rows are independent of each other.
+        RankingExamples
+            Independent rows.
         """
         check_sampling_args(rng, n)
         x = self.input_sampler(n, rng)
@@ -130,7 +129,7 @@ class RankingOracle:
         return rank_by_score(self.score_function(x))
 
     def observe(self, x: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw what is observed at given inputs, shape (n, d): ranks, shape (n, k)."""
+        """Draw the observed ranks, shape (n, k), at given inputs, shape (n, d)."""
         y = self.score_function(x)
         if self.noise_sampler is not None:
             y = y + self.noise_sampler((y.shape[0], y.shape[1]), rng)
@@ -139,28 +138,28 @@ class RankingOracle:
 
 @dataclass(frozen=True, eq=False)
 class SparseScores:
-    """A score function m of which each label's part depends on r features (definition A.1), linearly.
+    """Linear score function m in which each label depends on r features (Definition A.1).
 
-    m_i(x) = ¼ + ½ (Σ_j w_ij x_ij − Σ_j min(w_ij, 0)) / Σ_j |w_ij| over the features of label i, so that
-    binary inputs give scores from ¼ to ¾, both attained.
+    m_i(x) = ¼ + ½ (Σ_j w_ij x_ij − Σ_j min(w_ij, 0)) / Σ_j |w_ij| over the features of label i. Binary inputs
+    give scores from ¼ to ¾; both bounds are attained.
 
     Parameters
     ----------
     features : int64 array, shape (k, r)
-        Of each label, ascending.
+        Feature indices of each label in ascending order.
     weights : float64 array, shape (k, r)
-        None is 0.
+        Non-zero weights.
     """
 
     features: NDArray[np.int64]
     weights: NDArray[np.float64]
 
     def __call__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Score the labels at inputs of shape (n, d); shape (n, k)."""
+        """Compute the label scores, shape (n, k), at inputs of shape (n, d)."""
         shares = self.weights / np.abs(self.weights).sum(axis=1, keepdims=True)
         parts = [
-            (x[:, own] * share).sum(axis=1) - np.minimum(share, 0.0).sum()
-            for own, share in zip(self.features, shares, strict=True)
+            (x[:, indices] * share).sum(axis=1) - np.minimum(share, 0.0).sum()
+            for indices, share in zip(self.features, shares, strict=True)
         ]
         return np.asarray(_MIN_SCORE + (_MAX_SCORE - _MIN_SCORE) * np.stack(parts, axis=1))
 
@@ -168,47 +167,51 @@ class SparseScores:
 def draw_sparse_scores(
     d: int, k: int, r: int, rng: np.random.Generator, *, shared: bool = False
 ) -> SparseScores:
-    """Draw a score function: r of d features for each label, and their weights.
+    """Draw a score function: r of d features for each label and their weights.
 
     Parameters
     ----------
     d, k, r : int
-        Features, labels, and features that each label depends on.
+        Numbers of features, labels, and features per label.
     rng : numpy.random.Generator
-        What draws them.
+        Random generator.
     shared : bool
-        By default a label has features of its own (two may have some in common) and weights uniform on
-        (0, 1]; else all labels have the same features, with weights of either sign.
+        By default the features of each label are drawn separately (labels may have features in common) and
+        the weights are uniform on (0, 1]. If True, all labels have the same features and weights of either
+        sign.
 
     Returns
     -------
     SparseScores
-        On binary inputs.
+        Score function for binary inputs.
 
     Raises
     ------
     OptionError
-        If r exceeds d, or one of them is not positive.
+        If r exceeds d, or a number is not positive.
     """
     if not (1 <= r <= d and k >= 1):
         raise OptionError(f"d = {d}, k = {k}, r = {r}: give k ≥ 1 labels and 1 ≤ r ≤ d informative features")
     check_sampling_args(rng)
-    drawn = [np.sort(rng.choice(d, size=r, replace=False)) for _ in range(1 if shared else k)]
-    features = np.array(drawn * k if shared else drawn, dtype=np.int64)
+    index_sets = [np.sort(rng.choice(d, size=r, replace=False)) for _ in range(1 if shared else k)]
+    features = np.array(index_sets * k if shared else index_sets, dtype=np.int64)
     weights = 1.0 - rng.random((k, r))
     return SparseScores(features, weights * rng.choice([-1.0, 1.0], size=(k, r)) if shared else weights)
 
 
 @dataclass(frozen=True)
 class _BinaryInputSampler:
+    """Sampler of d independent fair coins."""
+
     d: int
 
     def __call__(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw n inputs, shape (n, d)."""
         return rng.integers(2, size=(n, self.d)).astype(np.float64)
 
 
 def make_binary_input_sampler(d: int) -> InputSampler:
-    """Give the distribution of d fair coins, independent: values 0.0 and 1.0."""
+    """Make a sampler of d independent fair coins with values 0.0 and 1.0."""
     return _BinaryInputSampler(d)
 
 
@@ -218,14 +221,14 @@ def draw_lfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> 
     Parameters
     ----------
     rng : numpy.random.Generator
-        What draws its score function.
+        Random generator for the score function.
     as_published : bool
-        As for `sfn`.
+        See `draw_sfn_oracle`.
 
     Returns
     -------
-    Oracle
-        Ex(m). The paper's sets have 10,000 rows.
+    RankingOracle
+        Ex(m). The data sets of the paper have 10,000 rows.
     """
     return _draw_oracle(1000, rng, as_published=as_published)
 
@@ -236,16 +239,16 @@ def draw_sfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> 
     Parameters
     ----------
     rng : numpy.random.Generator
-        What draws its score function.
+        Random generator for the score function.
     as_published : bool
-        By default each label has ten features of its own, as the paper says. The scores of the published set
-        are linear in five features, the same for all labels, with weights of either sign: then r = 5, shared,
-        and there are 32 different inputs as far as rankings go.
+        By default ten features are drawn for each label, as the paper describes. The scores of the published
+        data set are linear in five features, the same for all labels, with weights of either sign. If True, r
+        = 5 and the features are shared; the rankings then distinguish only 32 inputs.
 
     Returns
     -------
-    Oracle
-        Ex(m). The paper's sets have 10,000 rows.
+    RankingOracle
+        Ex(m). The data sets of the paper have 10,000 rows.
 
     Examples
     --------
@@ -253,7 +256,7 @@ def draw_sfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> 
     >>> from dataclasses import replace
     >>> from symscreen.label_ranking.generators import make_survivor_mechanism, make_truncated_gaussian_noise
     >>> rng = np.random.default_rng(0)
-    >>> noisy = replace(draw_sfn_oracle(rng), noise=make_truncated_gaussian_noise(0.05),
+    >>> noisy = replace(draw_sfn_oracle(rng), noise_sampler=make_truncated_gaussian_noise(0.05),
     ...     mechanism=make_survivor_mechanism(0.8))
     >>> noisy.draw(10_000, rng).ranks.shape
     (10000, 5)
@@ -262,34 +265,32 @@ def draw_sfn_oracle(rng: np.random.Generator, *, as_published: bool = False) -> 
 
 
 def _draw_oracle(d: int, rng: np.random.Generator, *, as_published: bool) -> RankingOracle:
+    """Draw an oracle with five labels and d binary inputs."""
     scores = (
         draw_sparse_scores(d, 5, 5, rng, shared=True) if as_published else draw_sparse_scores(d, 5, 10, rng)
     )
     return RankingOracle(scores, make_binary_input_sampler(d))
 
 
-CATEGORICAL_SETTINGS = {
-    1: (False, False),
-    2: (False, True),
-    3: (True, True),
-}  # whether each feature is categorical
-N_CELLS = 6  # K
-_GRID_SHAPE = (2, 3)  # of the grid
-_LEVELS_PER_SIDE = 2  # of a categorical feature, to a side
+# whether each of the two features is categorical, by setting
+CATEGORICAL_SETTINGS = {1: (False, False), 2: (False, True), 3: (True, True)}
+N_CELLS = 6  # number of cells K
+_GRID_SHAPE = (2, 3)  # rows and columns of the grid of cells
+_LEVELS_PER_SIDE = 2  # levels of a categorical feature per row or column of the grid
 
 
 @dataclass(frozen=True, eq=False)
 class PiecewisePartition:
-    """A partition of the input space in six cells, and the median ranking of each.
+    """A partition of the input space into six cells with a median ranking for each.
 
     Parameters
     ----------
     categorical : tuple of bool
         Whether each of the two features is categorical: integer codes, stored as float64.
     sides : tuple of int64 array
-        For each categorical feature the side of the grid that each code belongs to; empty for numeric ones.
+        For each categorical feature the grid index of each code; empty for numeric features.
     medians : float64 array, shape (6, k)
-        σ1 … σ6, ranks; two cells may have the same.
+        Median ranks σ1 … σ6; they need not be distinct.
     """
 
     categorical: tuple[bool, bool]
@@ -306,7 +307,7 @@ class PiecewisePartition:
         return np.stack(columns, axis=1)
 
     def find_cells(self, x: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Tell the cell of each input, 0 … 5; shape (n,)."""
+        """Find the cell of each input, 0 … 5; shape (n,)."""
         first, second = (
             codes[column.astype(np.int64)] if codes.size else _bin_uniformly(column, count)
             for codes, count, column in zip(self.sides, _GRID_SHAPE, x.T, strict=True)
@@ -314,36 +315,37 @@ class PiecewisePartition:
         return np.asarray(first * _GRID_SHAPE[1] + second)
 
     def compute_true_ranks(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Tell the median ranking at each input; shape (n, k)."""
+        """Return the median ranking at each input; shape (n, k)."""
         return self.medians[self.find_cells(x)]
 
 
 def _bin_uniformly(column: NDArray[np.float64], n_bins: int) -> NDArray[np.int64]:
-    """Cut [0, 1] into parts of the same width."""
+    """Assign values in [0, 1] to bins of equal width."""
     return np.minimum(column * n_bins, n_bins - 1).astype(np.int64)
 
 
 def draw_piecewise_partition(setting: int, k: int, rng: np.random.Generator) -> PiecewisePartition:
-    """Draw a partition of one of the three settings, with a median for each cell.
+    """Draw a partition of one of the three settings with a median for each cell.
 
     Parameters
     ----------
     setting : {1, 2, 3}
-        Both features numeric; one numeric, one categorical; both categorical.
+        1: both features are numeric; 2: one is numeric, one is categorical; 3: both are categorical.
     k : int
-        Labels, n in the paper.
+        Number of labels (n in the paper).
     rng : numpy.random.Generator
-        What draws the medians, each of the k! rankings with the same probability, and the codes' sides.
+        Random generator for the medians, uniform over the k! rankings, and for the assignment of the codes.
 
     Returns
     -------
-    Partition
-        The constant set of a trial is its truth; a noisy one is `mallows` about it.
+    PiecewisePartition
+        `compute_true_ranks` gives the noiseless rankings of a trial; `draw_mallows` with these as centers
+        gives noisy ones.
 
     Raises
     ------
     OptionError
-        If there is no such setting.
+        If the setting is unknown.
 
     Examples
     --------
@@ -351,13 +353,13 @@ def draw_piecewise_partition(setting: int, k: int, rng: np.random.Generator) -> 
     >>> from symscreen.label_ranking.generators import draw_mallows
     >>> rng = np.random.default_rng(0)
     >>> partition = draw_piecewise_partition(1, 5, rng)
-    >>> x = partition.inputs(1000, rng)
-    >>> noisy = draw_mallows(partition.truth(x), 2.0, 1000, rng)
-    >>> x.shape, noisy.shape, len(np.unique(partition.cells(x)))
+    >>> x = partition.draw_inputs(1000, rng)
+    >>> noisy = draw_mallows(partition.compute_true_ranks(x), 2.0, 1000, rng)
+    >>> x.shape, noisy.shape, len(np.unique(partition.find_cells(x)))
     ((1000, 2), (1000, 5), 6)
     """
     if setting not in CATEGORICAL_SETTINGS:
-        raise OptionError(f"there is no setting {setting!r}; known: 1, 2, 3")
+        raise OptionError(f"unknown setting {setting!r}; known: 1, 2, 3")
     check_sampling_args(rng)
     medians = np.array([rng.permutation(k) + 1.0 for _ in range(N_CELLS)])
     first, second = (
@@ -371,16 +373,16 @@ def draw_piecewise_partition(setting: int, k: int, rng: np.random.Generator) -> 
 
 @dataclass(frozen=True, eq=False)
 class ConvertedDataset:
-    """A label-ranking set made of another one.
+    """A label-ranking data set made from another data set.
 
     Parameters
     ----------
     x : float64 array, shape (n, d)
-        The inputs that remain.
+        Remaining inputs.
     ranks : float64 array, shape (n, k)
-        Complete, 1 is preferred most.
+        Complete ranks; 1 is the most preferred label.
     labels : tuple of str
-        What the columns of `ranks` are: classes (type A) or columns (type B).
+        Labels of the columns of `ranks`: classes (type A) or columns (type B).
     """
 
     x: NDArray[np.float64]
@@ -391,31 +393,31 @@ class ConvertedDataset:
 def convert_classification(
     x: ArrayLike, y: ArrayLike, classifier: Any = None, *, digits: int | None = None
 ) -> ConvertedDataset:
-    """Rank the classes of a classification set by their probabilities, as a classifier sees them.
+    """Rank the classes of a classification data set by their predicted probabilities.
 
     Parameters
     ----------
     x : array_like, shape (n, d)
         Inputs.
     y : array_like, shape (n,)
-        Classes: the labels to be ranked.
+        Classes: the labels to rank.
     classifier : scikit-learn classifier, optional
-        Fitted here, to a copy, on all rows; naive Bayes with Gaussian parts by default, as the benchmark sets
-        were made.
+        A clone of it is fitted on all rows. The default is Gaussian naive Bayes, as for the benchmark data
+        sets.
     digits : int, optional
-        To which the probabilities are rounded, so that small ones tie; they are not by default. With 3 the
-        published rankings of iris and wine come out but for 3 rows of 150 and 1 of 178, and without rounding
-        in two thirds of the rows only.
+        Number of decimals to which the probabilities are rounded, so that small ones tie. By default they are
+        not rounded. With 3 decimals all but 3 of the 150 published rankings of iris and 1 of the 178 of wine
+        are reproduced, without rounding only two thirds.
 
     Returns
     -------
-    Converted
-        All inputs; of equal probabilities the class that is smaller comes first.
+    ConvertedDataset
+        All inputs. Classes with equal probabilities are sorted in ascending order.
 
     Raises
     ------
     OptionError
-        If the classifier gives no probabilities.
+        If the classifier does not predict probabilities.
 
     Examples
     --------
@@ -431,37 +433,37 @@ def convert_classification(
 
     inputs = np.asarray(x, dtype=np.float64)
     fitted = clone(GaussianNB() if classifier is None else classifier).fit(inputs, y)
-    # probabilities that underflow still have an order as logarithms
-    exact = ("predict_joint_log_proba", "predict_log_proba") if digits is None else ()
-    for name in (*exact, "predict_proba"):
+    # the logarithms of probabilities that underflow still have an order
+    log_methods = ("predict_joint_log_proba", "predict_log_proba") if digits is None else ()
+    for name in (*log_methods, "predict_proba"):
         if hasattr(fitted, name):
             scores = getattr(fitted, name)(inputs)
             if digits is not None:
                 scores = scores.round(digits)
             return ConvertedDataset(inputs, rank_by_score(scores), tuple(map(str, fitted.classes_)))
     raise OptionError(
-        f"{type(fitted).__name__} gives no probabilities to rank classes by; take one with predict_proba"
+        f"{type(fitted).__name__} does not predict probabilities; use a classifier with predict_proba"
     )
 
 
 def convert_regression(
     x: ArrayLike, columns: Sequence[int], names: Sequence[str] | None = None
 ) -> ConvertedDataset:
-    """Take numeric columns away from a set and rank them, standardised, by their values in each row.
+    """Rank some numeric columns by their standardised values in each row, and use the others as inputs.
 
     Parameters
     ----------
     x : array_like, shape (n, d)
-        Inputs of a regression set; its target may be one of the columns.
+        Inputs of a regression data set; the target may be one of the columns.
     columns : sequence of int
-        Two or more, the labels to be ranked: the largest standardised value comes first.
+        Indices of two or more columns, the labels to rank. The largest standardised value has rank 1.
     names : sequence of str, optional
-        Of all d columns; their numbers by default.
+        Names of all d columns. By default their indices.
 
     Returns
     -------
-    Converted
-        The other columns as inputs; of equal values the label that is listed first comes first.
+    ConvertedDataset
+        The other columns as inputs. Labels with equal values have the order of `columns`.
 
     Raises
     ------
@@ -470,26 +472,30 @@ def convert_regression(
 
     Examples
     --------
-    >>> made = convert_regression([[1.0, 10.0, 7.0], [2.0, 20.0, 8.0], [3.0, 0.0, 9.0]], columns=[0, 1])
-    >>> made.ranks
+    >>> converted = convert_regression([[1.0, 10.0, 7.0], [2.0, 20.0, 8.0], [3.0, 0.0, 9.0]], columns=[0, 1])
+    >>> converted.ranks
     array([[2., 1.],
            [2., 1.],
            [1., 2.]])
-    >>> made.x.ravel()
+    >>> converted.x.ravel()
     array([7., 8., 9.])
     """
     values = np.asarray(x, dtype=np.float64)
-    d, chosen = values.shape[1], list(columns)
-    if len(set(chosen)) != len(chosen) or not all(0 <= column < d for column in chosen):
-        raise OptionError(f"columns {chosen} of {d}: give distinct numbers from 0 to {d - 1}")
-    if not 2 <= len(chosen) < d:
-        raise OptionError(f"{len(chosen)} of {d} columns as labels: take two or more, and leave an input")
-    labels = values[:, chosen]
+    d, label_columns = values.shape[1], list(columns)
+    if len(set(label_columns)) != len(label_columns) or not all(0 <= column < d for column in label_columns):
+        raise OptionError(f"columns {label_columns} of {d}: give distinct indices from 0 to {d - 1}")
+    if not 2 <= len(label_columns) < d:
+        raise OptionError(
+            f"{len(label_columns)} of {d} columns as labels: select at least two, and leave one as an input"
+        )
+    labels = values[:, label_columns]
     spread = labels.std(axis=0)
     if not (spread > 0.0).all():
-        still = [column for column, width in zip(chosen, spread, strict=True) if not width > 0.0]
-        raise OptionError(f"columns {still} are constant and cannot be standardised; leave them out")
+        constant = [column for column, width in zip(label_columns, spread, strict=True) if not width > 0.0]
+        raise OptionError(f"columns {constant} are constant and cannot be standardised; leave them out")
     standardised = (labels - labels.mean(axis=0)) / spread
-    rest = [column for column in range(d) if column not in set(chosen)]
-    told = tuple(names[column] if names is not None else str(column) for column in chosen)
-    return ConvertedDataset(np.ascontiguousarray(values[:, rest]), rank_by_score(standardised), told)
+    input_columns = [column for column in range(d) if column not in set(label_columns)]
+    label_names = tuple(names[column] if names is not None else str(column) for column in label_columns)
+    return ConvertedDataset(
+        np.ascontiguousarray(values[:, input_columns]), rank_by_score(standardised), label_names
+    )

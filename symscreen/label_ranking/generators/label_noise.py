@@ -1,11 +1,9 @@
-"""What disturbs scores: noise of mean zero on [−b, b], b = ¼ where scores in [¼, ¾] are to stay in [0, 1].
+"""Noise on label scores, observation mechanisms and measures of noise (Fotakis et al. 2022).
 
-What of a ranking is shown: the mechanisms M of Fotakis and others (2022), definitions 2.4 and C.1.
-
-Any function of (inputs, noisy scores, generator) is a mechanism. These two draw their coins independently,
-with probabilities that may depend on the inputs.
-
-How far observed rankings are from the noiseless ones: Fotakis and others (2022), definition 2.2.
+Noise has mean zero on [−b, b]; with b = ¼, scores in [¼, ¾] stay in [0, 1]. A mechanism M determines which
+part of a ranking is observed (Definitions 2.4 and C.1). Any function of (inputs, noisy scores, generator) is
+a mechanism. The two mechanisms of this module draw independent coins with probabilities that may depend on
+the inputs. `inconsistency` and `kendall_gap` compare observed with noiseless rankings (Definition 2.2).
 """
 
 from __future__ import annotations
@@ -40,24 +38,24 @@ __all__ = [
     "make_uniform_noise",
 ]
 
-_DEFAULT_BOUND = 0.25
+_DEFAULT_BOUND = 0.25  # keeps scores in [¼, ¾] within [0, 1]
 
 
 def make_truncated_gaussian_noise(sd: float, bound: float = _DEFAULT_BOUND) -> NoiseSampler:
-    """Give Gaussian noise of mean zero, truncated to [−bound, bound].
+    """Make a sampler of Gaussian noise with mean zero, truncated to [−bound, bound].
 
     Parameters
     ----------
     sd : float
-        The standard deviation before the truncation; 0 gives no noise.
+        Standard deviation before truncation, at least 0; 0 gives no noise.
     bound : float
-        Positive.
+        Positive bound.
 
     Returns
     -------
     callable
-        For `RankingOracle.noise_sampler`. Drawn by inversion: one generator gives the same quantiles at
-        every `sd`.
+        Value for `RankingOracle.noise_sampler`. Noise is drawn by inversion: the same generator state gives
+        the same quantiles for every `sd`.
 
     Raises
     ------
@@ -67,27 +65,27 @@ def make_truncated_gaussian_noise(sd: float, bound: float = _DEFAULT_BOUND) -> N
     Examples
     --------
     >>> import numpy as np
-    >>> drawn = make_truncated_gaussian_noise(0.2)((1000, 5), np.random.default_rng(0))
-    >>> bool(np.abs(drawn).max() <= 0.25)
+    >>> noise = make_truncated_gaussian_noise(0.2)((1000, 5), np.random.default_rng(0))
+    >>> bool(np.abs(noise).max() <= 0.25)
     True
     """
     if not (math.isfinite(sd) and sd >= 0.0):
-        raise OptionError(f"the standard deviation {sd!r} of noise must be 0 or more")
+        raise OptionError(f"the standard deviation of the noise is {sd!r}; it must be at least 0")
     return _TruncatedGaussianNoise(sd, _check_bound(bound))
 
 
 def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
-    """Give uniform noise on [−bound, bound]: what the truncated Gaussian tends to as its deviation grows.
+    """Make a sampler of uniform noise on [−bound, bound], the limit of the truncated Gaussian for large `sd`.
 
     Parameters
     ----------
     bound : float
-        Positive.
+        Positive bound.
 
     Returns
     -------
     callable
-        For `RankingOracle.noise_sampler`.
+        Value for `RankingOracle.noise_sampler`.
 
     Raises
     ------
@@ -98,51 +96,61 @@ def make_uniform_noise(bound: float = _DEFAULT_BOUND) -> NoiseSampler:
 
 
 def _check_bound(bound: float) -> float:
+    """Check that the bound is finite and positive."""
     if not (math.isfinite(bound) and bound > 0.0):
-        raise OptionError(f"the bound {bound!r} of noise must be positive")
+        raise OptionError(f"the bound of the noise is {bound!r}; it must be positive")
     return bound
 
 
 @dataclass(frozen=True)
 class _TruncatedGaussianNoise:
+    """Sampler of truncated Gaussian noise."""
+
     sd: float
     bound: float
 
     def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw noise of the given shape."""
         u = rng.random(shape)
         if self.sd == 0.0:
             return np.zeros(shape)
-        below = ndtr(-self.bound / self.sd)
-        drawn = self.sd * ndtri(below + u * (1.0 - 2.0 * below))
-        return np.asarray(np.clip(drawn, -self.bound, self.bound))
+        lower_tail = ndtr(-self.bound / self.sd)
+        noise = self.sd * ndtri(lower_tail + u * (1.0 - 2.0 * lower_tail))
+        return np.asarray(np.clip(noise, -self.bound, self.bound))
 
 
 @dataclass(frozen=True)
 class _UniformNoise:
+    """Sampler of uniform noise."""
+
     bound: float
 
     def __call__(self, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw noise of the given shape."""
         return rng.uniform(-self.bound, self.bound, shape)
 
 
 def make_survivor_mechanism(q: Probabilities) -> ObservationMechanism:
-    """Show the order of the labels that survive; where they stood among all is not shown (definition 2.4).
+    """Make a mechanism that observes the order of a random subset of labels, the survivors (Definition 2.4).
+
+    The ranks of the survivors among all labels are not observed.
 
     Parameters
     ----------
     q : float, array_like of shape (k,), or callable
-        Probability of each label's survival; a callable takes the inputs, shape (n, d), to shape (n, k).
+        Survival probability of each label. A callable maps inputs, shape (n, d), to probabilities, shape (n,
+        k).
 
     Returns
     -------
     callable
-        For `RankingOracle.mechanism`. A row that would lose all its labels tosses its coins again, so that
-        every row shows at least one.
+        Value for `RankingOracle.mechanism`. Rows without survivors are drawn again, so every row contains at
+        least one label.
 
     Raises
     ------
     OptionError
-        When it draws: if a probability is not in [0, 1], or a row has none above 0.
+        On a call, if a probability is not in [0, 1], or all probabilities of a row are 0.
 
     Examples
     --------
@@ -155,29 +163,31 @@ def make_survivor_mechanism(q: Probabilities) -> ObservationMechanism:
 
 
 def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
-    """Show a bucket order: neighbours in the ranking are tied unless a border falls between (definition C.1).
+    """Make a mechanism that observes a bucket order (Definition C.1).
+
+    Neighbours in the ranking are tied unless a bucket boundary is drawn between them.
 
     Parameters
     ----------
     p : float, array_like of shape (k − 1,), or callable
-        Probability of a border after each position of the ranking; a callable takes the inputs, shape (n, d),
-        to shape (n, k − 1). All 1 shows the complete ranking.
+        Probability of a boundary after each position of the ranking. A callable maps inputs, shape (n, d), to
+        probabilities, shape (n, k − 1). With all probabilities 1 the complete ranking is observed.
 
     Returns
     -------
     callable
-        For `RankingOracle.mechanism`: ranks with ties, as mid-ranks.
+        Value for `RankingOracle.mechanism`. It returns mid-ranks.
 
     Raises
     ------
     OptionError
-        When it draws: if a probability is not in [0, 1].
+        On a call, if a probability is not in [0, 1].
 
     Examples
     --------
     >>> import numpy as np
     >>> y = np.array([[0.2, 0.4, 0.1, 0.3, 0.5]])  # e > b > d > a > c
-    # e = b > d > a = c
+    >>> # observed order: e = b > d > a = c
     >>> make_bucket_mechanism([0, 1, 1, 0])(np.zeros((1, 1)), y, np.random.default_rng(0))
     array([[4.5, 1.5, 4.5, 3. , 1.5]])
     """
@@ -186,56 +196,65 @@ def make_bucket_mechanism(p: Probabilities) -> ObservationMechanism:
 
 @dataclass(frozen=True, eq=False)
 class _SurvivorMechanism:
+    """Mechanism that observes the order of the survivors."""
+
     q: Probabilities
 
     def __call__(
         self, x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
+        """Draw observed ranks, shape (n, k), for inputs x, shape (n, d), and scores y, shape (n, k)."""
         q = _broadcast_probabilities(self.q, x, (y.shape[0], y.shape[1]))
         if not q.any(axis=1).all():
-            raise OptionError("a row in which no label can survive has no ranking to show; raise q")
-        coins = rng.random(q.shape) < q
-        while not (shown := coins.any(axis=1)).all():
-            coins[~shown] = rng.random((int((~shown).sum()), q.shape[1])) < q[~shown]
-        return to_mid_ranks(np.where(coins, rank_by_score(y), np.nan))
+            raise OptionError("all survival probabilities of a row are 0; at least one must be positive")
+        survives = rng.random(q.shape) < q
+        while not (has_survivor := survives.any(axis=1)).all():
+            survives[~has_survivor] = rng.random((int((~has_survivor).sum()), q.shape[1])) < q[~has_survivor]
+        return to_mid_ranks(np.where(survives, rank_by_score(y), np.nan))
 
 
 @dataclass(frozen=True, eq=False)
 class _BucketMechanism:
+    """Mechanism that observes a bucket order."""
+
     p: Probabilities
 
     def __call__(
         self, x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
+        """Draw observed ranks, shape (n, k), for inputs x, shape (n, d), and scores y, shape (n, k)."""
         p = _broadcast_probabilities(self.p, x, (y.shape[0], y.shape[1] - 1))
         bucket = np.zeros(y.shape, dtype=np.int64)
         bucket[:, 1:] = np.cumsum(rng.random(p.shape) < p, axis=1)
-        places = rank_by_score(y).astype(np.int64) - 1
-        return to_mid_ranks(np.take_along_axis(bucket, places, axis=1))
+        positions = rank_by_score(y).astype(np.int64) - 1
+        return to_mid_ranks(np.take_along_axis(bucket, positions, axis=1))
 
 
 def _broadcast_probabilities(
     probabilities: Probabilities, x: NDArray[np.float64], shape: tuple[int, int]
 ) -> NDArray[np.float64]:
+    """Evaluate, check and broadcast probabilities to the given shape."""
     values = np.asarray(probabilities(x) if callable(probabilities) else probabilities, dtype=np.float64)
     if not ((values >= 0.0) & (values <= 1.0)).all():
-        raise OptionError(f"probabilities from {values.min():g} to {values.max():g}: give them in [0, 1]")
+        raise OptionError(
+            f"probabilities range from {values.min():g} to {values.max():g}; they must be in [0, 1]"
+        )
     try:
         return np.broadcast_to(values, shape)
     except ValueError:
         raise OptionError(
-            f"probabilities of shape {values.shape} do not fit {shape[0]} rows of {shape[1]}; give one "
-            f"number, {shape[1]} of them, or a function of the inputs"
+            f"probabilities of shape {values.shape} do not match {shape[0]} rows of {shape[1]}; give one "
+            f"number, {shape[1]} numbers, or a function of the inputs"
         ) from None
 
 
 def inconsistency(sigma: ArrayLike, h: ArrayLike) -> float:
-    """Compute the α-inconsistency: the share of rows whose ranking is not the noiseless one, Pr[σ ≠ h(x)].
+    """Compute the α-inconsistency Pr[σ ≠ h(x)]: the share of rows in which noise changed the ranking.
 
     Parameters
     ----------
     sigma, h : array_like, shape (n, k)
-        Observed and noiseless ranks, complete.
+        Observed and noiseless ranks; complete.
 
     Returns
     -------
@@ -252,12 +271,12 @@ def inconsistency(sigma: ArrayLike, h: ArrayLike) -> float:
 
 
 def kendall_gap(sigma: ArrayLike, h: ArrayLike) -> float:
-    """Compute the β-kτ gap: the mean Kendall coefficient of observed and noiseless rankings, E kτ(σ, h(x)).
+    """Compute the β-kτ gap E kτ(σ, h(x)): the mean Kendall coefficient of observed and noiseless rankings.
 
     Parameters
     ----------
     sigma, h : array_like, shape (n, k)
-        Observed and noiseless ranks, complete.
+        Observed and noiseless ranks; complete.
 
     Returns
     -------

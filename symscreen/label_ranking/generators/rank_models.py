@@ -1,6 +1,8 @@
-"""The Mallows model of rankings: Pr(σ) = exp(−θ d(σ, σ0)) / Z, d Kendall's distance (Mallows 1957).
+"""The Mallows and the Plackett–Luce models of rankings.
 
-The Plackett–Luce model of rankings: labels are chosen one after the other, by weight (Plackett 1975).
+The Mallows model is Pr(σ) = exp(−θ d(σ, σ0)) / Z with Kendall's distance d (Mallows 1957). In the
+Plackett–Luce model labels are selected one after the other with probabilities proportional to their weights
+(Plackett 1975).
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.label_ranking.base import is_real
 from symscreen.label_ranking.consensus.distances import kendall_distance
 from symscreen.label_ranking.generators.base import check_sampling_args, rank_by_score
-from symscreen.label_ranking.learners.consensus_tree import is_real
 from symscreen.targets.ranking_ranks import to_mid_ranks
 
 if TYPE_CHECKING:
@@ -30,18 +32,18 @@ __all__ = [
 
 
 def draw_mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw rankings from the Mallows model, exactly, by repeated insertion (Doignon and others 2004).
+    """Draw exact samples of the Mallows model by repeated insertion (Doignon et al. 2004).
 
     Parameters
     ----------
     center : array_like, shape (k,) or (n, k)
-        σ0, the mode: one for all rows or one each; complete ranks without ties.
+        Mode σ0, one for all rows or one per row: complete ranks without ties.
     theta : float
-        θ ≥ 0, the larger the closer to the center; 0 gives all rankings the same probability.
+        Concentration θ ≥ 0. With 0 all rankings have the same probability.
     n : int
-        Rankings wanted.
+        Number of rankings.
     rng : numpy.random.Generator
-        What draws them: n·k numbers.
+        Random generator; n·k numbers are drawn.
 
     Returns
     -------
@@ -51,13 +53,14 @@ def draw_mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generat
     Raises
     ------
     OptionError
-        If `theta` is negative or not a number, `center` has ties or the wrong number of rows, `n` is no
-        number of rows or `rng` no generator.
+        If `theta` is negative or NaN, `center` has ties or the wrong number of rows, or `n` or `rng` is
+        invalid.
 
     Notes
     -----
-    Labels are inserted in the center's order: that of place t goes before v of the t − 1 that are there, with
-    probability exp(−θv)/(1 + exp(−θ) + … + exp(−θ(t − 1))). The distance is the sum of all v.
+    Labels are inserted in the order of the center. The label at position t is placed before the last v of the
+    t − 1 inserted labels with probability exp(−θv)/(1 + exp(−θ) + … + exp(−θ(t − 1))). The distance is the
+    sum of all v.
 
     Examples
     --------
@@ -70,14 +73,15 @@ def draw_mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generat
     centers = _check_centers(center, n)
     k = centers.shape[1]
     u = rng.random((n, k))
-    place = np.zeros(
-        (n, k), dtype=np.int64
-    )  # of the label that the center has in place t, among those inserted
+    # column t: position, among the inserted labels, of the label with rank t + 1 in the center
+    positions = np.zeros((n, k), dtype=np.int64)
     for t in range(k):
-        at = t - _invert_insertion_distribution(u[:, t], _check_theta(theta), t)
-        place[:, :t] += place[:, :t] >= at[:, np.newaxis]
-        place[:, t] = at
-    return np.asarray(np.take_along_axis(place, centers.astype(np.int64) - 1, axis=1) + 1.0, dtype=np.float64)
+        insertion = t - _invert_insertion_distribution(u[:, t], _check_theta(theta), t)
+        positions[:, :t] += positions[:, :t] >= insertion[:, np.newaxis]
+        positions[:, t] = insertion
+    return np.asarray(
+        np.take_along_axis(positions, centers.astype(np.int64) - 1, axis=1) + 1.0, dtype=np.float64
+    )
 
 
 def compute_mallows_probability(ranks: ArrayLike, center: ArrayLike, theta: float) -> NDArray[np.float64]:
@@ -86,32 +90,32 @@ def compute_mallows_probability(ranks: ArrayLike, center: ArrayLike, theta: floa
     Parameters
     ----------
     ranks : array_like, shape (n, k)
-        Complete, without ties.
+        Complete rankings without ties.
     center : array_like, shape (k,) or (n, k)
-        σ0.
+        Mode σ0.
     theta : float
-        θ ≥ 0.
+        Concentration θ ≥ 0.
 
     Returns
     -------
     float64 array, shape (n,)
-        With Z = Π_{t ≤ k} (1 + exp(−θ) + … + exp(−θ(t − 1))), which depends on k and θ alone.
+        exp(−θ d(σ, σ0))/Z with Z = Π_{t ≤ k} (1 + exp(−θ) + … + exp(−θ(t − 1))).
 
     Raises
     ------
     OptionError
-        As `mallows`.
+        If `theta` is negative or NaN, or `center` has ties or the wrong number of rows.
 
     Examples
     --------
     >>> compute_mallows_probability([[1, 2], [2, 1]], [1, 2], 0.0)
     array([0.5, 0.5])
     """
-    given = to_mid_ranks(ranks, require_complete=True)
+    mid_ranks = to_mid_ranks(ranks, require_complete=True)
     log_z = sum(
-        math.log(_compute_insertion_weights(_check_theta(theta), t).sum()) for t in range(given.shape[1])
+        math.log(_compute_insertion_weights(_check_theta(theta), t).sum()) for t in range(mid_ranks.shape[1])
     )
-    distance = kendall_distance(given, _check_centers(center, len(given)))
+    distance = kendall_distance(mid_ranks, _check_centers(center, len(mid_ranks)))
     return np.asarray(np.exp(-theta * distance - log_z))
 
 
@@ -121,19 +125,19 @@ def compute_mallows_mean_distance(theta: float, k: int) -> float:
     Parameters
     ----------
     theta : float
-        θ ≥ 0.
+        Concentration θ ≥ 0.
     k : int
-        Labels.
+        Number of labels.
 
     Returns
     -------
     float
-        From k(k − 1)/4 at θ = 0 down to 0. No rule has a smaller risk on such rankings.
+        Decreases from k(k − 1)/4 at θ = 0 to 0. It is the smallest possible risk of a predictor.
 
     Raises
     ------
     OptionError
-        If `theta` is negative or not a number.
+        If `theta` is negative or NaN.
 
     Examples
     --------
@@ -145,43 +149,45 @@ def compute_mallows_mean_distance(theta: float, k: int) -> float:
 
 
 def _check_theta(theta: float) -> float:
+    """Check that θ is a non-negative number."""
     if not is_real(theta) or not theta >= 0.0:
-        raise OptionError(f"θ = {theta!r} of a Mallows model must be 0 or more")
+        raise OptionError(f"θ of a Mallows model is {theta!r}; it must be at least 0")
     return float(theta)
 
 
 def _compute_insertion_weights(theta: float, t: int) -> NDArray[np.float64]:
-    """Give exp(−θv) for v = 0 … t: of passing v labels; θ may be infinite."""
+    """Compute exp(−θv) for v = 0 … t, the weights of passing v labels, shape (t + 1,); θ may be infinite."""
     return np.concatenate([[1.0], np.exp(-theta * np.arange(1.0, t + 1.0))])
 
 
 def _invert_insertion_distribution(u: NDArray[np.float64], theta: float, t: int) -> NDArray[np.int64]:
-    """Invert the distribution of the number of labels passed, at uniform u; shape (n,)."""
+    """Invert the distribution of the number of labels passed at uniform u, shape (n,)."""
     cumulated = np.cumsum(_compute_insertion_weights(theta, t))
     return np.asarray(np.searchsorted(cumulated[:-1] / cumulated[-1], u, side="right"), dtype=np.int64)
 
 
 def _check_centers(center: ArrayLike, n: int) -> NDArray[np.float64]:
-    given = np.asarray(center, dtype=np.float64)
-    centers = to_mid_ranks(np.atleast_2d(given), require_complete=True)
+    """Check the centers and broadcast them to shape (n, k)."""
+    values = np.asarray(center, dtype=np.float64)
+    centers = to_mid_ranks(np.atleast_2d(values), require_complete=True)
     if not (np.sort(centers, axis=1) == np.arange(1.0, centers.shape[1] + 1.0)).all():
-        raise OptionError("the center of a Mallows model has ties; give every label a rank of its own")
+        raise OptionError("the center of a Mallows model has ties; give every label a different rank")
     if len(centers) not in {1, n}:
-        raise OptionError(f"{len(centers)} centers for {n} rankings; give one for all, or one each")
+        raise OptionError(f"{len(centers)} centers for {n} rankings; give one for all, or one per ranking")
     return np.broadcast_to(centers, (n, centers.shape[1]))
 
 
 def draw_plackett_luce(weights: ArrayLike, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw rankings from the Plackett–Luce model, exactly.
+    """Draw exact samples of the Plackett–Luce model.
 
     Parameters
     ----------
     weights : array_like, shape (k,) or (n, k)
-        w, positive; only their ratios matter.
+        Positive weights w; only their ratios matter.
     n : int
-        Rankings wanted.
+        Number of rankings.
     rng : numpy.random.Generator
-        What draws them: n·k numbers.
+        Random generator; n·k numbers are drawn.
 
     Returns
     -------
@@ -191,12 +197,12 @@ def draw_plackett_luce(weights: ArrayLike, n: int, rng: np.random.Generator) -> 
     Raises
     ------
     OptionError
-        If a weight is not positive and finite, their number of rows is not 1 or n, `n` is no number of rows
-        or `rng` no generator.
+        If a weight is not positive and finite, there are neither 1 nor n rows of weights, or `n` or `rng` is
+        invalid.
 
     Notes
     -----
-    log w plus independent Gumbel noise, sorted, has this distribution (Yellott 1977).
+    The descending order of log w plus independent Gumbel noise has this distribution (Yellott 1977).
 
     Examples
     --------
@@ -216,37 +222,38 @@ def compute_plackett_luce_probability(ranks: ArrayLike, weights: ArrayLike) -> N
     Parameters
     ----------
     ranks : array_like, shape (n, k)
-        Complete, without ties.
+        Complete rankings without ties.
     weights : array_like, shape (k,) or (n, k)
-        As for `draw_plackett_luce`.
+        Positive weights; see `draw_plackett_luce`.
 
     Returns
     -------
     float64 array, shape (n,)
-        Π_t w_t / (w_t + … + w_k), labels in the ranking's order.
+        Π_t w_t / (w_t + … + w_k), where t runs over the labels in the order of the ranking.
 
     Raises
     ------
     OptionError
-        As `draw_plackett_luce`.
+        If a weight is not positive and finite, or there are neither 1 nor n rows of weights.
 
     Examples
     --------
     >>> compute_plackett_luce_probability([[1, 2], [2, 1]], [3.0, 1.0])
     array([0.75, 0.25])
     """
-    given = to_mid_ranks(ranks, require_complete=True)
+    mid_ranks = to_mid_ranks(ranks, require_complete=True)
     w = np.take_along_axis(
-        _check_label_weights(weights, len(given)), np.argsort(given, axis=1, kind="stable"), axis=1
+        _check_label_weights(weights, len(mid_ranks)), np.argsort(mid_ranks, axis=1, kind="stable"), axis=1
     )
-    left = np.cumsum(w[:, ::-1], axis=1)[:, ::-1]
-    return np.asarray(np.prod(w / left, axis=1))
+    remaining = np.cumsum(w[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(np.prod(w / remaining, axis=1))
 
 
 def _check_label_weights(weights: ArrayLike, n: int) -> NDArray[np.float64]:
+    """Check label weights and broadcast them to shape (n, k)."""
     w = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     if not (np.isfinite(w) & (w > 0.0)).all():
-        raise OptionError("a weight of a Plackett–Luce model must be positive and finite")
+        raise OptionError("the weights of a Plackett–Luce model must be positive and finite")
     if len(w) not in {1, n}:
-        raise OptionError(f"{len(w)} rows of weights for {n} rankings; give one for all, or one each")
+        raise OptionError(f"{len(w)} rows of weights for {n} rankings; give one for all, or one per ranking")
     return np.broadcast_to(w, (n, w.shape[1]))

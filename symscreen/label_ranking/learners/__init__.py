@@ -1,1 +1,1 @@
-"""Learners."""
+"""Learners of rankings: trees, forests, nearest neighbours, pairwise models and an ensemble."""

@@ -1,14 +1,13 @@
-"""How far trees are grown, as estimators are told.
+"""Consensus ranking trees (CRIT) and forests of them (Clémençon et al. 2018, section 4.3 and appendix).
 
-CRIT, the consensus ranking tree, as an estimator (Clémençon et al. 2018, section 4.3).
-
-A forest of consensus ranking trees (Clémençon et al. 2018, appendix, "Aggregation").
+A tree splits the inputs into cells whose rankings have a small dispersion, and predicts the consensus of each
+cell. A forest predicts the consensus of its trees. The trees are grown by `symscreen.statistics.crit_tree`.
 """
 
 from __future__ import annotations
 
 from math import ceil, isfinite
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,6 +19,8 @@ from symscreen.label_ranking.base import (
     draw_seeds,
     encode_categories,
     encode_training_data,
+    is_integer,
+    is_real,
     take_rows,
 )
 from symscreen.label_ranking.consensus.median import compute_median_rankings
@@ -49,8 +50,6 @@ __all__ = [
     "ConsensusRankingForest",
     "ConsensusRankingTree",
     "ForestTree",
-    "is_integer",
-    "is_real",
     "parse_max_features",
     "parse_row_count",
     "parse_tree_limits",
@@ -60,18 +59,18 @@ __all__ = [
 def parse_tree_limits(
     max_depth: Any, min_samples_leaf: Any, min_impurity_decrease: Any, n_rows: int
 ) -> dict[str, Any]:
-    """Read the limits of growth.
+    """Validate the limits of the growth of a tree.
 
     Parameters
     ----------
     max_depth : int or None
-        ≥ 1.
+        At least 1; None for no limit.
     min_samples_leaf : int or float
-        As `parse_row_count` takes it.
+        Number or share of rows; see `parse_row_count`.
     min_impurity_decrease : float
-        ≥ 0.
-    n : int
-        How many rows there are.
+        At least 0.
+    n_rows : int
+        Number of rows.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def parse_tree_limits(
     Raises
     ------
     OptionError
-        If one of them has no meaning.
+        If a limit is invalid.
 
     Examples
     --------
@@ -89,25 +88,25 @@ def parse_tree_limits(
     {'max_depth': 3, 'min_leaf': 70, 'min_decrease': 0.0}
     """
     if max_depth is not None and not (is_integer(max_depth) and max_depth >= 1):
-        raise OptionError(f"max_depth is {max_depth!r}: give a whole number ≥ 1, or None for no limit")
-    decrease = min_impurity_decrease
-    if not (is_real(decrease) and isfinite(decrease) and decrease >= 0):
-        raise OptionError(f"min_impurity_decrease is {decrease!r}: give a number ≥ 0")
-    leaf = parse_row_count("min_samples_leaf", min_samples_leaf, n_rows)
-    return {"max_depth": max_depth, "min_leaf": leaf, "min_decrease": float(decrease)}
+        raise OptionError(f"max_depth is {max_depth!r}: give an integer ≥ 1, or None for no limit")
+    min_decrease = min_impurity_decrease
+    if not (is_real(min_decrease) and isfinite(min_decrease) and min_decrease >= 0):
+        raise OptionError(f"min_impurity_decrease is {min_decrease!r}: give a number ≥ 0")
+    min_leaf = parse_row_count("min_samples_leaf", min_samples_leaf, n_rows)
+    return {"max_depth": max_depth, "min_leaf": min_leaf, "min_decrease": float(min_decrease)}
 
 
 def parse_row_count(name: str, value: Any, n_rows: int) -> int:
-    """Read a number of rows: whole, or a share of all, rounded up.
+    """Convert a number of rows or a share of all rows, rounded up, to a number.
 
     Parameters
     ----------
     name : str
-        What it is called, for the error.
-    asked : int or float
-        A whole number ≥ 1, or a float above 0 and up to 1.
-    n : int
-        How many rows there are.
+        Name of the option, for the error message.
+    value : int or float
+        An integer ≥ 1, or a float above 0 and up to 1.
+    n_rows : int
+        Number of rows.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def parse_row_count(name: str, value: Any, n_rows: int) -> int:
     Raises
     ------
     OptionError
-        If it is neither.
+        If the value is invalid.
 
     Examples
     --------
@@ -127,18 +126,18 @@ def parse_row_count(name: str, value: Any, n_rows: int) -> int:
         return int(value)
     if is_real(value) and not isinstance(value, Integral) and 0.0 < value <= 1.0:
         return ceil(round(float(value) * n_rows, 9))  # 0.1 · 70 is 7.000000000000001 in float64
-    raise OptionError(f"{name} is {value!r}: give a whole number ≥ 1, or a share above 0 and up to 1.0")
+    raise OptionError(f"{name} is {value!r}: give an integer ≥ 1, or a share above 0 and up to 1.0")
 
 
 def parse_max_features(max_features: Any, n_features: int) -> int:
-    """Read how many features a node looks at.
+    """Convert the option `max_features` to a number of features.
 
     Parameters
     ----------
-    asked : {"sqrt", "log2"}, int, float or None
-        A number, a share of all, or None for all.
-    d : int
-        How many there are.
+    max_features : {"sqrt", "log2"}, int, float or None
+        A rule, a number, a share of all features, or None for all.
+    n_features : int
+        Number of features d.
 
     Returns
     -------
@@ -148,88 +147,79 @@ def parse_max_features(max_features: Any, n_features: int) -> int:
     Raises
     ------
     OptionError
-        If it has no meaning.
+        If the value is invalid.
 
     Examples
     --------
     >>> parse_max_features("sqrt", 24), parse_max_features(0.5, 24), parse_max_features(None, 24)
     (4, 12, 24)
     """
-    known = {"sqrt": int(n_features**0.5), "log2": n_features.bit_length() - 1}
+    rules = {"sqrt": int(n_features**0.5), "log2": n_features.bit_length() - 1}
     if max_features is None:
         return n_features
     if isinstance(max_features, str):
-        if max_features not in known:
-            raise OptionError(f"max_features is {max_features!r}{suggest(max_features, known)}")
-        return max(known[max_features], 1)
+        if max_features not in rules:
+            raise OptionError(f"max_features is {max_features!r}{suggest(max_features, rules)}")
+        return max(rules[max_features], 1)
     return min(parse_row_count("max_features", max_features, n_features), n_features)
 
 
-def is_integer(value: Any) -> bool:
-    """Tell whether an option is a whole number, and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def is_real(value: Any) -> bool:
-    """Tell whether an option is a number, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
 class ConsensusRankingTree(Ranker):
-    """CRIT: a tree whose cells hold rankings of little dispersion, and predict their consensus.
+    """Consensus ranking tree (CRIT): a tree whose leaves predict the consensus of their rankings.
 
     Parameters
     ----------
     max_depth : int, optional
-        How many splits deep.
+        Maximum depth.
     min_samples_leaf : int or float
-        The fewest training rows of a leaf, or their share of all, rounded up.
+        Minimum number of training rows of a leaf, or their share of all rows, rounded up.
     min_impurity_decrease : float
-        The least by which a split must lower γ̂ of the tree (see Notes), of which k(k − 1)/8 is the maximum.
+        Minimum decrease of the γ̂ of the tree by a split (see Notes); at most k(k − 1)/8 is possible.
     ccp_lambda : float or "cv"
-        λ of eq. (52), the price of a leaf: see `symscreen.label_ranking.learners.tree_pruning`. "cv" chooses
-        it by cross-validation.
+        Cost λ of a leaf, eq. (52); see `symscreen.label_ranking.learners.tree_pruning`. "cv" selects it by
+        cross-validation.
     folds : int
-        How many that has, ≥ 2; never more than rows.
+        Number of folds of the cross-validation, at least 2 and limited to the number of rows.
     categorical_features : None, bool array of shape (d,), or sequence of int or str
-        Which columns hold categories: any numbers, each of which is one.
+        Columns with categories. Each distinct number in such a column is a category.
     max_features : {"sqrt", "log2"}, int, float or None
-        How many features a node looks at; None for all.
+        Number of features considered at a node; None for all.
     random_state : int, RandomState or None
-        Of the folds, and of the features drawn where these are not all. With neither nothing is random.
+        Random state of the folds, and of the features drawn if `max_features` is below d.
 
     Attributes
     ----------
-    tree_ : Nodes
+    tree_ : TreeNodes
         The nodes, as arrays.
     rankings_ : float64 array, shape (N, k)
-        The consensus at each leaf; NaN at inner nodes.
+        Consensus of each leaf; NaN at inner nodes.
     labels_ : tuple of str
-        Names of the k labels: of y's columns where it was a data frame, else "0", "1", ….
+        Names of the k labels: the columns of y if it was a data frame, else "0", "1", ….
     categories_ : list of (float64 array or None)
-        The categories of each feature.
+        Categories of each feature; None for a numeric one.
     feature_importances_ : float64 array, shape (d,)
-        The decrease of γ̂ by the splits on each feature; they sum to γ̂ of all rows less that of the tree.
+        Decrease of γ̂ by the splits on each feature. They sum to the γ̂ of all rows minus that of the tree.
     ccp_lambda_ : float
-        The λ that was used.
+        The λ used.
     penalties_, risks_ : float64 arrays
-        With "cv": the λ tried, and the mean Kendall distance on held-out rows.
+        With "cv": the values of λ, and the mean Kendall distance on held-out rows.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        See scikit-learn.
 
     Notes
     -----
-    The split is exact: all thresholds of all features, and all subsets of up to ten categories; more are cut
-    along their principal axis (`symscreen.statistics.crit_splits`). Thresholds are values of the training
-    rows, and x ≤ threshold goes left: no increasing function of an input changes a prediction. Of splits that
-    are as good the first feature and its smallest threshold are taken. A node is a leaf where no split lowers
-    the dispersion (Remark 19). A category that a node has not seen goes to its heavier child. The order of
-    the training rows does not matter.
+    The split search is exact: all thresholds of all features, and all subsets of up to ten categories. More
+    categories are split along their principal axis (`symscreen.statistics.crit_splits`). Thresholds are
+    values of the training rows, and x ≤ threshold goes left, so predictions are invariant under increasing
+    functions of an input. Among equally good splits the first feature and its smallest threshold are
+    selected. A node is a leaf if no split decreases the dispersion (Remark 19). A category that does not
+    occur in a node goes to its heavier child. The order of the training rows does not matter.
 
-    Incomplete rankings and ties are welcome: a pair counts in the rows that show it, a tie half each way.
-    γ̂ of a node is Σ_{i<j} S_ij p̂_ij(1 − p̂_ij)/W, S_ij the weight of its rows that show both labels and W that
-    of all its rows; of a tree, the mean over leaves by W. For complete rankings S_ij = W, and γ̂ is that of
-    Remark 2, `symscreen.label_ranking.dispersion`; a pair that half of the rows lack adds half as much.
+    Incomplete rankings and ties are supported: a pair counts in the rows that rank both labels, and a tie
+    counts half for each order. The γ̂ of a node is Σ_{i<j} S_ij p̂_ij(1 − p̂_ij)/W, where S_ij is the weight
+    of its rows that rank both labels and W the weight of all its rows. The γ̂ of a tree is the mean over its
+    leaves weighted by W. For complete rankings S_ij = W, and γ̂ is the dispersion of Remark 2,
+    `symscreen.label_ranking.dispersion`. A pair that is missing in half of the rows contributes half as much.
 
     Examples
     --------
@@ -240,7 +230,7 @@ class ConsensusRankingTree(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    max_abs_input: ClassVar[float] = np.inf  # inputs are compared, and nothing else
+    max_abs_input: ClassVar[float] = np.inf  # inputs are only compared
 
     def __init__(
         self,
@@ -264,34 +254,34 @@ class ConsensusRankingTree(Ranker):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # scikit-learn's names
-        """Grow the tree, and prune it.
+        """Grow and prune the tree.
 
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs; finite numbers.
+            Inputs; finite numbers.
         y : array or data frame of shape (n, k)
-            Rankings; NaN where a label is missing.
+            Rankings; NaN for a missing label.
         sample_weight : array of shape (n,), optional
-            Weights of the rows, not negative.
+            Non-negative row weights.
 
         Returns
         -------
         ConsensusRankingTree
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         InputError, ValueError
-            If the data or an option cannot be used.
+            If the data or an option is invalid.
         """
         training = encode_training_data(self, X, y, sample_weight, self.categorical_features)
         n, d = len(training.ranks), len(training.sample.columns)
         limits = parse_tree_limits(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
-        seed, deal = draw_seeds(self.random_state, 2)
+        seed, fold_seed = draw_seeds(self.random_state, 2)
         limits |= {"max_features": parse_max_features(self.max_features, d), "seed": seed}
         nodes = grow_tree(training.sample, **limits)
-        self.tree_: TreeNodes = self._prune(nodes, training, limits, deal)
+        self.tree_: TreeNodes = self._prune(nodes, training, limits, fold_seed)
         leaves = np.flatnonzero(self.tree_.feature < 0)
         self.rankings_: Values = compute_node_rankings(self.tree_, leaves, training.ranks.shape[1])
         self.categories_ = training.categories
@@ -301,11 +291,12 @@ class ConsensusRankingTree(Ranker):
     def _prune(
         self, nodes: TreeNodes, training: EncodedTrainingData, limits: Mapping[str, Any], fold_seed: int
     ) -> TreeNodes:
+        """Prune the tree with the given or the cross-validated penalty."""
         path, n = build_pruning_path(nodes), len(training.ranks)
-        asked: Any = self.ccp_lambda
-        if isinstance(asked, str) and asked == "cv":
+        penalty: Any = self.ccp_lambda
+        if isinstance(penalty, str) and penalty == "cv":
             if not is_integer(self.folds) or self.folds < 2:
-                raise OptionError(f"folds is {self.folds!r}: give a whole number ≥ 2")
+                raise OptionError(f"folds is {self.folds!r}: give an integer ≥ 2")
             self.penalties_ = compute_penalties(path)
             self.risks_ = np.zeros(self.penalties_.size)
             if path.merged_nodes.size and n > 1:
@@ -313,10 +304,10 @@ class ConsensusRankingTree(Ranker):
                     training, self.penalties_, limits, min(self.folds, n), fold_seed
                 )
             self.ccp_lambda_ = select_penalty(self.penalties_, self.risks_)
-        elif is_real(asked) and np.isfinite(asked) and asked >= 0:
-            self.ccp_lambda_ = float(asked)
+        elif is_real(penalty) and np.isfinite(penalty) and penalty >= 0:
+            self.ccp_lambda_ = float(penalty)
         else:
-            raise OptionError(f"ccp_lambda is {asked!r}: give a number ≥ 0, or 'cv'")
+            raise OptionError(f"ccp_lambda is {penalty!r}: give a number ≥ 0, or 'cv'")
         return prune_tree(nodes, find_optimal_leaves(nodes, path, self.ccp_lambda_))
 
     def apply(self, X: Any) -> Integers:  # noqa: N803  # scikit-learn's name
@@ -325,12 +316,12 @@ class ConsensusRankingTree(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (m, d)
-            The inputs.
+            Inputs.
 
         Returns
         -------
         int64 array, shape (m,)
-            Numbers of nodes of `tree_`.
+            Indices of nodes of `tree_`.
         """
         values = self._check_rows(X)
         return find_leaves(self.tree_, encode_categories(values, self.categories_))
@@ -341,7 +332,7 @@ class ConsensusRankingTree(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (m, d)
-            The inputs.
+            Inputs.
 
         Returns
         -------
@@ -355,46 +346,47 @@ class ConsensusRankingTree(Ranker):
 class ForestTree(NamedTuple):
     """One tree of a forest."""
 
-    nodes: TreeNodes  # without pair sums: leaves keep their rankings
+    nodes: TreeNodes  # without the pair sums
     rankings: Values  # (N, k): NaN at inner nodes
     importances: Values  # (d,)
 
 
 class ConsensusRankingForest(Ranker):
-    """Many consensus ranking trees on bootstrap samples, and the consensus of their predictions.
+    """Forest of consensus ranking trees on bootstrap samples; it predicts the consensus of the trees.
 
     Parameters
     ----------
     n_estimators : int
-        How many trees.
+        Number of trees B.
     max_depth, min_samples_leaf, min_impurity_decrease, categorical_features
-        Of each tree, as of `ConsensusRankingTree`.
+        Options of each tree; see `ConsensusRankingTree`.
     max_features : {"sqrt", "log2"}, int, float or None
-        How many features a node looks at, drawn anew for each; None for all, which is bagging.
+        Number of features considered at a node, drawn for each node; None for all (bagging).
     bootstrap : bool
-        Whether each tree has rows drawn with replacement; else all rows.
+        Whether the rows of each tree are drawn with replacement. Otherwise each tree uses all rows.
     max_samples : int, float or None
-        How many are drawn, or their share; None for as many as there are.
+        Number or share of the rows drawn; None for as many as there are rows.
     random_state : int, RandomState or None
-        Of all draws.
+        Random state of all draws.
     n_jobs : int, optional
-        Threads, as scikit-learn counts them. Their number changes nothing else.
+        Number of threads; see scikit-learn. Does not affect the result.
 
     Attributes
     ----------
-    trees_ : list of Grown
+    trees_ : list of ForestTree
         The trees.
     labels_, categories_
-        As of `ConsensusRankingTree`.
+        See `ConsensusRankingTree`.
     feature_importances_ : float64 array, shape (d,)
-        The mean over trees of the decrease of γ̂ by the splits on each feature, γ̂ as there.
+        Mean over the trees of the decrease of γ̂ by the splits on each feature.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        See scikit-learn.
 
     Notes
     -----
-    The prediction at x is the pseudo-empirical median of the B rankings that the trees predict there. These
-    are the same in every joint cell C_1 ∩ … ∩ C_B of the trees: one consensus serves all rows of one.
+    The prediction at x is the pseudo-empirical median of the B rankings that the trees predict at x. These
+    rankings are constant in every joint cell C_1 ∩ … ∩ C_B of the trees, so one consensus is computed per
+    joint cell.
 
     Examples
     --------
@@ -405,7 +397,7 @@ class ConsensusRankingForest(Ranker):
     [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]
     """
 
-    max_abs_input: ClassVar[float] = np.inf  # inputs are compared, and nothing else
+    max_abs_input: ClassVar[float] = np.inf  # inputs are only compared
 
     def __init__(
         self,
@@ -438,33 +430,33 @@ class ConsensusRankingForest(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (n, d)
-            The inputs; finite numbers.
+            Inputs; finite numbers.
         y : array or data frame of shape (n, k)
-            Rankings; NaN where a label is missing.
+            Rankings; NaN for a missing label.
         sample_weight : array of shape (n,), optional
-            Weights of the rows, not negative. Draws do not depend on them.
+            Non-negative row weights. The bootstrap samples do not depend on them.
 
         Returns
         -------
         ConsensusRankingForest
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
         InputError, ValueError
-            If the data or an option cannot be used.
+            If the data or an option is invalid.
         """
         training = encode_training_data(self, X, y, sample_weight, self.categorical_features)
         (n, k), d = training.ranks.shape, len(training.sample.columns)
         if not is_integer(self.n_estimators) or self.n_estimators < 1:
-            raise OptionError(f"n_estimators is {self.n_estimators!r}: give a whole number ≥ 1")
-        drawn = n if self.max_samples is None else parse_row_count("max_samples", self.max_samples, n)
+            raise OptionError(f"n_estimators is {self.n_estimators!r}: give an integer ≥ 1")
+        n_samples = n if self.max_samples is None else parse_row_count("max_samples", self.max_samples, n)
         limits = parse_tree_limits(self.max_depth, self.min_samples_leaf, self.min_impurity_decrease, n)
         limits["max_features"] = parse_max_features(self.max_features, d)
         seeds = draw_seeds(self.random_state, self.n_estimators)
-        take = drawn if self.bootstrap else None
+        n_drawn = n_samples if self.bootstrap else None
         self.trees_: list[ForestTree] = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_grow_tree)(training.sample, limits, k, take, seed) for seed in seeds
+            delayed(_grow_tree)(training.sample, limits, k, n_drawn, seed) for seed in seeds
         )
         self.categories_ = training.categories
         self.feature_importances_ = np.mean([tree.importances for tree in self.trees_], axis=0)
@@ -476,12 +468,12 @@ class ConsensusRankingForest(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (m, d)
-            The inputs.
+            Inputs.
 
         Returns
         -------
         int64 array, shape (m, B)
-            Numbers of nodes.
+            Node indices.
         """
         values = self._check_rows(X)
         columns = encode_categories(values, self.categories_)
@@ -496,34 +488,34 @@ class ConsensusRankingForest(Ranker):
         Parameters
         ----------
         X : array or data frame of shape (m, d)
-            The inputs.
+            Inputs.
 
         Returns
         -------
         float64 array, shape (m, k)
             Ranks 1 to k.
         """
-        cells, where = np.unique(self.apply(X), axis=0, return_inverse=True)
+        cells, inverse = np.unique(self.apply(X), axis=0, return_inverse=True)
         k = self.n_labels_
         votes = np.zeros((len(cells), k * (k - 1) // 2))
         for tree, leaf in zip(self.trees_, cells.T, strict=True):
             votes += compute_pair_signs(tree.rankings)[leaf]
         return compute_median_rankings(votes, np.full(votes.shape, float(len(self.trees_))), k)[
-            where.reshape(-1)
+            inverse.reshape(-1)
         ]
 
 
 def _grow_tree(
     sample: RankingSample, limits: Mapping[str, Any], n_labels: int, n_drawn: int | None, seed: int
 ) -> ForestTree:
-    """Grow one tree; nothing of it depends on the others or on the thread."""
+    """Grow one tree; the result does not depend on other trees or on the thread."""
     if n_drawn is not None:
         n = sample.weights.size
-        times = np.bincount(np.random.default_rng(seed).integers(n, size=n_drawn), minlength=n)
-        rows = np.flatnonzero(times)
-        sample = take_rows(sample, rows, times[rows])
+        counts = np.bincount(np.random.default_rng(seed).integers(n, size=n_drawn), minlength=n)
+        rows = np.flatnonzero(counts)
+        sample = take_rows(sample, rows, counts[rows])
     nodes = grow_tree(sample, **limits, seed=seed)
     rankings = compute_node_rankings(nodes, np.flatnonzero(nodes.feature < 0), n_labels)
-    found = compute_importances(nodes, len(sample.columns))
-    empty = np.empty((len(nodes.feature), 0))  # of many deep trees the pair sums would fill the memory
-    return ForestTree(nodes._replace(sign_sums=empty, pair_weights=empty), rankings, found)
+    importances = compute_importances(nodes, len(sample.columns))
+    empty = np.empty((len(nodes.feature), 0))  # the pair sums of many deep trees would exceed the memory
+    return ForestTree(nodes._replace(sign_sums=empty, pair_weights=empty), rankings, importances)

@@ -1,11 +1,11 @@
-"""The models that `RankingEnsemble` blends: each predicts the expected position of every label.
+"""The default learner of rankings: an ensemble of trees and linear scores, weighted by cross-validation.
 
-Families differ in what they can see. Trees find thresholds and interactions of few features; linear scores
-what is smooth and global, on features as they are, with their squares (the log-odds of Gaussian classes),
-bent each on its own (splines) or multiplied in pairs; scores on Gaussian kernels what is smooth and local. A
-family of scores is a path: the same model at several penalties.
-
-The default learner of rankings: trees and linear scores of many kinds, blended by cross-validation.
+Each model predicts the expected position of every label. The model families represent different dependences.
+Trees find thresholds and interactions of few features. Linear scores represent smooth global dependences on
+one of several bases: the features, their squares (the log-odds of Gaussian classes), splines of each feature,
+and products of pairs. Scores on Gaussian kernels represent smooth local dependences. A family of scores is a
+path: the same model at several penalties. The weights of the models are non-negative and minimise the squared
+error of the combined prediction for held-out rows (stacking).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from symscreen.label_ranking.base import (
     Ranker,
     TrainingData,
     draw_seeds,
+    is_integer,
     normalize_weights,
     prepare_training_data,
 )
@@ -30,7 +31,6 @@ from symscreen.label_ranking.learners.bradley_terry import (
     compute_expected_positions,
     fit_scores,
 )
-from symscreen.label_ranking.learners.consensus_tree import is_integer
 from symscreen.targets.ranking_ranks import compute_pair_signs, list_label_pairs, mask_ranked_pairs
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFamily", "RankingEnsemble", "build_model_families", "impute_positions"]
 
-_MAX_ITER = 200  # of L-BFGS, for each penalty
-_MAX_LANDMARKS = 300  # of the Gaussian kernels
-_MIN_BOOSTING_ROWS = 1000  # rows from which boosting is worth its cost
-_MAX_PRODUCT_FEATURES = 24  # features up to which products of pairs are tried
-_MAX_UNSAMPLED_FEATURES = 6  # features up to which a tree looks at all of them
-_IMPUTATION_PENALTY = 1e-2  # the penalty of the scores that complete incomplete rankings
+_MAX_ITER = 200  # maximum number of L-BFGS iterations per penalty
+_MAX_LANDMARKS = 300  # maximum number of centers of the Gaussian kernels
+_MIN_BOOSTING_ROWS = 1000  # fewest rows for boosting
+_MAX_PRODUCT_FEATURES = 24  # most features for products of pairs
+_MAX_UNSAMPLED_FEATURES = 6  # most features for which a tree considers all of them
+_IMPUTATION_PENALTY = 1e-2  # penalty of the scores that complete incomplete rankings
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class ModelFamily:
     Parameters
     ----------
     names : tuple of str
-        Of the models, in the order of what the fitted family predicts.
+        Names of the models, in the order of the predictions.
     fit : callable
-        (learned, completed positions of shape (n, k), seed) to a function from rows of shape (m, d) to one
-        array of expected positions, shape (m, k), for each model.
+        Maps (training data, positions of shape (n, k), seed) to a predictor. A predictor maps rows of shape
+        (m, d) to a list with one array of expected positions, shape (m, k), per model.
     """
 
     names: tuple[str, ...]
@@ -71,19 +71,19 @@ class ModelFamily:
 
 
 def build_model_families(n_rows: int, n_features: int, n_estimators: int) -> list[ModelFamily]:
-    """List the families for a table.
+    """Build the model families for a table.
 
     Parameters
     ----------
-    n, d : int
-        Rows and features.
+    n_rows, n_features : int
+        Numbers of rows and of features.
     n_estimators : int
-        Trees of the largest forest; the other two have half as many.
+        Number of trees of the largest forest; the other two forests have half as many.
 
     Returns
     -------
-    list of Family
-        Boosting from 1000 rows on, products of features for at most 24 of them.
+    list of ModelFamily
+        Includes boosting for at least 1000 rows, and products of features for at most 24 features.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def build_model_families(n_rows: int, n_features: int, n_estimators: int) -> lis
     ['extra trees', 'extra trees, leaves of 3', 'random forest', 'linear, 0.01']
     """
     half = max(1, n_estimators // 2)
-    found = [
+    families = [
         _build_forest_family(
             "extra trees",
             "ExtraTreesRegressor",
@@ -102,40 +102,41 @@ def build_model_families(n_rows: int, n_features: int, n_estimators: int) -> lis
         _build_forest_family("random forest", "RandomForestRegressor", half, max_features=0.5),
     ]
     if n_rows >= _MIN_BOOSTING_ROWS:
-        found.append(ModelFamily(("boosting",), _fit_boosting))
-    found.append(_build_score_family("linear", (1e-2, 1e-3, 1e-4, 1e-6), _make_linear_basis))
-    found.append(_build_score_family("squares", (1e-3, 1e-5, 1e-6), _make_squares_basis))
-    found.append(_build_score_family("splines", (1e-2, 1e-3, 1e-4, 1e-5), _make_spline_basis))
+        families.append(ModelFamily(("boosting",), _fit_boosting))
+    families.append(_build_score_family("linear", (1e-2, 1e-3, 1e-4, 1e-6), _make_linear_basis))
+    families.append(_build_score_family("squares", (1e-3, 1e-5, 1e-6), _make_squares_basis))
+    families.append(_build_score_family("splines", (1e-2, 1e-3, 1e-4, 1e-5), _make_spline_basis))
     if n_features <= _MAX_PRODUCT_FEATURES:
-        found.append(_build_score_family("products", (1e-2, 1e-3, 1e-4, 1e-6), _make_products_basis))
+        families.append(_build_score_family("products", (1e-2, 1e-3, 1e-4, 1e-6), _make_products_basis))
     for width in (0.3, 1.0, 3.0):
-        path = (1e-3, 1e-4, 1e-5, 1e-6)
-        found.append(
-            _build_score_family(f"kernel of {width:g}/d", path, _bind_kernel_basis(width / n_features))
+        penalties = (1e-3, 1e-4, 1e-5, 1e-6)
+        families.append(
+            _build_score_family(f"kernel of {width:g}/d", penalties, _bind_kernel_basis(width / n_features))
         )
-    return found
+    return families
 
 
 def impute_positions(data: TrainingData) -> Values:
-    """Estimate the position of every label where rankings are incomplete.
+    """Estimate the position of every label in incomplete rankings.
 
     Parameters
     ----------
-    learned : Learned
+    data : TrainingData
         Rows and rankings.
 
     Returns
     -------
     float64 array, shape (n, k)
-        1 + Σ_{j≠i} of: whether j is preferred to i (½ for ties) where the row shows both; else Pr[j ≻ i | x]
-        by linear scores fitted to the pairs that are shown. Complete rankings come back as they are.
+        1 + Σ_{j≠i} of the indicator that j is preferred to i (½ for ties) if the row ranks both; otherwise of
+        Pr[j ≻ i | x], estimated by linear scores fitted to the observed pairs. Complete rankings are
+        unchanged.
 
     Examples
     --------
     >>> from symscreen.label_ranking.base import TrainingData
-    >>> learned = TrainingData(np.zeros((3, 1)), np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]]),
+    >>> data = TrainingData(np.zeros((3, 1)), np.array([[1.0, 2.0], [1.0, 2.0], [1.0, np.nan]]),
     ...     np.ones(3))
-    >>> positions = impute_positions(learned)
+    >>> positions = impute_positions(data)
     >>> positions[:2].tolist(), bool(positions[2, 0] < 1.1)
     ([[1.0, 2.0], [1.0, 2.0]], True)
     """
@@ -143,21 +144,21 @@ def impute_positions(data: TrainingData) -> Values:
     if not np.isnan(ranks).any():
         return ranks
     basis = _make_linear_basis(len(ranks), 0)
-    shown = basis.fit_transform(data.rows)
-    scores = shown @ fit_scores(shown, ranks, data.weights, alpha=_IMPUTATION_PENALTY, max_iter=_MAX_ITER)
+    design = basis.fit_transform(data.rows)
+    scores = design @ fit_scores(design, ranks, data.weights, alpha=_IMPUTATION_PENALTY, max_iter=_MAX_ITER)
     first, second = list_label_pairs(ranks.shape[1])
-    told = 0.5 + 0.5 * compute_pair_signs(ranks)  # that the second is preferred
-    guessed = 1.0 / (1.0 + np.exp(np.clip(scores[:, first] - scores[:, second], -500.0, 500.0)))
-    behind = np.where(mask_ranked_pairs(ranks), told, guessed)
+    observed = 0.5 + 0.5 * compute_pair_signs(ranks)  # whether the second label is preferred
+    predicted = 1.0 / (1.0 + np.exp(np.clip(scores[:, first] - scores[:, second], -500.0, 500.0)))
+    second_preferred = np.where(mask_ranked_pairs(ranks), observed, predicted)
     positions = np.ones(ranks.shape)
     for pair in range(len(first)):
-        positions[:, first[pair]] += behind[:, pair]
-        positions[:, second[pair]] += 1.0 - behind[:, pair]
+        positions[:, first[pair]] += second_preferred[:, pair]
+        positions[:, second[pair]] += 1.0 - second_preferred[:, pair]
     return positions
 
 
 def _build_forest_family(name: str, class_name: str, n_estimators: int, **options: Any) -> ModelFamily:
-    """Grow one forest on the positions of all labels at once."""
+    """Build a family of one forest that predicts the positions of all labels."""
 
     def fit(data: TrainingData, positions: Values, seed: int) -> Predictor:
         import sklearn.ensemble
@@ -170,6 +171,7 @@ def _build_forest_family(name: str, class_name: str, n_estimators: int, **option
 
 
 def _fit_boosting(data: TrainingData, positions: Values, seed: int) -> Predictor:
+    """Fit one boosting model per label."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     models = [
@@ -184,67 +186,76 @@ def _fit_boosting(data: TrainingData, positions: Values, seed: int) -> Predictor
 def _build_score_family(
     name: str, penalties: tuple[float, ...], make_basis: Callable[[int, int], Any]
 ) -> ModelFamily:
-    """Fit linear scores on a basis at each penalty, each fit starting where the last one ended."""
+    """Build a family of linear scores on a basis; each penalty starts from the previous coefficients."""
 
-    def fit(data: TrainingData, positions: Values, seed: int) -> Predictor:  # noqa: ARG001  # pairs say more
+    def fit(data: TrainingData, positions: Values, seed: int) -> Predictor:  # noqa: ARG001  # scores use the pairs
         basis = make_basis(len(data.rows), seed)
-        shown = basis.fit_transform(data.rows)
-        fitted: list[Values] = []
+        design = basis.fit_transform(data.rows)
+        coefficients: list[Values] = []
         for alpha in penalties:
-            start = fitted[-1] if fitted else None
-            fitted.append(
-                fit_scores(shown, data.ranks, data.weights, alpha=alpha, max_iter=_MAX_ITER, start=start)
+            start = coefficients[-1] if coefficients else None
+            coefficients.append(
+                fit_scores(design, data.ranks, data.weights, alpha=alpha, max_iter=_MAX_ITER, start=start)
             )
-        return partial(_predict_scores, basis, fitted)
+        return partial(_predict_scores, basis, coefficients)
 
     return ModelFamily(tuple(f"{name}, {alpha:g}" for alpha in penalties), fit)
 
 
 def _predict_forest(forest: Any, n_labels: int, rows: Values) -> list[Values]:
+    """Predict positions with a forest, one (m, k) array."""
     return [np.asarray(forest.predict(rows), dtype=np.float64).reshape(-1, n_labels)]
 
 
 def _predict_boosting(models: list[Any], rows: Values) -> list[Values]:
+    """Predict positions with one boosting model per label, one (m, k) array."""
     return [np.column_stack([model.predict(rows) for model in models])]
 
 
 def _predict_scores(basis: Any, coefficients: list[Values], rows: Values) -> list[Values]:
-    shown = basis.transform(rows)
-    return [compute_expected_positions(shown @ one) for one in coefficients]
+    """Predict positions for each penalty, (m, k) arrays."""
+    design = basis.transform(rows)
+    return [compute_expected_positions(design @ model_coefficients) for model_coefficients in coefficients]
 
 
 def _squeeze_single_label(positions: Values) -> Values:
+    """Convert positions of a single label from shape (n, 1) to (n,)."""
     return positions if positions.shape[1] > 1 else positions[:, 0]
 
 
-def _make_linear_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # kernels need them
+def _make_linear_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
+    """Make the basis of standardised features."""
     return _build_basis_pipeline()
 
 
-def _make_squares_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # kernels need them
+def _make_squares_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
+    """Make the basis of features and their squares."""
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
     return _build_basis_pipeline(FunctionTransformer(_append_squares), StandardScaler())
 
 
-def _make_spline_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # kernels need them
+def _make_spline_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
+    """Make the basis of splines of each feature."""
     from sklearn.preprocessing import SplineTransformer, StandardScaler
 
     return _build_basis_pipeline(SplineTransformer(6, knots="quantile", include_bias=False), StandardScaler())
 
 
-def _make_products_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # kernels need them
+def _make_products_basis(n_rows: int, seed: int) -> Any:  # noqa: ARG001  # same signature as kernels
+    """Make the basis of features and products of two features."""
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
     return _build_basis_pipeline(PolynomialFeatures(2, include_bias=False), StandardScaler())
 
 
 def _bind_kernel_basis(gamma: float) -> Callable[[int, int], Any]:
-    """Give Gaussian kernels to a sample of the rows, made orthonormal (Nyström)."""
+    """Return a factory of the Nyström basis: Gaussian kernels centred at sampled rows, orthonormalised."""
     return partial(_make_kernel_basis, gamma)
 
 
 def _make_kernel_basis(gamma: float, n_rows: int, seed: int) -> Any:
+    """Make the Nyström basis of Gaussian kernels."""
     from sklearn.kernel_approximation import Nystroem
 
     count = min(_MAX_LANDMARKS, n_rows)
@@ -252,6 +263,7 @@ def _make_kernel_basis(gamma: float, n_rows: int, seed: int) -> Any:
 
 
 def _build_basis_pipeline(*steps: Any) -> Any:
+    """Build a pipeline that standardises features, applies steps and prepends a constant."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -259,46 +271,49 @@ def _build_basis_pipeline(*steps: Any) -> Any:
 
 
 def _append_squares(rows: Values) -> Values:
+    """Append the squares of the columns, shape (n, 2d)."""
     return np.hstack([rows, rows * rows])
 
 
 def _prepend_constant(rows: Values) -> Values:
+    """Prepend a column of ones."""
     return np.column_stack([np.ones(len(rows)), rows])
 
 
-_MIN_BLEND_ROWS = 10  # rows; of fewer, every model counts alike
-_MIN_LARGE_ROWS = 5000  # rows from which three folds are enough
-_MIN_BLEND_SHARE = 1e-6  # of all weight: models with less are left out
+_MIN_BLEND_ROWS = 10  # with fewer rows all models have the same weight
+_MIN_LARGE_ROWS = 5000  # fewest rows for three folds in place of five
+_MIN_BLEND_SHARE = 1e-6  # models with a smaller share of the weight are dropped
 
 
 class RankingEnsemble(Ranker):
-    """Blend forests, boosting and linear scores on several bases; no option need be tuned.
+    """Weighted ensemble of forests, boosting and linear scores on several bases; needs no tuning.
 
-    Every model predicts the expected position of each label, 1 + Σ_{j≠i} Pr[j ≻ i | x], which is also Borda's
-    score of soft pairwise votes. Weights ≥ 0 of the models are found by least squares between the blend of
-    what they predict for rows held out in an inner cross-validation and the rankings of these rows (Breiman
-    1996, Stacked regressions). Labels are sorted by the blend.
+    Every model predicts the expected position of each label, 1 + Σ_{j≠i} Pr[j ≻ i | x], which is also the
+    Borda score of soft pairwise votes. Non-negative weights of the models are found by least squares between
+    the weighted mean of their predictions for held-out rows in an inner cross-validation and the rankings of
+    these rows (Breiman 1996, Stacked regressions). Labels are sorted by the weighted mean.
 
     Parameters
     ----------
     n_estimators : int
-        Trees of the largest forest; two more have half as many.
+        Number of trees of the largest forest; two more forests have half as many.
     inner_folds : int, optional
-        By default 5, and 3 from 5000 rows on. Of fewer than 10 rows all models count alike.
+        Number of folds, at least 2. By default 5, and 3 for at least 5000 rows. With fewer than 10 rows all
+        models have the same weight.
     random_state : int, RandomState or None
-        Draws folds, trees and the landmarks of kernels.
+        Random state of folds, trees and kernel centers.
 
     Attributes
     ----------
     weights_ : dict of str to float
-        The share of each model in the blend, largest first; models that are not named have none.
+        Share of each model in descending order; models with weight 0 are omitted.
     n_labels_, n_features_in_ : int
-        k and d.
+        Numbers of labels k and of features d.
 
     Notes
     -----
-    Linear scores read incomplete and partial rankings as they are. For the other models the positions of
-    labels that are missing are estimated by linear scores.
+    Linear scores support incomplete and partial rankings directly. For the other models the positions of
+    missing labels are estimated by linear scores.
 
     Examples
     --------
@@ -321,7 +336,7 @@ class RankingEnsemble(Ranker):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Fit and weigh the models.
+        """Fit the models and their weights.
 
         Parameters
         ----------
@@ -330,48 +345,49 @@ class RankingEnsemble(Ranker):
         y : array-like, shape (n, k)
             Rankings; labels may be missing (NaN) or tied.
         sample_weight : array-like, shape (n,), optional
-            ≥ 0, one a row; only their ratios count. Rows of weight 0 are left out.
+            Non-negative row weights; only their ratios matter. Rows with weight 0 are dropped.
 
         Returns
         -------
         RankingEnsemble
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, some label is ordered against no other in any row, or there is one row.
+        DataError
+            If the rankings are invalid, a label is not ordered against any other label in any row, or there
+            is only one row.
         OptionError
-            If the number of trees or folds makes no sense.
+            If the number of trees or folds is invalid.
         """
         if not is_integer(self.n_estimators) or self.n_estimators < 1:
-            raise OptionError(f"n_estimators is {self.n_estimators!r}: give a whole number of at least 1")
-        learned = prepare_training_data(self, X, y, sample_weight)
-        if len(learned.rows) < 2:
+            raise OptionError(f"n_estimators is {self.n_estimators!r}: give an integer ≥ 1")
+        data = prepare_training_data(self, X, y, sample_weight)
+        if len(data.rows) < 2:
             raise DataError(
                 "RankingEnsemble cannot learn from 1 sample: give at least two rows of weight above 0"
             )
-        check_labels_ordered(learned.ranks)
-        learned = learned._replace(weights=normalize_weights(learned.weights))
-        n, d = learned.rows.shape
-        known = build_model_families(n, d, self.n_estimators)
-        positions = impute_positions(learned)
-        folds = self._choose_n_folds(n)
-        seeds = draw_seeds(self.random_state, len(known) + 1)
-        shares = [np.full(len(family.names), 1.0) for family in known]
-        if folds is not None:
-            held_out = _predict_held_out(known, learned, positions, folds, seeds)
-            shares = _fit_blend_weights(held_out, positions, learned.weights)
+        check_labels_ordered(data.ranks)
+        data = data._replace(weights=normalize_weights(data.weights))
+        n, d = data.rows.shape
+        families = build_model_families(n, d, self.n_estimators)
+        positions = impute_positions(data)
+        n_folds = self._choose_n_folds(n)
+        seeds = draw_seeds(self.random_state, len(families) + 1)
+        shares = [np.full(len(family.names), 1.0) for family in families]
+        if n_folds is not None:
+            held_out = _predict_held_out(families, data, positions, n_folds, seeds)
+            shares = _fit_blend_weights(held_out, positions, data.weights)
         total = sum(float(share.sum()) for share in shares)
         self._blend: list[tuple[Values, Predictor]] = []
-        named: dict[str, float] = {}
-        for family, share, seed in zip(known, shares, seeds, strict=False):
+        model_shares: dict[str, float] = {}
+        for family, share, seed in zip(families, shares, seeds, strict=False):
             if share.sum() > _MIN_BLEND_SHARE * total:
-                self._blend.append((share / total, family.fit(learned, positions, seed)))
-                named |= dict(zip(family.names, (share / total).tolist(), strict=True))
+                self._blend.append((share / total, family.fit(data, positions, seed)))
+                model_shares |= dict(zip(family.names, (share / total).tolist(), strict=True))
         self.weights_ = {
             name: weight
-            for name, weight in sorted(named.items(), key=lambda one: -one[1])
+            for name, weight in sorted(model_shares.items(), key=lambda item: -item[1])
             if weight > _MIN_BLEND_SHARE
         }
         return self
@@ -387,7 +403,7 @@ class RankingEnsemble(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            About 1 to k: what is smallest is preferred.
+            Approximately 1 to k; smaller values are preferred.
         """
         rows = self._check_rows(X)
         blend = np.zeros((len(rows), self.n_labels_))
@@ -407,44 +423,49 @@ class RankingEnsemble(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Ranks 1 to k; of labels predicted alike the one with the smaller index comes first.
+            Ranks 1 to k. Labels with equal predictions are sorted by index.
         """
         return rank_by_position(self.decision_function(X))
 
     def _choose_n_folds(self, n_rows: int) -> int | None:
-        wanted = (5 if n_rows < _MIN_LARGE_ROWS else 3) if self.inner_folds is None else self.inner_folds
-        if not is_integer(wanted) or wanted < 2:
-            raise OptionError(f"inner_folds is {wanted!r}: give a whole number of at least 2, or None")
-        return None if n_rows < max(_MIN_BLEND_ROWS, wanted) else wanted
+        """Return the number of inner folds; None if there are too few rows."""
+        n_folds = (5 if n_rows < _MIN_LARGE_ROWS else 3) if self.inner_folds is None else self.inner_folds
+        if not is_integer(n_folds) or n_folds < 2:
+            raise OptionError(f"inner_folds is {n_folds!r}: give an integer ≥ 2, or None")
+        return None if n_rows < max(_MIN_BLEND_ROWS, n_folds) else n_folds
 
 
 def _predict_held_out(
     families: list[ModelFamily], data: TrainingData, positions: Values, n_folds: int, seeds: list[int]
 ) -> list[list[Values]]:
-    """Let every model predict rows that it has not seen; one list of (n, k) arrays for each family."""
+    """Predict held-out rows with every model; one list of (n, k) arrays per family."""
     from sklearn.model_selection import KFold
 
     predicted = [[np.empty(positions.shape) for _ in family.names] for family in families]
-    dealt = KFold(n_folds, shuffle=True, random_state=seeds[-1])
-    for seen, unseen in dealt.split(data.rows):
-        part = TrainingData(data.rows[seen], data.ranks[seen], data.weights[seen])
-        for family, answers, seed in zip(families, predicted, seeds, strict=False):
-            predictor = family.fit(part, positions[seen], seed)
-            for answer, found in zip(answers, predictor(data.rows[unseen]), strict=True):
-                answer[unseen] = found
+    folds = KFold(n_folds, shuffle=True, random_state=seeds[-1])
+    for training_rows, held_out_rows in folds.split(data.rows):
+        fold_data = TrainingData(
+            data.rows[training_rows], data.ranks[training_rows], data.weights[training_rows]
+        )
+        for family, family_predictions, seed in zip(families, predicted, seeds, strict=False):
+            predictor = family.fit(fold_data, positions[training_rows], seed)
+            for prediction, positions_held_out in zip(
+                family_predictions, predictor(data.rows[held_out_rows]), strict=True
+            ):
+                prediction[held_out_rows] = positions_held_out
     return predicted
 
 
 def _fit_blend_weights(predictions: list[list[Values]], positions: Values, weights: Values) -> list[Values]:
-    """Find the weights ≥ 0 of the blend by least squares on positions centred at (k + 1)/2."""
+    """Find non-negative weights by least squares on positions centred at (k + 1)/2; one array per family."""
     from scipy.optimize import nnls
 
     middle = (positions.shape[1] + 1) / 2.0
     scale = np.sqrt(weights)[:, None]
-    models = [one for family in predictions for one in family]
-    table = np.column_stack([(scale * (one - middle)).ravel() for one in models])
-    found, _ = nnls(table, (scale * (positions - middle)).ravel())
-    if not found.sum() > 0.0:
-        found = np.ones(len(models))
+    models = [model for family in predictions for model in family]
+    design = np.column_stack([(scale * (model - middle)).ravel() for model in models])
+    blend_weights, _ = nnls(design, (scale * (positions - middle)).ravel())
+    if not blend_weights.sum() > 0.0:
+        blend_weights = np.ones(len(models))
     ends = np.cumsum([len(family) for family in predictions])[:-1]
-    return [np.asarray(part) for part in np.split(found, ends)]
+    return [np.asarray(part) for part in np.split(blend_weights, ends)]

@@ -1,6 +1,8 @@
-"""One tree for the position of one label: what the trees and forests of Fotakis et al. are made of.
+"""Trees and honest forests for the positions of labels (Fotakis et al., Algorithms 3 to 5, 9 and 10).
 
-Trees and honest forests on the positions of labels (Fotakis et al., Algorithms 3 to 5, 9 and 10).
+Each tree predicts the canonical position of one label. An honest tree is grown on one half of the rows, and
+its leaf values are the means of the other half. Trees are grown by Breiman's criterion, cell by cell, or by
+level splits, which split all cells of a level in the same direction.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError, suggest
-from symscreen.label_ranking.base import Ranker, draw_seeds, prepare_training_data
+from symscreen.label_ranking.base import Ranker, draw_seeds, is_integer, prepare_training_data
 from symscreen.label_ranking.consensus.median import rank_by_position
 from symscreen.label_ranking.learners.labelwise import compute_canonical_positions
 from symscreen.statistics.level_splits import (
@@ -52,20 +54,20 @@ def grow_breiman_position_tree(
     rows : float64 array, shape (n, d)
         Features.
     y : float64 array, shape (n,)
-        The label's positions.
+        Positions of the label.
     rng : numpy Generator
-        Draws the halves, and which of equally good directions is taken.
+        Random generator for the halves and for ties between directions.
     honest : bool
-        h: shape the tree by one half of the rows, value it by the other.
+        Grow the tree on one half of the rows and compute the leaf values from the other half.
     max_depth : int, optional
-        Cells are not cut more often than this.
+        Maximum depth.
     min_leaf : int
-        Every cell holds at least so many shaping rows.
+        Minimum number of growing rows per leaf.
 
     Returns
     -------
     callable
-        From features, shape (m, d), to predicted positions, shape (m,).
+        Maps features, shape (m, d), to predicted positions, shape (m,).
 
     Examples
     --------
@@ -81,28 +83,29 @@ def grow_breiman_position_tree(
     tree = DecisionTreeRegressor(max_depth=max_depth, min_samples_leaf=min_leaf, random_state=seed)
     if not honest:
         return tree.fit(rows, y).predict  # type: ignore[no-any-return]
-    shaping, valuing = split_rows_in_half(len(rows), rng)
-    tree.fit(rows[shaping], y[shaping])  # its gain, of squared error, is that of eq. (12)
-    values = compute_honest_values(tree, rows[valuing], y[valuing])
+    growing_rows, value_rows = split_rows_in_half(len(rows), rng)
+    tree.fit(rows[growing_rows], y[growing_rows])  # the decrease of the squared error is the gain of eq. (12)
+    values = compute_honest_values(tree, rows[value_rows], y[value_rows])
     return partial(_predict_values, tree, values)
 
 
 def grow_level_position_tree(
     rows: Values, y: Values, rng: np.random.Generator, *, honest: bool, max_depth: int | None, min_leaf: int
 ) -> PositionTree:
-    """Grow a tree by level splits, all cells in one direction (Fotakis et al., Algorithm 9).
+    """Grow a tree by level splits, all cells in the same direction (Fotakis et al., Algorithm 9).
 
     Parameters
     ----------
     rows, y, rng, honest, max_depth
-        As of `grow_breiman_position_tree`; nothing but the halves is drawn.
+        See `grow_breiman_position_tree`. Only the halves are random.
     min_leaf : int
-        A cell is cut where both parts hold at least so many valuing rows.
+        A cell is split only if both parts contain at least this number of rows of the half that determines
+        the values.
 
     Returns
     -------
     callable
-        From features, shape (m, d), to predicted positions, shape (m,).
+        Maps features, shape (m, d), to predicted positions, shape (m,).
 
     Examples
     --------
@@ -112,14 +115,20 @@ def grow_level_position_tree(
     ...     **options)(rows).tolist()
     [0.5, 1.0]
     """
-    shaping, valuing = split_rows_in_half(len(rows), rng) if honest else (np.arange(len(rows)),) * 2
+    direction_rows, value_rows = split_rows_in_half(len(rows), rng) if honest else (np.arange(len(rows)),) * 2
     tree = grow_level_tree(
-        rows[shaping], y[shaping], rows[valuing], y[valuing], max_levels=max_depth, min_leaf=min_leaf
+        rows[direction_rows],
+        y[direction_rows],
+        rows[value_rows],
+        y[value_rows],
+        max_levels=max_depth,
+        min_leaf=min_leaf,
     )
     return partial(predict_level_tree, tree)
 
 
 def _predict_values(tree: Any, values: Values, rows: Values) -> Values:
+    """Return the value of the leaf of each row, shape (m,)."""
     return np.asarray(values[tree.apply(rows)])
 
 
@@ -130,7 +139,7 @@ TREE_GROWERS: dict[str, TreeGrower] = {
 
 
 class _PositionRanker(Ranker):
-    """Average the position trees of each label, and sort."""
+    """Base class: average the position trees of each label and sort the labels."""
 
     trees_: list[list[PositionTree]]
 
@@ -145,7 +154,7 @@ class _PositionRanker(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Estimates of σ(i)/k: what is smallest is preferred.
+            Estimates of σ(i)/k; smaller values are preferred.
         """
         rows = self._check_rows(X)
         total = np.zeros((len(rows), self.n_labels_))
@@ -164,55 +173,56 @@ class _PositionRanker(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Ranks 1 to k; of labels predicted alike the one with the smaller index comes first.
+            Ranks 1 to k. Labels with equal predictions are sorted by index.
         """
         return rank_by_position(self.decision_function(X))
 
     def _grow(self, X: Any, y: ArrayLike, base: str, n_trees: int, sample_share: float | None) -> Self:  # noqa: N803
         """Grow `n_trees` trees for each label, each on a sample of the rows."""
         _check_limits(self.max_depth, self.min_samples_leaf)
-        learned = prepare_training_data(self, X, y, complete=True)
-        targets = compute_canonical_positions(learned.ranks)
+        data = prepare_training_data(self, X, y, complete=True)
+        targets = compute_canonical_positions(data.ranks)
         n = len(targets)
         size = n if sample_share is None else _compute_sample_size(sample_share, n)
         options = {"honest": self.honest, "max_depth": self.max_depth, "min_leaf": self.min_samples_leaf}
         self.trees_ = []
         for seed in draw_seeds(self.random_state, n_trees):
             rng = np.random.default_rng(seed)
-            drawn = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
-            rows = learned.rows[drawn]
+            sample = np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
+            rows = data.rows[sample]
             self.trees_.append(
-                [TREE_GROWERS[base](rows, target, rng, **options) for target in targets[drawn].T]
+                [TREE_GROWERS[base](rows, target, rng, **options) for target in targets[sample].T]
             )
         return self
 
 
 class BreimanTree(_PositionRanker):
-    """One tree for the position of each label, by Breiman's criterion (Algorithms 4, 5 and 10).
+    """One tree for the position of each label, grown by Breiman's criterion (Algorithms 4, 5 and 10).
 
     Parameters
     ----------
     honest : bool
-        Shape each tree by a random half of the rows, value its leaves by the other: a cell that holds at most
-        one row of the second half is not cut, one that holds none has its parent's value.
+        Grow each tree on a random half of the rows and compute its leaf values from the other half. A cell
+        with at most one row of the second half is not split. A cell without such rows has the value of its
+        parent.
     max_depth : int, optional
-        Cut no cell more often than this (log t in the paper); by default trees are fully grown.
+        Maximum depth (log t in the paper). By default trees are fully grown.
     min_samples_leaf : int
-        Every leaf holds at least so many of the rows that shape the tree.
+        Minimum number of growing rows per leaf.
     random_state : int, RandomState or None
-        Draws the halves, and breaks ties between features.
+        Random state of the halves and of ties between features.
 
     Attributes
     ----------
     trees_ : list of one list of k callables
-        From features to the position of a label, canonical (σ(i)/k).
+        Trees that map features to the canonical position σ(i)/k of a label.
     n_labels_, n_features_in_ : int
-        k and d.
+        Numbers of labels k and of features d.
 
     Notes
     -----
-    Rankings must be complete and without ties. The paper's features are binary; thresholds on numeric ones
-    are our extension.
+    Rankings must be complete and without ties. The features of the paper are binary; thresholds on numeric
+    features are an extension.
 
     Examples
     --------
@@ -247,12 +257,12 @@ class BreimanTree(_PositionRanker):
         Returns
         -------
         BreimanTree
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, incomplete or tied.
+        DataError
+            If the rankings are invalid, incomplete or tied.
         OptionError
             If a depth or a size is not positive.
         """
@@ -260,32 +270,34 @@ class BreimanTree(_PositionRanker):
 
 
 class LevelSplitsTree(_PositionRanker):
-    """One tree for the position of each label, all cells of a level cut alike (Algorithms 3, 5 and 9).
+    """One tree for the position of each label, grown by level splits (Algorithms 3, 5 and 9).
 
     Parameters
     ----------
     honest : bool
-        Choose the directions by a random half of the rows; cut and value cells by the other.
+        Select the directions on a random half of the rows; split the cells and compute their values with the
+        other half.
     max_depth : int, optional
-        log t: at most so many levels; by default levels are added until the rows that choose directions have
-        one position in every cell, or no cell can be cut.
+        Maximum number of levels (log t in the paper). By default levels are added until the rows that select
+        directions have a single position in every cell, or no cell can be split.
     min_samples_leaf : int
-        A cell is cut where both parts hold at least so many of the rows that value it.
+        A cell is split only if both parts contain at least this number of rows of the half that determines
+        the values.
     random_state : int, RandomState or None
-        Draws the halves; without honesty nothing is random.
+        Random state of the halves; it has no effect if `honest` is False.
 
     Attributes
     ----------
     trees_ : list of one list of k callables
-        From features to the position of a label, canonical (σ(i)/k).
+        Trees that map features to the canonical position σ(i)/k of a label.
     n_labels_, n_features_in_ : int
-        k and d.
+        Numbers of labels k and of features d.
 
     Notes
     -----
-    Rankings must be complete and without ties. The paper's features are binary, and a direction is a feature;
-    on numeric features, our extension, it is a feature with a threshold. Of equally good directions the
-    feature with the smaller index is taken, and its lowest threshold.
+    Rankings must be complete and without ties. The features of the paper are binary, and a direction is a
+    feature. For numeric features, an extension, a direction is a feature with a threshold. Among equally good
+    directions the feature with the smallest index and its lowest threshold are selected.
 
     Examples
     --------
@@ -320,12 +332,12 @@ class LevelSplitsTree(_PositionRanker):
         Returns
         -------
         LevelSplitsTree
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, incomplete or tied.
+        DataError
+            If the rankings are invalid, incomplete or tied.
         OptionError
             If a depth or a size is not positive.
         """
@@ -333,33 +345,32 @@ class LevelSplitsTree(_PositionRanker):
 
 
 class HonestForest(_PositionRanker):
-    """Fully grown honest trees on subsamples, averaged (Fotakis et al., Theorem A.5 and Appendix D).
+    """Average of fully grown honest trees on subsamples (Fotakis et al., Theorem A.5 and Appendix D).
 
     Parameters
     ----------
     base : {"breiman", "level"}
-        Which trees: those of `BreimanTree` or of `LevelSplitsTree`.
+        Type of the trees: those of `BreimanTree` or of `LevelSplitsTree`.
     n_estimators : int
-        Trees for each label.
+        Number of trees per label.
     subsample : float or int
-        s: how many of the n rows each tree is grown on, drawn without replacement; a share of them in (0, 1],
-        or a number.
+        Number s of the rows drawn without replacement for each tree, or their share in (0, 1].
     honest : bool
-        False gives the plain forest, whose trees are shaped and valued by the same rows.
+        If False, the same rows determine the splits and the values of a tree.
     max_depth : int, optional
-        By default trees are fully grown.
+        Maximum depth. By default trees are fully grown.
     min_samples_leaf : int
-        As of the trees.
+        See `BreimanTree` and `LevelSplitsTree`.
     random_state : int, RandomState or None
-        Draws samples and halves.
+        Random state of subsamples and halves.
 
     Attributes
     ----------
     trees_ : list of n_estimators lists of k callables
-        From features to the position of a label, canonical (σ(i)/k). The k trees of a list share their
-        sample of rows, and each draws its own halves.
+        Trees that map features to the canonical position σ(i)/k of a label. The k trees of a list have the
+        same subsample of rows and different halves.
     n_labels_, n_features_in_ : int
-        k and d.
+        Numbers of labels k and of features d.
 
     Examples
     --------
@@ -401,12 +412,12 @@ class HonestForest(_PositionRanker):
         Returns
         -------
         HonestForest
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, incomplete or tied.
+        DataError
+            If the rankings are invalid, incomplete or tied.
         OptionError
             If the base is unknown, or a number, depth or size is not positive.
         """
@@ -417,25 +428,25 @@ class HonestForest(_PositionRanker):
 
 
 def _check_limits(max_depth: int | None, min_leaf: int) -> None:
+    """Check the maximum depth and the minimum leaf size."""
     if max_depth is not None:
         _check_positive("max_depth", max_depth)
     _check_positive("min_samples_leaf", min_leaf)
 
 
 def _check_positive(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise OptionError(f"{name} is {value!r}: give a whole number of at least 1")
+    """Check that an option is a positive integer."""
+    if not is_integer(value) or value < 1:
+        raise OptionError(f"{name} is {value!r}: give an integer ≥ 1")
 
 
 def _compute_sample_size(sample_share: float, n: int) -> int:
-    """Read how many of n rows a tree is grown on."""
-    whole = isinstance(sample_share, (int, np.integer)) and not isinstance(sample_share, bool)
-    if whole and 1 <= sample_share <= n:
+    """Convert `subsample` to a number of rows."""
+    if is_integer(sample_share) and 1 <= sample_share <= n:
         return int(sample_share)
     if isinstance(sample_share, float) and 0.0 < sample_share <= 1.0:
         return max(1, round(sample_share * n))
     raise OptionError(
-        f"subsample is {sample_share!r}: give a share of the rows in (0, 1], such as 0.5, or a whole number "
-        "of "
-        f"rows from 1 to {n}"
+        f"subsample is {sample_share!r}: give a share of the rows in (0, 1], such as 0.5, or an integer "
+        f"number of rows from 1 to {n}"
     )

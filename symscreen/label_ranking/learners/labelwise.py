@@ -25,31 +25,31 @@ __all__ = ["LabelwiseRegressor", "build_weight_params", "check_estimator", "comp
 
 
 class LabelwiseRegressor(Ranker):
-    """Predict the position of each label by regression, and sort.
+    """Predict the position of each label by regression and sort the labels.
 
-    The canonical representation m_C(σ)_i = σ(i)/k (eq. 6) of each ranking is learnt, label by label; the
-    predicted ranking lists labels in ascending order of what is predicted for them.
+    A regressor is fitted for each label to the canonical representation m_C(σ)_i = σ(i)/k (eq. 6) of the
+    rankings. The predicted ranking sorts the labels by their predicted positions in ascending order.
 
     Parameters
     ----------
     estimator : scikit-learn regressor, optional
-        Cloned, one for each label; by default a random forest of 100 trees, seeded with 0.
+        Regressor that is cloned for each label. By default a random forest of 100 trees with seed 0.
     multi_output : bool
-        Fit one model for all labels instead: the estimator must know several outputs.
+        Fit one model for all labels. The regressor must support multiple outputs.
 
     Attributes
     ----------
     estimators_ : list of regressors
-        One for each label, or one for all.
+        One per label, or a single one for all labels.
     n_labels_ : int
-        k.
+        Number of labels k.
     n_features_in_ : int
-        d.
+        Number of features d.
 
     Notes
     -----
-    Rankings must be complete and without ties: in an incomplete one the positions are unknown (Remark 2.3).
-    `PairwiseRanker` and `RankingEnsemble` read such rankings.
+    Rankings must be complete and without ties, since the positions in an incomplete ranking are unknown
+    (Remark 2.3). `PairwiseRanker` and `RankingEnsemble` support incomplete rankings.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class LabelwiseRegressor(Ranker):
         self.multi_output = multi_output
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Learn the positions.
+        """Fit the regressors.
 
         Parameters
         ----------
@@ -73,35 +73,35 @@ class LabelwiseRegressor(Ranker):
         y : array-like, shape (n, k)
             Complete rankings without ties.
         sample_weight : array-like, shape (n,), optional
-            Passed on, divided by their mean, where the estimator takes weights. Rows of weight 0 are left
-            out.
+            Row weights. They are divided by their mean and passed to the regressor. Rows with weight 0 are
+            dropped.
 
         Returns
         -------
         LabelwiseRegressor
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, incomplete or tied.
+        DataError
+            If the rankings are invalid, incomplete or tied.
         OptionError
-            If the estimator is none, or takes no weights and some were given.
+            If `estimator` is not a regressor, or does not support the weights.
         """
         model = _make_default_regressor() if self.estimator is None else self.estimator
         check_estimator(model, "regressor")
-        learned = prepare_training_data(self, X, y, sample_weight, complete=True)
-        extra = build_weight_params(model, sample_weight, learned.weights)
-        targets = compute_canonical_positions(learned.ranks)
+        data = prepare_training_data(self, X, y, sample_weight, complete=True)
+        weight_params = build_weight_params(model, sample_weight, data.weights)
+        targets = compute_canonical_positions(data.ranks)
         if self.multi_output:
-            whole = targets if targets.shape[1] > 1 else targets[:, 0]
-            self.estimators_ = [clone(model).fit(learned.rows, whole, **extra)]
+            outputs = targets if targets.shape[1] > 1 else targets[:, 0]
+            self.estimators_ = [clone(model).fit(data.rows, outputs, **weight_params)]
         else:
-            self.estimators_ = [clone(model).fit(learned.rows, target, **extra) for target in targets.T]
+            self.estimators_ = [clone(model).fit(data.rows, target, **weight_params) for target in targets.T]
         return self
 
     def decision_function(self, X: Any) -> Values:  # noqa: N803
-        """Predict the canonical positions themselves.
+        """Predict the canonical positions.
 
         Parameters
         ----------
@@ -111,11 +111,11 @@ class LabelwiseRegressor(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Estimates of σ(i)/k: what is smallest is preferred.
+            Estimates of σ(i)/k; smaller values are preferred.
         """
         rows = self._check_rows(X)
-        parts = [np.asarray(model.predict(rows), dtype=np.float64) for model in self.estimators_]
-        return np.column_stack(parts)
+        positions = [np.asarray(model.predict(rows), dtype=np.float64) for model in self.estimators_]
+        return np.column_stack(positions)
 
     def predict(self, X: Any) -> Ranks:  # noqa: N803
         """Predict rankings: labels in ascending order of their predicted positions.
@@ -128,7 +128,7 @@ class LabelwiseRegressor(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Ranks 1 to k; of labels predicted alike the one with the smaller index comes first.
+            Ranks 1 to k. Labels with equal predictions are sorted by index.
         """
         return rank_by_position(self.decision_function(X))
 
@@ -155,48 +155,48 @@ def compute_canonical_positions(ranks: Ranks) -> Values:
 
 
 def check_estimator(model: Any, estimator_type: str) -> None:
-    """Refuse what cannot be fitted.
+    """Check that an object is a scikit-learn estimator.
 
     Parameters
     ----------
     model : object
-        What the user put inside a ranker.
-    kind : str
-        What is needed.
+        Inner estimator passed by the user.
+    estimator_type : str
+        Required type, for the error message.
 
     Raises
     ------
     OptionError
-        If it has no `fit` and `predict`, or is a class.
+        If the object has no `fit` and `predict`, or is a class.
     """
     if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
         raise OptionError(
-            f"estimator is {model!r}: give a {estimator_type} of scikit-learn's, made but not fitted, or None"
+            f"estimator is {model!r}: give an instance of a scikit-learn {estimator_type}, or None"
         )
 
 
 def build_weight_params(model: Any, sample_weight: ArrayLike | None, weights: Values) -> dict[str, Values]:
-    """Say what to pass on to an estimator's `fit` beside rows and targets.
+    """Build the weight arguments for the `fit` method of an inner estimator.
 
     Parameters
     ----------
     model : scikit-learn estimator
-        The estimator inside a ranker.
-    given : array-like or None
-        What the user gave as weights.
+        Inner estimator.
+    sample_weight : array-like or None
+        Weights passed by the user.
     weights : float64 array, shape (n,)
-        The same, checked.
+        Checked weights.
 
     Returns
     -------
     dict
-        Empty where no weights were given; else with these, of mean 1, so that a common factor of them is no
-        other penalty to a regularised model.
+        Empty without user weights. Otherwise the weights with mean 1, so that a common factor does not change
+        the relative penalty of a regularised model.
 
     Raises
     ------
     OptionError
-        If the estimator takes no weights.
+        If the estimator does not support weights.
 
     Examples
     --------
@@ -210,13 +210,14 @@ def build_weight_params(model: Any, sample_weight: ArrayLike | None, weights: Va
         return {f"{model.steps[-1][0]}__sample_weight": normalize_weights(weights)}
     if not has_fit_parameter(model, "sample_weight"):
         raise OptionError(
-            f"sample_weight was given, but {type(model).__name__} takes none: leave the weights out, or put "
-            "an estimator inside that takes them"
+            f"sample_weight was given, but {type(model).__name__} does not support weights: omit them, "
+            "or use another estimator"
         )
     return {"sample_weight": normalize_weights(weights)}
 
 
 def _make_default_regressor() -> Any:
+    """Make the default regressor, a random forest."""
     from sklearn.ensemble import RandomForestRegressor
 
     return RandomForestRegressor(random_state=0)

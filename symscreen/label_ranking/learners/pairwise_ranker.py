@@ -23,42 +23,42 @@ if TYPE_CHECKING:
 __all__ = ["PairwiseRanker"]
 
 _VOTING_METHODS = ("hard", "soft")
-_SCORE_DECIMALS = 12  # of the scores that labels are sorted by
-_MAX_NAMED_PAIRS = 6  # pairs, at most, in a message
+_SCORE_DECIMALS = 12  # decimals of the scores for sorting
+_MAX_NAMED_PAIRS = 6  # pairs listed in an error message
 
 
 class PairwiseRanker(Ranker):
-    """Ask a classifier about every pair of labels, and count the pairs each label wins.
+    """Label ranking by a classifier for each pair of labels; a label is scored by its number of wins.
 
-    For i < j the classifier ĝ_ij learns sgn(σ(i) − σ(j)) from the rows that show both labels and do not tie
-    them: incomplete rankings are read as in Algorithm 7, partial ones as in Algorithm 8. With
-    ĝ_ji = −ĝ_ij, the score of a label is ŝ(x; i) = 1 + Σ_{j≠i} 1{ĝ_ij(x) = −1} (Algorithm 6): how many labels
-    it beats, plus one. So the largest score comes first.
+    For i < j the classifier ĝ_ij learns sgn(σ(i) − σ(j)) from the rows that rank both labels without a tie.
+    Incomplete rankings are used as in Algorithm 7, partial ones as in Algorithm 8. With ĝ_ji = −ĝ_ij the
+    score of a label is ŝ(x; i) = 1 + Σ_{j≠i} 1{ĝ_ij(x) = −1} (Algorithm 6), one plus the number of labels it
+    beats. The label with the largest score comes first.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Cloned, one for each pair; by default logistic regression on standardised features.
+        Classifier that is cloned for each pair. By default logistic regression on standardised features.
     voting : {"hard", "soft"}
-        Soft votes count Pr[ĝ_ij(x) = −1] in place of the indicator: the classifier must know probabilities.
+        "soft" adds Pr[ĝ_ij(x) = −1] in place of the indicator; the classifier must support `predict_proba`.
     random_state : int, RandomState or None
-        Labels with the same score are put into one random order of the labels, drawn by this seed when
-        fitted: so the prediction for a row does not depend on the rows beside it.
+        Random state of the order of labels with equal scores. The order is drawn once in `fit`, so the
+        prediction for a row does not depend on the other rows.
 
     Attributes
     ----------
-    seen_together_ : float64 array, shape (k, k)
-        φ̂_ij: the share of rows that show both i and j; on the diagonal, of those that show i.
-    told_apart_ : float64 array, shape (k, k)
-        ξ̂_ij: of the rows that show both, the share in which i and j are not tied; 0 on the diagonal.
-    ties_ : float64 array, shape (k, k)
+    pair_coverage_ : float64 array, shape (k, k)
+        φ̂_ij: share of rows that rank both i and j; on the diagonal, share of rows that rank i.
+    strict_order_rate_ : float64 array, shape (k, k)
+        ξ̂_ij: share of rows without a tie of i and j among the rows that rank both; 0 on the diagonal.
+    tie_rate_ : float64 array, shape (k, k)
         1 − ξ̂_ij.
     transitivity_rate_ : float
-        The share of training rows on which the hard votes of all pairs agree with one ranking.
+        Share of training rows for which the hard votes of all pairs are consistent with one ranking.
     estimators_ : list
-        For each pair, in the order (0, 1), (0, 2), …, the classifier; or −1 or 1 where all rows agreed.
+        Classifier of each pair in the order (0, 1), (0, 2), …; −1 or 1 if all rows agree.
     n_labels_, n_features_in_ : int
-        k and d.
+        Numbers of labels k and of features d.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PairwiseRanker(Ranker):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Train one classifier for each pair.
+        """Fit one classifier for each pair.
 
         Parameters
         ----------
@@ -89,20 +89,21 @@ class PairwiseRanker(Ranker):
         y : array-like, shape (n, k)
             Rankings; labels may be missing (NaN) or tied.
         sample_weight : array-like, shape (n,), optional
-            Passed on, divided by their mean over all rows that count, where the classifier takes weights.
-            Rows of weight 0 are left out; else the shares reported do not count weights.
+            Row weights. They are divided by their mean over all rows with positive weight and passed to the
+            classifier. Rows with weight 0 are dropped. The rates in the attributes are not weighted.
 
         Returns
         -------
         PairwiseRanker
-            Itself.
+            The fitted estimator.
 
         Raises
         ------
-        TableError
-            If the rankings are none, or some pair of labels is never shown untied.
+        DataError
+            If the rankings are invalid, or no row ranks some pair of labels without a tie.
         OptionError
-            If the voting is unknown, or the classifier knows no probabilities or weights that are asked for.
+            If the voting is unknown, or the classifier does not support the required probabilities or
+            weights.
         """
         model = _make_default_classifier() if self.estimator is None else self.estimator
         check_estimator(model, "classifier")
@@ -110,32 +111,32 @@ class PairwiseRanker(Ranker):
             raise OptionError(f"voting is {self.voting!r}{suggest(str(self.voting), _VOTING_METHODS)}")
         if self.voting == "soft" and not hasattr(model, "predict_proba"):
             raise OptionError(
-                f"voting='soft' needs probabilities, and {type(model).__name__} has no predict_proba: take "
-                "voting='hard', or another classifier"
+                f"voting='soft' needs probabilities, but {type(model).__name__} has no predict_proba: use "
+                "voting='hard' or another classifier"
             )
-        learned = prepare_training_data(self, X, y, sample_weight)
-        signs = compute_pair_signs(learned.ranks)
-        self._check_pair_coverage(learned.ranks, signs)
-        extra = build_weight_params(model, sample_weight, learned.weights)
+        data = prepare_training_data(self, X, y, sample_weight)
+        signs = compute_pair_signs(data.ranks)
+        self._check_pair_coverage(data.ranks, signs)
+        weight_params = build_weight_params(model, sample_weight, data.weights)
         self.estimators_: list[Any] = []
         for sign in signs.T:  # the training sets D_ij of Algorithms 7 and 8
-            told = np.flatnonzero(sign)
-            chosen = {name: values[told] for name, values in extra.items()}
-            one_sided = sign[told].min() == sign[told].max()
+            untied_rows = np.flatnonzero(sign)
+            pair_params = {name: values[untied_rows] for name, values in weight_params.items()}
+            is_unanimous = sign[untied_rows].min() == sign[untied_rows].max()
             self.estimators_.append(
-                int(sign[told[0]])
-                if one_sided
-                else clone(model).fit(learned.rows[told], sign[told], **chosen)
+                int(sign[untied_rows[0]])
+                if is_unanimous
+                else clone(model).fit(data.rows[untied_rows], sign[untied_rows], **pair_params)
             )
         seed = draw_seeds(self.random_state, 1)[0]
         self.tie_order_ = np.random.default_rng(seed).permutation(self.n_labels_)
         self.transitivity_rate_ = _compute_acyclic_share(
-            self._compute_scores(self._compute_votes(learned.rows, "hard"))
+            self._compute_scores(self._compute_votes(data.rows, "hard"))
         )
         return self
 
     def decision_function(self, X: Any) -> Values:  # noqa: N803
-        """Count the labels that each label beats.
+        """Compute one plus the number of labels that each label beats.
 
         Parameters
         ----------
@@ -145,7 +146,7 @@ class PairwiseRanker(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            ŝ(x; i), from 1 to k: what is largest is preferred.
+            ŝ(x; i), from 1 to k; larger values are preferred.
         """
         return self._compute_scores(self._compute_votes(self._check_rows(X), self.voting))
 
@@ -160,14 +161,14 @@ class PairwiseRanker(Ranker):
         Returns
         -------
         float64 array, shape (m, k)
-            Ranks 1 to k; labels with the same score stand in the order drawn by the seed.
+            Ranks 1 to k. Labels with equal scores have the random order drawn in `fit`.
         """
         scores = np.round(self.decision_function(X), _SCORE_DECIMALS)[:, self.tie_order_]
         order = self.tie_order_[np.argsort(-scores, axis=1, kind="stable")]
         return np.argsort(order, axis=1).astype(np.float64) + 1.0
 
     def compute_transitivity_rate(self, X: Any) -> float:  # noqa: N803
-        """Compute the share of rows on which the hard votes contain no cycle.
+        """Compute the share of rows for which the hard votes have no cycle.
 
         Parameters
         ----------
@@ -177,34 +178,35 @@ class PairwiseRanker(Ranker):
         Returns
         -------
         float
-            From 0 to 1. A tournament has no cycle exactly where its scores are 1, 2, …, k in some order.
+            From 0 to 1. A tournament has no cycle if and only if its scores are a permutation of 1, 2, …, k.
         """
         return _compute_acyclic_share(self._compute_scores(self._compute_votes(self._check_rows(X), "hard")))
 
     def _check_pair_coverage(self, ranks: Ranks, signs: NDArray[np.int8]) -> None:
-        """Count how often pairs are seen, and refuse those that never are."""
+        """Compute the coverage and tie rates of the pairs; each pair must be ordered in some row."""
         k = ranks.shape[1]
         first, second = list_label_pairs(k)
-        together = mask_ranked_pairs(ranks).sum(axis=0)
-        apart = (signs != 0).sum(axis=0)
-        never = np.flatnonzero(apart == 0)
-        if len(never):
-            named = ", ".join(f"({first[pair]}, {second[pair]})" for pair in never[:_MAX_NAMED_PAIRS])
+        n_observed = mask_ranked_pairs(ranks).sum(axis=0)
+        n_untied = (signs != 0).sum(axis=0)
+        unordered = np.flatnonzero(n_untied == 0)
+        if len(unordered):
+            pair_list = ", ".join(f"({first[pair]}, {second[pair]})" for pair in unordered[:_MAX_NAMED_PAIRS])
             raise DataError(
-                f"no row orders the labels of {len(never)} of {len(first)} pairs: {named}"
-                f"{', …' if len(never) > _MAX_NAMED_PAIRS else ''}, so that nothing can be learnt about "
-                "them: leave "
-                "out labels until every two are ordered in some row, or take RankingEnsemble, which compares "
-                "labels through others"
+                f"no row orders the labels of {len(unordered)} of {len(first)} pairs: {pair_list}"
+                f"{', …' if len(unordered) > _MAX_NAMED_PAIRS else ''}, so these "
+                "pairs cannot be learned: drop labels until each pair is ordered in some row, or use "
+                "RankingEnsemble, which compares labels indirectly"
             )
         self.pair_coverage_ = np.diag((~np.isnan(ranks)).mean(axis=0))
         self.strict_order_rate_ = np.zeros((k, k))
-        self.pair_coverage_[first, second] = self.pair_coverage_[second, first] = together / len(ranks)
-        self.strict_order_rate_[first, second] = self.strict_order_rate_[second, first] = apart / together
+        self.pair_coverage_[first, second] = self.pair_coverage_[second, first] = n_observed / len(ranks)
+        self.strict_order_rate_[first, second] = self.strict_order_rate_[second, first] = (
+            n_untied / n_observed
+        )
         self.tie_rate_ = 1.0 - self.strict_order_rate_
 
     def _compute_votes(self, rows: Values, voting: str) -> Values:
-        """Give Pr[ĝ_ij = −1], or its indicator, shape (m, pairs): that i is preferred to j."""
+        """Compute Pr[ĝ_ij = −1] or its indicator, shape (m, pairs): the vote for i against j."""
         votes = np.empty((len(rows), len(self.estimators_)))
         for pair, model in enumerate(self.estimators_):
             if isinstance(model, int):
@@ -216,6 +218,7 @@ class PairwiseRanker(Ranker):
         return votes
 
     def _compute_scores(self, votes: Values) -> Values:
+        """Compute the label scores, shape (m, k), from votes, shape (m, pairs)."""
         first, second = list_label_pairs(self.n_labels_)
         scores = np.ones((len(votes), self.n_labels_))
         for pair in range(len(first)):
@@ -225,10 +228,12 @@ class PairwiseRanker(Ranker):
 
 
 def _compute_acyclic_share(scores: Values) -> float:
+    """Compute the share of rows whose scores are a permutation of 1, …, k."""
     return float((np.sort(scores, axis=1) == np.arange(1.0, scores.shape[1] + 1.0)).all(axis=1).mean())
 
 
 def _make_default_classifier() -> Any:
+    """Make the default classifier, logistic regression on standardised features."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -1,4 +1,4 @@
-"""A consensus ranking tree as text and as a picture."""
+"""Consensus ranking trees as text and as figures."""
 
 from __future__ import annotations
 
@@ -21,46 +21,42 @@ if TYPE_CHECKING:
 
 __all__ = ["format_tree", "plot_tree"]
 
-_MAX_CATEGORIES = 4  # categories in a picture; more are counted
-_LEAF_WIDTH_INCHES, _LEVEL_HEIGHT_INCHES = (
-    1.9,
-    1.2,
-)  # inches that a leaf (at least) and a level have in a picture
-_CHARACTER_WIDTH_INCHES, _BOX_GAP_INCHES = (
-    0.078,
-    0.3,
-)  # inches of a letter of the size used, and between two boxes
+_MAX_CATEGORIES = 4  # categories listed in a figure; further ones are counted
+_LEAF_WIDTH_INCHES = 1.9  # minimum width of a leaf in a figure
+_LEVEL_HEIGHT_INCHES = 1.2
+_CHARACTER_WIDTH_INCHES = 0.078  # of a character at the font size used
+_BOX_GAP_INCHES = 0.3  # between two boxes
 
 
 class _NodeText(NamedTuple):
-    """What is written at a node."""
+    """Texts of a node."""
 
-    left_condition: str  # the condition of the left child; empty at a leaf
+    left_condition: str  # condition of the left child; empty at a leaf
     right_condition: str
-    leaf_ranking: str  # the ranking; empty inside
+    leaf_ranking: str  # consensus; empty at an inner node
     row_summary: str
 
 
 def format_tree(tree: ConsensusRankingTree, *, feature_names: Sequence[str] | None = None) -> str:
-    """Write a tree as text, one line for each child of a split.
+    """Format a tree as text with one line per child of a split.
 
     Parameters
     ----------
     tree : ConsensusRankingTree
-        Fitted.
+        Fitted tree.
     feature_names : sequence of str, length d, optional
-        Else the names it was fitted with, or x1 to xd.
+        Feature names. By default the names of `fit`, or x1 to xd.
 
     Returns
     -------
     str
-        Leaves show their consensus, how many training rows they hold, and γ̂ of these as
-        `ConsensusRankingTree` has it: pairs of labels weigh by the share of the rows that show both.
+        A leaf contains its consensus, its number of training rows and their γ̂. The dispersion γ̂ is defined
+        in `ConsensusRankingTree`: a pair of labels is weighted by the share of the rows that rank both.
 
     Raises
     ------
     OptionError
-        If there is not one name a feature.
+        If the number of names is not d.
 
     Examples
     --------
@@ -72,80 +68,80 @@ def format_tree(tree: ConsensusRankingTree, *, feature_names: Sequence[str] | No
     age > 1
       1>0  (1 row, dispersion 0)
     """
-    words = _build_node_texts(tree, feature_names, max_categories=None)
+    texts = _build_node_texts(tree, feature_names, max_categories=None)
     nodes, lines = tree.tree_, []
-    waiting = [(0, "")]
-    while waiting:
-        node, before = waiting.pop()
-        if before:
-            lines.append("  " * (int(nodes.depth[node]) - 1) + before)
-        if words[node].leaf_ranking:
+    stack = [(0, "")]
+    while stack:
+        node, condition = stack.pop()
+        if condition:
+            lines.append("  " * (int(nodes.depth[node]) - 1) + condition)
+        if texts[node].leaf_ranking:
             lines.append(
-                f"{'  ' * int(nodes.depth[node])}{words[node].leaf_ranking}  ({words[node].row_summary})"
+                f"{'  ' * int(nodes.depth[node])}{texts[node].leaf_ranking}  ({texts[node].row_summary})"
             )
         else:
-            waiting.append((int(nodes.right[node]), words[node].right_condition))
-            waiting.append((int(nodes.left[node]), words[node].left_condition))
+            stack.append((int(nodes.right[node]), texts[node].right_condition))
+            stack.append((int(nodes.left[node]), texts[node].left_condition))
     return "\n".join(lines)
 
 
 def plot_tree(
     tree: ConsensusRankingTree, *, feature_names: Sequence[str] | None = None, title: str = ""
 ) -> Figure:
-    """Draw a tree.
+    """Plot a tree.
 
     Parameters
     ----------
     tree : ConsensusRankingTree
-        Fitted.
+        Fitted tree.
     feature_names : sequence of str, length d, optional
-        Else the names it was fitted with, or x1 to xd.
+        Feature names. By default the names of `fit`, or x1 to xd.
     title : str
-        Above the picture.
+        Title of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Rows that meet the condition go left. The thicker a branch, the more of them; at a leaf stand its
-        consensus, its rows and their γ̂, as in `format_tree`.
+        Rows that satisfy the condition of a node go left. The width of a branch increases with its share of
+        the rows. A leaf contains its consensus, its number of rows and their γ̂, as in `format_tree`.
 
     Raises
     ------
     OptionError
-        If matplotlib is not installed, or there is not one name a feature.
+        If matplotlib is not installed, or the number of names is not d.
     """
     try:
         from matplotlib import style
         from matplotlib.figure import Figure
     except ImportError:
-        raise OptionError("pictures need matplotlib: pip install 'symscreen[plot]'") from None
-    words, nodes = _build_node_texts(tree, feature_names, max_categories=_MAX_CATEGORIES), tree.tree_
-    across, depth = _compute_node_positions(tree), nodes.depth
-    share = nodes.weight / nodes.weight[0]
-    widest = max(
+        raise OptionError("figures need matplotlib: pip install 'symscreen[plot]'") from None
+    texts, nodes = _build_node_texts(tree, feature_names, max_categories=_MAX_CATEGORIES), tree.tree_
+    x, depth = _compute_node_positions(tree), nodes.depth
+    shares = nodes.weight / nodes.weight[0]
+    max_characters = max(
         len(line)
-        for said in words
-        for line in (said.leaf_ranking, said.row_summary if said.leaf_ranking else said.left_condition)
+        for text in texts
+        for line in (text.leaf_ranking, text.row_summary if text.leaf_ranking else text.left_condition)
     )
-    width = max(_LEAF_WIDTH_INCHES, _CHARACTER_WIDTH_INCHES * widest + _BOX_GAP_INCHES)
-    size = (width * (across.max() + 1.0), _LEVEL_HEIGHT_INCHES * (depth.max() + 1.0) + 0.4)
-    with style.context("default"):  # whatever the user has set
+    width = max(_LEAF_WIDTH_INCHES, _CHARACTER_WIDTH_INCHES * max_characters + _BOX_GAP_INCHES)
+    size = (width * (x.max() + 1.0), _LEVEL_HEIGHT_INCHES * (depth.max() + 1.0) + 0.4)
+    with style.context("default"):  # independent of the user's style
         figure = Figure(figsize=size, dpi=100, layout="constrained")
         axes = figure.add_subplot()
         axes.set_axis_off()
         for parent in np.flatnonzero(nodes.feature >= 0):
             for child in (nodes.left[parent], nodes.right[parent]):
-                ends = [across[parent], across[child]], [-depth[parent], -depth[child]]
-                axes.plot(*ends, color="0.6", linewidth=0.8 + 6.0 * share[child], zorder=1)
-        for node, said in enumerate(words):
-            text = f"{said.leaf_ranking}\n{said.row_summary}" if said.leaf_ranking else said.left_condition
-            edge = "#009E73" if said.leaf_ranking else "0.3"
-            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": edge}
+                endpoints = [x[parent], x[child]], [-depth[parent], -depth[child]]
+                axes.plot(*endpoints, color="0.6", linewidth=0.8 + 6.0 * shares[child], zorder=1)
+        for node, text in enumerate(texts):
+            label = f"{text.leaf_ranking}\n{text.row_summary}" if text.leaf_ranking else text.left_condition
+            edge_color = "#009E73" if text.leaf_ranking else "0.3"
+            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": edge_color}
             axes.text(
-                across[node], -depth[node], text,
+                x[node], -depth[node], label,
                 ha="center", va="center", fontsize=8, bbox=box, parse_math=False, zorder=2,
             )  # fmt: skip
-        axes.set_xlim(-0.6, across.max() + 0.6)
+        axes.set_xlim(-0.6, x.max() + 0.6)
         axes.set_ylim(-depth.max() - 0.5, 0.5)
         axes.set_title(escape_control_chars(title), parse_math=False)
     return figure
@@ -154,9 +150,10 @@ def plot_tree(
 def _build_node_texts(
     tree: ConsensusRankingTree, feature_names: Sequence[str] | None, max_categories: int | None
 ) -> list[_NodeText]:
+    """Build the texts of all nodes."""
     check_is_fitted(tree)
     names = _get_feature_names(tree, feature_names)
-    nodes, found = tree.tree_, []
+    nodes, texts = tree.tree_, []
     for node, feature in enumerate(nodes.feature.tolist()):
         left = right = leaf = ""
         if feature < 0:
@@ -166,45 +163,49 @@ def _build_node_texts(
             right = f"{names[feature]} > {nodes.threshold[node]:.6g}"
         else:
             goes_left = nodes.goes_left[node, : len(tree.categories_[feature])]
-            left = f"{names[feature]} in {_format_categories(tree.categories_[feature][goes_left], max_categories)}"
-            right = f"{names[feature]} in {_format_categories(tree.categories_[feature][~goes_left], max_categories)}"
-        rows, spread = int(nodes.n_rows[node]), nodes.dispersion[node] / nodes.weight[node]
-        counted = f"{rows} row{'s' if rows != 1 else ''}, dispersion {spread:.3g}"
-        found.append(_NodeText(left, right, leaf, counted))
-    return found
+            left, right = (
+                f"{names[feature]} in {_format_categories(tree.categories_[feature][mask], max_categories)}"
+                for mask in (goes_left, ~goes_left)
+            )
+        rows, dispersion = int(nodes.n_rows[node]), nodes.dispersion[node] / nodes.weight[node]
+        row_summary = f"{rows} row{'s' if rows != 1 else ''}, dispersion {dispersion:.3g}"
+        texts.append(_NodeText(left, right, leaf, row_summary))
+    return texts
 
 
 def _get_feature_names(tree: ConsensusRankingTree, feature_names: Sequence[str] | None) -> list[str]:
+    """Return the d feature names, escaped for display."""
     d = tree.n_features_in_
-    known = getattr(tree, "feature_names_in_", None) if feature_names is None else feature_names
+    user_names = getattr(tree, "feature_names_in_", None) if feature_names is None else feature_names
     names = (
-        [f"x{place + 1}" for place in range(d)]
-        if known is None
-        else [escape_control_chars(str(one)) for one in known]
+        [f"x{index + 1}" for index in range(d)]
+        if user_names is None
+        else [escape_control_chars(str(name)) for name in user_names]
     )
     if len(names) != d:
-        raise OptionError(f"feature_names has {len(names)} names for {d} features: give one each")
+        raise OptionError(f"feature_names has {len(names)} names for {d} features: give one name per feature")
     return names
 
 
 def _format_categories(categories: NDArray[np.float64], max_categories: int | None) -> str:
-    shown = [f"{one:.6g}" for one in categories[:max_categories]]
-    left_out = len(categories) - len(shown)
-    return "{" + ", ".join(shown) + (f", {left_out} more" if left_out else "") + "}"
+    """Format a set of categories, at most `max_categories` of them."""
+    shown = [f"{category:.6g}" for category in categories[:max_categories]]
+    n_omitted = len(categories) - len(shown)
+    return "{" + ", ".join(shown) + (f", {n_omitted} more" if n_omitted else "") + "}"
 
 
 def _compute_node_positions(tree: ConsensusRankingTree) -> NDArray[np.float64]:
-    """Put leaves side by side from the left, and every other node halfway between its children."""
+    """Compute horizontal positions: leaves from left to right, parents midway between their children."""
     nodes = tree.tree_
-    across = np.empty(len(nodes.feature))
-    waiting, leaves = [0], 0
-    while waiting:
-        node = waiting.pop()
+    x = np.empty(len(nodes.feature))
+    stack, n_leaves = [0], 0
+    while stack:
+        node = stack.pop()
         if nodes.feature[node] < 0:
-            across[node] = leaves
-            leaves += 1
+            x[node] = n_leaves
+            n_leaves += 1
         else:
-            waiting += [int(nodes.right[node]), int(nodes.left[node])]
+            stack += [int(nodes.right[node]), int(nodes.left[node])]
     for parent in np.flatnonzero(nodes.feature >= 0)[::-1]:
-        across[parent] = (across[nodes.left[parent]] + across[nodes.right[parent]]) / 2.0
-    return across
+        x[parent] = (x[nodes.left[parent]] + x[nodes.right[parent]]) / 2.0
+    return x

@@ -1,13 +1,14 @@
-"""What the recommender is compared with: one model for each pair of stages, or an ordinal one.
+"""Baselines for the multistage recommender: one model per pair of stages, or an ordinal model.
 
-All are estimators of chains as `MonotoneChainRecommender` is: the same table, the same tables of features,
-the same predictions. None is consistent by construction.
+All are estimators of stage chains with the interface of `MonotoneChainRecommender`: the same tables, features
+and predictions. None is consistent by construction.
 
-- `StagePairClassifier` fits a scikit-learn classifier for each pair: `make_linear_svm`, `make_boosted_trees`,
-  `make_relu_network`, or any other.
-- `StagePairFactors` fits latent factors of users and items (an SVD of what was observed) for each pair.
-- `OrdinalStageSVM` fits, for each present stage, one weight vector with ordered thresholds.
-- `RIVALS` has them by name, with the grids of the paper; `tune_baseline` chooses on rows that were set aside.
+- `StagePairClassifier` fits a scikit-learn classifier per pair: `make_linear_svm`, `make_boosted_trees`,
+  `make_relu_network` or any other.
+- `StagePairFactors` fits latent factors of users and items per pair (an SVD of the observed cells).
+- `OrdinalStageSVM` fits one weight vector with ordered thresholds per earlier stage.
+- `BASELINES` maps names to baselines with the grids of the paper. `tune_baseline` selects a value on
+  validation rows.
 """
 
 from symscreen.multistage.baselines.catalog import BASELINES, Baseline, tune_baseline

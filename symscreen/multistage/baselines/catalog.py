@@ -1,4 +1,4 @@
-"""The rivals by name, with the grids over which the paper tunes them."""
+"""The baselines by name, with the grids over which the paper tunes them."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _STRENGTH_GRID = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.
 
 @dataclass(frozen=True)
 class Baseline:
-    """One of the paper's.
+    """A baseline of the paper.
 
     Parameters
     ----------
     make : callable
-        Stages and options to an estimator of chains.
+        Function from stages and keyword options to an estimator.
     parameter : str
-        What is tuned.
+        Name of the tuned parameter.
     grid : tuple
-        Its values.
+        Values of the parameter in the paper.
     """
 
     make: Callable[..., ChainBaseline]
@@ -49,20 +49,24 @@ class Baseline:
     grid: tuple[Any, ...]
 
 
-def _make_svm(stages: Sequence[str], **more: Any) -> ChainBaseline:
-    return StagePairClassifier(stages, learner=make_linear_svm(), **more)
+def _make_svm(stages: Sequence[str], **options: Any) -> ChainBaseline:
+    """Make one linear SVM per pair of stages."""
+    return StagePairClassifier(stages, learner=make_linear_svm(), **options)
 
 
-def _make_boosting(stages: Sequence[str], **more: Any) -> ChainBaseline:
-    return StagePairClassifier(stages, learner=make_boosted_trees(), **more)
+def _make_boosting(stages: Sequence[str], **options: Any) -> ChainBaseline:
+    """Make boosted trees per pair of stages."""
+    return StagePairClassifier(stages, learner=make_boosted_trees(), **options)
 
 
-def _make_network(stages: Sequence[str], **more: Any) -> ChainBaseline:
-    return StagePairClassifier(stages, learner=make_relu_network(), **more)
+def _make_network(stages: Sequence[str], **options: Any) -> ChainBaseline:
+    """Make one ReLU network per pair of stages."""
+    return StagePairClassifier(stages, learner=make_relu_network(), **options)
 
 
-def _make_factors(stages: Sequence[str], *, random_state: Any = None, **more: Any) -> ChainBaseline:  # noqa: ARG001
-    return StagePairFactors(stages, **more)
+def _make_factors(stages: Sequence[str], *, random_state: Any = None, **options: Any) -> ChainBaseline:  # noqa: ARG001
+    """Make latent factors per pair of stages; they are deterministic and ignore the seed."""
+    return StagePairFactors(stages, **options)
 
 
 BASELINES: Mapping[str, Baseline] = {
@@ -77,19 +81,19 @@ BASELINES: Mapping[str, Baseline] = {
 
 
 def list_baseline_settings(name: str, values: Sequence[Any] | None = None) -> list[dict[str, Any]]:
-    """List the settings of a rival's grid.
+    """List the settings of a baseline's grid.
 
     Parameters
     ----------
     name : str
-        A key of `RIVALS`.
+        Key of `BASELINES`.
     values : sequence, optional
-        Of its parameter; the paper's by default.
+        Values of its parameter. Default: those of the paper.
 
     Returns
     -------
     list of dict
-        One a value.
+        One setting per value.
 
     Raises
     ------
@@ -102,9 +106,9 @@ def list_baseline_settings(name: str, values: Sequence[Any] | None = None) -> li
     [{'learner__C': 1.0}, {'learner__C': 5.0}]
     """
     if name not in BASELINES:
-        raise OptionError(f"there is no rival {name!r}{suggest(name, BASELINES)}")
-    rival = BASELINES[name]
-    return [{rival.parameter: value} for value in (rival.grid if values is None else values)]
+        raise OptionError(f"unknown baseline {name!r}{suggest(name, BASELINES)}")
+    baseline = BASELINES[name]
+    return [{baseline.parameter: value} for value in (baseline.grid if values is None else values)]
 
 
 def tune_baseline(
@@ -119,43 +123,43 @@ def tune_baseline(
     n_jobs: int | None = None,
     **options: Any,
 ) -> TuningResult:
-    """Fit a rival with every value of its grid, and keep the one that errs least over all pairs.
+    """Fit a baseline with every value of its grid and select the one with the smallest error over all pairs.
 
     Parameters
     ----------
     name : {"SVD", "GradBoost", "SVM", "DeepNN", "OSVM"}
-        Which.
+        Name of the baseline.
     stages : sequence of str
-        The stages.
+        Names of the stages in order.
     training, validation, user_features, item_features, n_jobs
-        As for `tune`.
+        See `tune`.
     values : sequence, optional
-        Of the rival's parameter; the paper's grid by default.
+        Values of its parameter. Default: those of the paper.
     **options
-        Of the estimator, such as ``class_weight`` and ``random_state``.
+        Parameters of the estimator, such as ``class_weight`` and ``random_state``.
 
     Returns
     -------
-    Tuned
-        Of values that are equally good, the one tried first.
+    TuningResult
+        The best model and all errors. Of ties, the first value wins.
 
     Raises
     ------
     OptionError
-        If the name is unknown, or there is nothing to try.
+        If the name is unknown or there are no values to try.
 
     Examples
     --------
     >>> from symscreen.multistage import simulate_chains
-    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
-    >>> rows = made.taken("training"), made.taken("validation")
-    >>> found = tune_baseline("OSVM", made.stages, *rows, values=[0.1, 1.0], random_state=0)
-    >>> found.table.columns.tolist(), len(found.table)
+    >>> chains = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> tables = chains.select_part("training"), chains.select_part("validation")
+    >>> result = tune_baseline("OSVM", chains.stages, *tables, values=[0.1, 1.0], random_state=0)
+    >>> result.table.columns.tolist(), len(result.table)
     (['cost', 'error'], 2)
     """
     settings = list_baseline_settings(name, values)
     model = BASELINES[name].make(stages, **options)
-    given = {"user_features": user_features, "item_features": item_features}
+    features = {"user_features": user_features, "item_features": item_features}
     return select_best_setting(
-        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **given)
+        search_settings(model, settings, [(training, validation)], n_jobs=n_jobs, **features)
     )

@@ -1,15 +1,16 @@
-"""Latent factors of users and items for each pair of stages: an SVD of what was observed.
+"""Latent factors of users and items for each pair of stages: a regularised SVD of the observed cells.
 
-With r = 1 for a stage reached and 0 for one not reached, of the observed cells (i, j)::
+With r = 1 for a stage reached and 0 for one not reached, it minimises over the observed cells (i, j)::
 
     ½ Σ (r_ij − μ − c_i − d_j − M_ij)² + λ (½‖c‖² + ½‖d‖² + ‖M‖_*)   over M of rank ≤ K
 
-is made small; the sum is over rows: a cell that was observed n_ij times counts n_ij times. The nuclear norm
-‖M‖_* is the least ½(‖P‖² + ‖Q‖²) with M = P Qᵀ: so this is the regularised factorisation of Koren (2008). It
-is found by proximal steps: with L = max n_ij, the singular values of M + (sums of rests)/L are thresholded
-by λ/L. With no cell observed twice that is soft-impute (Mazumder, Hastie and Tibshirani 2010); where L > 2,
-a step of 1 would lead away from the minimum. Steps have momentum (Beck and Teboulle 2009), which is dropped
-wherever the objective would rise with it.
+The sum is over rows: a cell that was observed n_ij times counts n_ij times. The nuclear norm ‖M‖_* is the
+minimum of ½(‖P‖² + ‖Q‖²) over M = P Qᵀ, so this is the regularised factorisation of Koren (2008).
+
+The solver takes proximal steps. With L = max n_ij, it thresholds the singular values of
+M + (sums of residuals)/L by λ/L. If no cell is observed twice, this is soft-impute (Mazumder, Hastie and
+Tibshirani 2010). If L > 2, a step of 1 would diverge. Steps have momentum (Beck and Teboulle 2009), which is
+dropped whenever it would increase the objective.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["StagePairFactors"]
 
-_RATING_TOLERANCE = 1e-9  # of a rating
-_SCORE_DIGITS = 9  # kept of a score: ARPACK's last ones depend on where its arrays lie in memory
+_RATING_TOLERANCE = 1e-9  # residuals of ratings below this count as 0
+_SCORE_DIGITS = 9  # decimals of a score: the last digits of ARPACK depend on the alignment of its arrays
 
 
 class _FittedFactors(NamedTuple):
-    """μ, c (n,), d (m,), and M = left @ right, (n, K) and (K, m); how many rounds were made."""
+    """μ, c (n,), d (m,), M = left @ right with shapes (n, K) and (K, m), and the number of rounds done."""
 
     mean: float
     users: Values
@@ -48,49 +49,51 @@ class _FittedFactors(NamedTuple):
     rounds: int = 0
 
     def predict_ratings(self, user: Integers, item: Integers) -> Values:
-        """Predict cells; −1 stands for who is new, who has no effects."""
-        old_user, old_item = user >= 0, item >= 0
+        """Predict R cells, (R,). An index of −1 is a new user or item without effects."""
+        known_user, known_item = user >= 0, item >= 0
         product = np.einsum("rk,rk->r", self.left[user], self.right.T[item])
         return np.asarray(
             self.mean
-            + np.where(old_user, self.users[user], 0.0)
-            + np.where(old_item, self.items[item], 0.0)
-            + np.where(old_user & old_item, product, 0.0)
+            + np.where(known_user, self.users[user], 0.0)
+            + np.where(known_item, self.items[item], 0.0)
+            + np.where(known_user & known_item, product, 0.0)
         )
 
 
 class StagePairFactors(ChainBaseline):
-    """Fit latent factors of the names of users and items for each pair of stages.
+    """Latent factors of user and item names, fitted separately for each pair of stages.
 
     Parameters
     ----------
     stages, user, item, reached, user_effects, item_effects, extra_features
-        As for `MonotoneChainRecommender`; features are checked, and not used.
+        See `MonotoneChainRecommender`. Features are validated but not used.
     class_weight : {"balanced"} or None
-        Whether `score` is balanced: ratings are fitted without weights, as in the paper.
+        Whether `score` is class-balanced. The fit is not weighted, as in the paper.
     n_factors : int
-        K.
+        Maximum rank K of M.
     strength : float
-        λ > 0.
-    max_iter, tol : int, float
-        Rounds at most; it ends when c, d and M change in a round (M's change counts L times) by at most this
-        share of their norm.
+        Penalty λ > 0.
+    max_iter : int
+        Maximum number of rounds.
+    tol : float
+        Stop when a round changes c, d and M by at most this fraction of their norm. The change of M is
+        multiplied by L.
 
     Attributes
     ----------
     models_ : list
-        One a pair.
+        One fit per pair of stages.
     n_iter_ : list of int
-        Rounds made for each pair; `max_iter` where the tolerance was not met.
+        Rounds done for each pair; `max_iter` if the tolerance was not met.
     stages_, pairs_, users_, items_
-        As of `MonotoneChainRecommender`.
+        See `MonotoneChainRecommender`.
 
     Examples
     --------
     >>> from symscreen.multistage import simulate_chains
-    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
-    >>> model = StagePairFactors(made.stages, strength=0.5, n_factors=5).fit(made.table)
-    >>> model.score(made.table) > 0.8
+    >>> chains = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> model = StagePairFactors(chains.stages, strength=0.5, n_factors=5).fit(chains.table)
+    >>> model.score(chains.table) > 0.8
     True
     """
 
@@ -124,22 +127,24 @@ class StagePairFactors(ChainBaseline):
         self.extra_features = extra_features
 
     def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:  # noqa: ARG002
+        """Fit one factorisation per pair of stages; the weights are not used."""
         strength, tolerance = check_positive("strength", self.strength), check_positive("tol", self.tol)
-        factors, rounds = (
-            check_positive_integer("n_factors", self.n_factors),
-            check_positive_integer("max_iter", self.max_iter),
-        )
+        n_factors = check_positive_integer("n_factors", self.n_factors)
+        max_rounds = check_positive_integer("max_iter", self.max_iter)
         shape = (len(self.users_.names), len(self.items_.names))
-        counted = mask_observed_pairs(outcomes)
+        observed = mask_observed_pairs(outcomes)
         self.models_ = []
         for p, (_, later) in enumerate(list_stage_pairs(outcomes.shape[1] - 1)):
-            own = np.flatnonzero(counted[:, p])
-            ratings = (outcomes[own, later] > 0).astype(np.float64)
-            cells = (rows.user[own], rows.item[own])
-            self.models_.append(_fit_factors(cells, ratings, shape, factors, strength, rounds, tolerance))
-        self.n_iter_ = [one.rounds for one in self.models_]
+            indices = np.flatnonzero(observed[:, p])
+            ratings = (outcomes[indices, later] > 0).astype(np.float64)
+            cells = (rows.user[indices], rows.item[indices])
+            self.models_.append(
+                _fit_factors(cells, ratings, shape, n_factors, strength, max_rounds, tolerance)
+            )
+        self.n_iter_ = [model.rounds for model in self.models_]
 
     def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
+        """Score R rows by the predicted rating minus ½, (R,)."""
         ratings = self.models_[pair].predict_ratings(rows.user, rows.item)
         return np.asarray(np.round(ratings - 0.5, _SCORE_DIGITS))
 
@@ -153,46 +158,49 @@ def _fit_factors(
     max_rounds: int,
     tolerance: float,
 ) -> _FittedFactors:
+    """Fit an (n, m) matrix of ratings from R observed cells by accelerated proximal gradient descent."""
     rank = min(n_factors, min(shape) - 1)
     mean = float(ratings.mean()) if ratings.size else 0.0
-    nothing = (np.zeros((shape[0], 1)), np.zeros((1, shape[1])))
-    found = before = _FittedFactors(mean, np.zeros(shape[0]), np.zeros(shape[1]), *nothing)
+    zero_product = (np.zeros((shape[0], 1)), np.zeros((1, shape[1])))
+    current = previous = _FittedFactors(mean, np.zeros(shape[0]), np.zeros(shape[1]), *zero_product)
     if not ratings.size:
-        return found
-    repeats = _count_max_repeats(cells, shape)
-    least, t = _compute_objective(found, cells, ratings, strength), 1.0
-    for done in range(1, max_rounds + 1):
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
-        momentum = (t - 1.0) / following
-        new = _take_step(_extrapolate(found, before, momentum), cells, ratings, rank, strength, repeats)
+        return current
+    max_repeats = _count_max_repeats(cells, shape)
+    objective, t = _compute_objective(current, cells, ratings, strength), 1.0
+    for n_rounds in range(1, max_rounds + 1):
+        next_t = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
+        momentum = (t - 1.0) / next_t
+        new = _take_step(
+            _extrapolate(current, previous, momentum), cells, ratings, rank, strength, max_repeats
+        )
         value = _compute_objective(new, cells, ratings, strength)
-        if value > least and momentum > 0.0:
-            following = 1.0
-            new = _take_step(found, cells, ratings, rank, strength, repeats)
+        if value > objective and momentum > 0.0:
+            next_t = 1.0
+            new = _take_step(current, cells, ratings, rank, strength, max_repeats)
             value = _compute_objective(new, cells, ratings, strength)
-        before, found, least, t = found, new._replace(rounds=done), value, following
-        if _compute_change(found, before, repeats) <= tolerance * _compute_norm(found):
+        previous, current, objective, t = current, new._replace(rounds=n_rounds), value, next_t
+        if _compute_change(current, previous, max_repeats) <= tolerance * _compute_norm(current):
             break
-    return found
+    return current
 
 
 def _count_max_repeats(cells: tuple[Integers, Integers], shape: tuple[int, int]) -> int:
-    """Count L, how often the commonest cell was observed: the Lipschitz constant of the squares' gradient."""
+    """Count L, the most observations of one cell: the Lipschitz constant of the gradient of the errors."""
     return int(np.unique(cells[0] * shape[1] + cells[1], return_counts=True)[1].max())
 
 
 def _compute_objective(
     current: _FittedFactors, cells: tuple[Integers, Integers], ratings: Values, strength: float
 ) -> float:
-    """Compute what is made small; left vectors are orthonormal, so that rows of `right` have lengths σ."""
-    rest = ratings - current.predict_ratings(*cells)
+    """Compute the objective. The left vectors are orthonormal, so the rows of `right` have the norms σ."""
+    residuals = ratings - current.predict_ratings(*cells)
     effects = 0.5 * float((current.users**2).sum() + (current.items**2).sum())
     nuclear = float(np.sqrt((current.right**2).sum(axis=1)).sum())
-    return 0.5 * float((rest**2).sum()) + strength * (effects + nuclear)
+    return 0.5 * float((residuals**2).sum()) + strength * (effects + nuclear)
 
 
 def _extrapolate(current: _FittedFactors, previous: _FittedFactors, momentum: float) -> _FittedFactors:
-    """Go on in the direction of the last round."""
+    """Extrapolate from the previous round through the current one."""
     if momentum <= 0.0:
         return current
     return current._replace(
@@ -211,34 +219,37 @@ def _take_step(
     strength: float,
     repeats: int,
 ) -> _FittedFactors:
-    """Make c best, then d, then take one proximal step of M."""
+    """Minimise over c, then over d, then take one proximal step in M."""
     user, item = cells
-    # one effect given the other: Σ (r − rest) / (count + λ)
-    rest = ratings - current.predict_ratings(user, item)
-    users = _compute_damped_means(user, rest + current.users[user], len(current.users), strength)
-    rest += current.users[user] - users[user]
-    items = _compute_damped_means(item, rest + current.items[item], len(current.items), strength)
-    rest += current.items[item] - items[item]
+    # each effect minimises the objective given all else: Σ (residuals + effect) / (count + λ)
+    residuals = ratings - current.predict_ratings(user, item)
+    users = _compute_damped_means(user, residuals + current.users[user], len(current.users), strength)
+    residuals += current.users[user] - users[user]
+    items = _compute_damped_means(item, residuals + current.items[item], len(current.items), strength)
+    residuals += current.items[item] - items[item]
     current = current._replace(users=users, items=items)
-    if rank < 1 or (np.abs(rest).max() < _RATING_TOLERANCE and not current.right.any()):
-        return current  # all ratings are alike; ARPACK takes no matrix of zeros
-    left, right = _threshold_singular_values(current, cells, rest / repeats, rank, strength / repeats)
+    if rank < 1 or (np.abs(residuals).max() < _RATING_TOLERANCE and not current.right.any()):
+        return current  # all ratings are equal, and ARPACK rejects a matrix of zeros
+    left, right = _threshold_singular_values(current, cells, residuals / repeats, rank, strength / repeats)
     return current._replace(left=left, right=right)
 
 
 def _compute_change(current: _FittedFactors, previous: _FittedFactors, repeats: int) -> float:
-    of_products = repeats * _compute_product_distance(
+    """Compute the norm of the change of (c, d, L·M)."""
+    product_change = repeats * _compute_product_distance(
         (current.left, current.right), (previous.left, previous.right)
     )
     effects = ((current.users - previous.users) ** 2).sum() + ((current.items - previous.items) ** 2).sum()
-    return float(np.sqrt(of_products**2 + effects))
+    return float(np.sqrt(product_change**2 + effects))
 
 
 def _compute_norm(current: _FittedFactors) -> float:
+    """Compute the norm of (c, d, M)."""
     return float(np.sqrt((current.right**2).sum() + (current.users**2).sum() + (current.items**2).sum()))
 
 
 def _compute_damped_means(group: Integers, values: Values, size: int, strength: float) -> Values:
+    """Compute Σ values / (count + λ) per group, (size,)."""
     sums = np.bincount(group, weights=values, minlength=size)
     return np.asarray(sums / (np.bincount(group, minlength=size) + strength))
 
@@ -246,25 +257,25 @@ def _compute_damped_means(group: Integers, values: Values, size: int, strength: 
 def _threshold_singular_values(
     current: _FittedFactors, cells: tuple[Integers, Integers], residuals: Values, rank: int, strength: float
 ) -> tuple[Values, Values]:
-    """Return the singular vectors of M + rest, left ones with length 1, right ones times max(σ − λ, 0)."""
+    """Return the left singular vectors of M + residuals, and the right ones times max(σ − λ, 0)."""
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, svds
 
     shape = (len(current.users), len(current.items))
     sparse = csr_array((residuals, cells), shape=shape)
-    turned: Any = sparse.T.tocsr()
+    transposed: Any = sparse.T.tocsr()
     filled = LinearOperator(
         shape,
         matvec=lambda v: sparse @ v + current.left @ (current.right @ v),
-        rmatvec=lambda v: turned @ v + current.right.T @ (current.left.T @ v),
+        rmatvec=lambda v: transposed @ v + current.right.T @ (current.left.T @ v),
         dtype=np.float64,
     )
-    start = np.linspace(1.0, 2.0, min(shape))  # ARPACK's own would be random
-    left, sizes, right = svds(filled, k=rank, v0=start)
-    return left, np.maximum(sizes - strength, 0.0)[:, None] * right
+    initial_vector = np.linspace(1.0, 2.0, min(shape))  # the default of ARPACK is random
+    left, singular_values, right = svds(filled, k=rank, v0=initial_vector)
+    return left, np.maximum(singular_values - strength, 0.0)[:, None] * right
 
 
 def _compute_product_distance(first: tuple[Values, Values], second: tuple[Values, Values]) -> float:
-    """Return the Frobenius norm of the difference of two products, without forming them."""
+    """Compute the Frobenius norm of the difference of two products without forming them."""
     left, right = np.hstack([first[0], -second[0]]), np.vstack([first[1], second[1]])
     return float(np.sqrt(max(((left.T @ left) * (right @ right.T)).sum(), 0.0)))

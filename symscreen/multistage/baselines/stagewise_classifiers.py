@@ -1,16 +1,14 @@
-"""A linear support vector machine, by scikit-learn (liblinear).
+"""Baselines that classify pairs of stages: one scikit-learn classifier per pair, or ordinal SVMs.
 
-One classifier for each pair of stages, eq. (11): nothing ties one to another.
+`StagePairClassifier` fits an independent classifier for each pair of stages, eq. (11): a linear SVM, boosted
+trees, a ReLU network or any other classifier.
 
-Gradient boosting of few stages, by scikit-learn.
+`OrdinalStageSVM` fits, for each earlier stage t′, one weight vector with ordered thresholds, eq. (12)::
 
-A network of rectified linear units, by scikit-learn.
+    f_{t′,t}(x) = wᵀx − Σ_{l=t′+1..t} b_l   with b_l ≥ 0 for l > t′ + 1
 
-The ordinal SVM, eq. (12): for each present stage one weight vector, with ordered thresholds.
-
-f_{t′,t}(x) = wᵀx − Σ_{l=t′+1..t} b_l with b_l ≥ 0 for l > t′ + 1: parallel hyperplanes, as in Shashua and
-Levin (2002), so that f falls with t. Nothing ties the weight vectors of different present stages to each
-other.
+These are parallel hyperplanes as in Shashua and Levin (2002), so f decreases in t. The weight vectors of
+different earlier stages are independent.
 """
 
 from __future__ import annotations
@@ -47,17 +45,17 @@ __all__ = [
 
 
 def make_linear_svm(cost: float = 1.0) -> Any:
-    """Make a linear SVM with the hinge loss.
+    """Make a linear SVM with the hinge loss (liblinear).
 
     Parameters
     ----------
     cost : float
-        C > 0: ½‖β‖² + C Σ V(y f).
+        C > 0 in ½‖β‖² + C Σ V(y f).
 
     Returns
     -------
     LinearSVC
-        Not fitted.
+        Unfitted classifier.
 
     Examples
     --------
@@ -70,32 +68,31 @@ def make_linear_svm(cost: float = 1.0) -> Any:
 
 
 class StagePairClassifier(ChainBaseline):
-    """Fit a classifier of its own for each pair of stages.
+    """An independent classifier for each pair of stages.
 
     Parameters
     ----------
     stages, user, item, reached, class_weight, user_effects, item_effects, extra_features
-        As for `MonotoneChainRecommender`. A learner that takes no weights is shown balanced classes by
-        drawing rows of the smaller one again.
+        See `MonotoneChainRecommender`. If the learner does not support weights, classes are balanced by
+        resampling rows of the smaller class.
     learner : scikit-learn classifier, optional
-        Cloned for each pair; `make_linear_svm()` by default.
+        Cloned for each pair. Default: `make_linear_svm()`.
     random_state : int, RandomState or None
-        Of learners that have one, and of rows drawn again.
+        Seed of the learners and of the resampling.
 
     Attributes
     ----------
     models_ : list
-        One a pair: a fitted learner, or +1 or −1 where training showed no other class (−1 where it showed
-        nothing).
+        One per pair: a fitted learner, or a constant if training had one class (+1 or −1) or no rows (−1).
     stages_, pairs_, users_, items_
-        As of `MonotoneChainRecommender`.
+        See `MonotoneChainRecommender`.
 
     Examples
     --------
     >>> from symscreen.multistage import simulate_chains
-    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
-    >>> model = StagePairClassifier(made.stages, learner=make_linear_svm(0.1)).fit(made.table)
-    >>> model.predict(made.table[["user", "item"]]).shape, model.get_params()["learner__C"]
+    >>> chains = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> model = StagePairClassifier(chains.stages, learner=make_linear_svm(0.1)).fit(chains.table)
+    >>> model.predict(chains.table[["user", "item"]]).shape, model.get_params()["learner__C"]
     ((400, 3), 0.1)
     """
 
@@ -125,30 +122,33 @@ class StagePairClassifier(ChainBaseline):
         self.random_state = random_state
 
     def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:
+        """Fit one classifier per pair of stages."""
         rng = check_random_state(self.random_state)
-        counted = mask_observed_pairs(outcomes)
+        observed = mask_observed_pairs(outcomes)
         self.models_ = []
         for p, (_, later) in enumerate(list_stage_pairs(outcomes.shape[1] - 1)):
-            own = np.flatnonzero(counted[:, p])
-            y = outcomes[own, later]
-            self.models_.append(self._fit_pair(rows.x[own], y, weights[p, (y > 0).astype(np.int64)], rng))
+            indices = np.flatnonzero(observed[:, p])
+            y = outcomes[indices, later]
+            self.models_.append(self._fit_pair(rows.x[indices], y, weights[p, (y > 0).astype(np.int64)], rng))
 
     def _fit_pair(self, x: Any, y: NDArray[np.int8], weights: Values, rng: np.random.RandomState) -> Any:
+        """Fit one pair of stages to x (n, D), y (n,) and class weights (n,)."""
         if len(np.unique(y)) < 2:
             return float(y[0]) if len(y) else -1.0
         learner = clone(make_linear_svm() if self.learner is None else self.learner)
         if "random_state" in learner.get_params():
             learner.set_params(random_state=int(rng.randint(2**31)))
-        with warnings.catch_warnings():  # a grid has ends at which iterations are not enough
+        with warnings.catch_warnings():  # the ends of a grid may not converge
             warnings.simplefilter("ignore", ConvergenceWarning)
             if self.class_weight is None:
                 return learner.fit(x, y)
             if has_fit_parameter(learner, "sample_weight"):
                 return learner.fit(x, y, sample_weight=weights)
-            drawn = _draw_balanced_rows(y, rng)
-            return learner.fit(x[drawn], y[drawn])
+            indices = _draw_balanced_rows(y, rng)
+            return learner.fit(x[indices], y[indices])
 
     def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
+        """Score R rows by the decision function, or the probability minus ½, (R,)."""
         model = self.models_[pair]
         if isinstance(model, float):
             return np.full(len(rows.user), model)
@@ -158,26 +158,27 @@ class StagePairClassifier(ChainBaseline):
 
 
 def _draw_balanced_rows(y: NDArray[np.int8], rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Draw rows of the smaller class again until both are as large."""
+    """Resample rows of the smaller class until both classes have equal size; return row indices."""
     classes = sorted((np.flatnonzero(y == sign) for sign in (-1, 1)), key=len)
-    more = rng.choice(classes[0], size=len(classes[1]) - len(classes[0]))
-    return np.sort(np.concatenate([*classes, more]))
+    extra = rng.choice(classes[0], size=len(classes[1]) - len(classes[0]))
+    return np.sort(np.concatenate([*classes, extra]))
 
 
 def make_boosted_trees(feature_share: float = 1.0, *, n_rounds: int = 10) -> Any:
-    """Make boosted trees as the paper has them: 10 stages, splits of 2 rows, leaves of 1.
+    """Make boosted trees with the settings of the paper: 10 rounds, splits of ≥ 2 rows, leaves of ≥ 1 row.
 
     Parameters
     ----------
-    share : float
-        Of the features looked at for each split, in (0, 1].
-    rounds : int
-        Boosting stages.
+    feature_share : float
+        Fraction of the features considered at each split, in (0, 1].
+    n_rounds : int
+        Number of boosting rounds.
 
     Returns
     -------
     GradientBoostingClassifier
-        Not fitted; what the paper does not tell (depth 3, steps of 0.1) is as scikit-learn has it.
+        Unfitted classifier. Settings that the paper does not state (depth 3, learning rate 0.1) are the
+        defaults of scikit-learn.
 
     Examples
     --------
@@ -192,21 +193,21 @@ def make_boosted_trees(feature_share: float = 1.0, *, n_rounds: int = 10) -> Any
 
 
 def make_relu_network(depth: int = 1, *, width: int = 32, epochs: int = 200) -> Any:
-    """Make a ReLU network with layers of one width.
+    """Make a ReLU network with hidden layers of equal width.
 
     Parameters
     ----------
     depth : int
-        Hidden layers.
+        Number of hidden layers.
     width : int
-        Units in each.
+        Units per layer.
     epochs : int
-        Rounds through the rows, at most.
+        Maximum number of epochs.
 
     Returns
     -------
     MLPClassifier
-        Not fitted; trained by Adam on the logistic loss, as scikit-learn has it.
+        Unfitted classifier, trained by Adam on the logistic loss (the defaults of scikit-learn).
 
     Examples
     --------
@@ -219,36 +220,36 @@ def make_relu_network(depth: int = 1, *, width: int = 32, epochs: int = 200) -> 
 
 
 class OrdinalStageSVM(ChainBaseline):
-    """Fit a support vector machine with ordered thresholds for each present stage.
+    """A support vector machine with ordered thresholds for each earlier stage.
 
     Parameters
     ----------
     stages, user, item, reached, class_weight, user_effects, item_effects, extra_features
-        As for `MonotoneChainRecommender`.
+        See `MonotoneChainRecommender`.
     cost : float
-        C > 0: ½(‖w‖² + ‖b‖²) + C Σ V(y f).
+        C > 0 in ½(‖w‖² + ‖b‖²) + C Σ V(y f).
     random_state : int, RandomState or None
-        Of the order in which the solver visits rows.
+        Seed of the order in which the solver visits rows.
 
     Attributes
     ----------
     weights_ : float64 array, shape (T, D)
-        w of each present stage.
+        Weight vector w of each earlier stage.
     thresholds_ : float64 array, shape (P,)
-        Σ b_l of each pair, which does not fall with t.
+        Σ b_l of each pair. It never decreases in t.
     stages_, pairs_, users_, items_
-        As of `MonotoneChainRecommender`.
+        See `MonotoneChainRecommender`.
 
     Notes
     -----
-    Where every row tells all later stages, the hinge loss orders the thresholds by itself. Where it does not,
-    a step b_l that came out below 0 counts as 0.
+    If all later stages of every row are observed, the hinge loss orders the thresholds. Otherwise a negative
+    step b_l is set to 0.
 
     Examples
     --------
     >>> from symscreen.multistage import simulate_chains
-    >>> made = simulate_chains(n_users=20, n_items=20, random_state=0)
-    >>> f = OrdinalStageSVM(made.stages).fit(made.table).decision_function(made.table)
+    >>> chains = simulate_chains(n_users=20, n_items=20, random_state=0)
+    >>> f = OrdinalStageSVM(chains.stages).fit(chains.table).decision_function(chains.table)
     >>> bool((f[:, 0] >= f[:, 1]).all())
     True
     """
@@ -279,20 +280,24 @@ class OrdinalStageSVM(ChainBaseline):
         self.random_state = random_state
 
     def _fit_rows(self, rows: EncodedRows, outcomes: NDArray[np.int8], weights: Values) -> None:
+        """Fit one weight vector with ordered thresholds per earlier stage, eq. (12)."""
         cost, rng = check_positive("cost", self.cost), check_random_state(self.random_state)
         last = outcomes.shape[1] - 1
-        counted, pairs = mask_observed_pairs(outcomes), list_stage_pairs(last)
+        observed, pairs = mask_observed_pairs(outcomes), list_stage_pairs(last)
         self.weights_ = np.zeros((last, rows.x.shape[1]))
         self.thresholds_ = np.zeros(len(pairs))
         for present in range(last):
-            mine = [p for p, pair in enumerate(pairs) if pair[0] == present]
-            row, place = np.nonzero(counted[:, mine])
-            y = outcomes[row, present + 1 + place]
-            by_class = weights[np.array(mine)[place], (y > 0).astype(np.int64)]
-            learnt = _fit_parallel_hyperplanes(rows.x[row], place, len(mine), y, by_class, cost, rng)
-            self.weights_[present], self.thresholds_[mine] = learnt
+            own_pairs = [p for p, pair in enumerate(pairs) if pair[0] == present]
+            row, stage_index = np.nonzero(observed[:, own_pairs])
+            y = outcomes[row, present + 1 + stage_index]
+            row_weights = weights[np.array(own_pairs)[stage_index], (y > 0).astype(np.int64)]
+            fitted = _fit_parallel_hyperplanes(
+                rows.x[row], stage_index, len(own_pairs), y, row_weights, cost, rng
+            )
+            self.weights_[present], self.thresholds_[own_pairs] = fitted
 
     def _score_rows(self, rows: EncodedRows, pair: int) -> Values:
+        """Score R rows, (R,)."""
         present = list_stage_pairs(len(self.stages_) - 1)[pair][0]
         return np.asarray(rows.x @ self.weights_[present] - self.thresholds_[pair])
 
@@ -306,17 +311,17 @@ def _fit_parallel_hyperplanes(
     cost: float,
     rng: np.random.RandomState,
 ) -> tuple[Values, Values]:
-    """Fit w and the thresholds of all later stages; `place` says which stage a term is about."""
+    """Fit w (D,) and thresholds (n_later_stages,) to n terms; `stage_index` (n,) is their later stage."""
     from scipy.sparse import csr_array, hstack
 
     if len(np.unique(y)) < 2:
         return np.zeros(x.shape[1]), np.full(n_later_stages, 1.0 if not len(y) or y[0] < 0 else -1.0)
     steps = -(np.arange(n_later_stages) <= stage_index[:, None]).astype(np.float64)
     learner = make_linear_svm(cost).set_params(fit_intercept=False, random_state=int(rng.randint(2**31)))
-    with warnings.catch_warnings():  # a grid has ends at which iterations are not enough
+    with warnings.catch_warnings():  # the ends of a grid may not converge
         warnings.simplefilter("ignore", ConvergenceWarning)
         learner.fit(hstack([x, csr_array(steps)], format="csr"), y, sample_weight=weights)
-    found = learner.coef_[0]
-    b = found[x.shape[1] :].copy()
+    coefficients = learner.coef_[0]
+    b = coefficients[x.shape[1] :].copy()
     b[1:] = np.maximum(b[1:], 0.0)
-    return found[: x.shape[1]], np.cumsum(b)
+    return coefficients[: x.shape[1]], np.cumsum(b)

@@ -1,1 +1,1 @@
-"""Figures."""
+"""Figures, drawn with matplotlib (the extra ``plot``)."""

@@ -1,4 +1,4 @@
-"""The response against a feature, with the rank curve: where the points would lie if T0 were at its best."""
+"""Scatter plots of the target against a feature, with the rank curve (where all points lie if T0 = 0)."""
 
 from __future__ import annotations
 
@@ -30,26 +30,24 @@ __all__ = [
     "has_scatters",
 ]
 
-_MAX_THUMBNAIL_POINTS, _MAX_POINTS = (
-    120,
-    2000,
-)  # points of a picture in a row of a table, and of one that stands alone
+_MAX_THUMBNAIL_POINTS = 120  # points of a thumbnail in a table row
+_MAX_POINTS = 2000  # points of a full figure
 
 
 @dataclass(frozen=True, eq=False)
 class ScatterData:
-    """What is drawn of a feature.
+    """The points of a scatter plot.
 
     Parameters
     ----------
     x, y : float64 array, shape (m,)
-        The feature and the response, in ascending order of the feature.
+        The feature and the target, in ascending order of the feature.
     curve : float64 array, shape (m,), or None
-        The rank curve at `x`; None where the feature has no direction.
-    span : pair of float
-        The least and the largest response of all rows.
-    rows : int
-        Of how many rows these were taken.
+        The rank curve at `x`; None if the feature has no direction.
+    target_range : pair of float
+        Minimum and maximum of the target over all rows.
+    n_rows : int
+        Number of rows from which the points were taken.
     """
 
     x: Values
@@ -60,48 +58,48 @@ class ScatterData:
 
 
 def get_dataset(result: ScreenResult) -> Dataset:
-    """Return the rows that were screened.
+    """Return the data of a result.
 
     Raises
     ------
     OptionError
-        If the result came without them.
+        If the result has no data.
     """
     if result.data is None:
         raise OptionError(
-            "this result has lost its rows, which copies and pickles leave behind: screen again, and draw "
-            "from what symscreen.screen returns"
+            "this result has no data, because copies and pickles drop it: run the screen again, and draw "
+            "from the result that symscreen.screen returns"
         )
     return result.data
 
 
 def has_scatters(result: ScreenResult) -> bool:
-    """Tell whether a response can be drawn against a feature: rankings and stages cannot."""
+    """Whether the target can be drawn against features: the data are there and the target is numeric."""
     return result.data is not None and isinstance(result.data.target, NumericTarget)
 
 
 def evaluate_feature(result: ScreenResult, index: int) -> Values:
-    """Compute the feature at a place of the ranking, in the rows of the table."""
-    table = get_dataset(result)
-    columns = dict(zip(table.names, table.columns, strict=True))
+    """Compute the feature at an index of the ranking, shape (n,)."""
+    dataset = get_dataset(result)
+    columns = dict(zip(dataset.names, dataset.columns, strict=True))
     return evaluate_expression(result.expressions[index], columns)
 
 
 def compute_rank_curve(x: Values, y: Values, direction: int) -> Values:
-    """Compute what the response would be at each row if the feature ordered the rows as the response does.
+    """Compute the target at each row if the feature ordered the rows as the target does.
 
     Parameters
     ----------
     x, y : float64 array, shape (n,)
-        The feature and the response.
+        The feature and the target.
     direction : {1, -1}
-        Whether the feature rises or falls with the response.
+        Whether the feature increases or decreases with the target.
 
     Returns
     -------
     float64 array, shape (n,)
-        The response of the row whose rank by `y` is the row's rank by `x`; where rows tie in `x`, the mean of
-        those that their ranks take. T0 is 0 (falling: 2Δ) where all points lie on this curve.
+        For each row, the target of the row whose rank by `y` equals this row's rank by `x`. Rows that tie in
+        `x` get the mean over their ranks. T0 is 0 (decreasing: 2Δ) if all points lie on this curve.
 
     Examples
     --------
@@ -116,77 +114,78 @@ def compute_rank_curve(x: Values, y: Values, direction: int) -> Values:
 
 
 def build_scatter(result: ScreenResult, index: int, max_points: int) -> ScatterData:
-    """Take what is drawn of a feature: of many rows every so-many-th in the feature's order."""
-    response = get_dataset(result).target
-    if not isinstance(response, NumericTarget):
-        raise OptionError(
-            f"{shorten_label(response.name)!r} is no column of numbers: there is nothing to draw a feature "
-            "against"
-        )
+    """Compute the points of a scatter plot; a large table is thinned evenly in the order of the feature."""
+    target = get_dataset(result).target
+    if not isinstance(target, NumericTarget):
+        name = shorten_label(target.name)
+        raise OptionError(f"{name!r} is not a column of numbers: features cannot be drawn against it")
     x = evaluate_feature(result, index)
     direction = {"+": 1, "-": -1}.get(result.table["direction"].iloc[index])
-    curve = None if direction is None else compute_rank_curve(x, response.values, direction)
+    curve = None if direction is None else compute_rank_curve(x, target.values, direction)
     order = np.argsort(x, kind="stable")
     if len(order) > max_points:
         order = order[np.linspace(0, len(order) - 1, max_points).round().astype(np.int64)]
-    span = float(response.values[0]), float(response.values[-1])
-    return ScatterData(
-        x[order], response.values[order], None if curve is None else curve[order], span, len(x)
-    )
+    target_range = float(target.values[0]), float(target.values[-1])
+    curve = None if curve is None else curve[order]
+    return ScatterData(x[order], target.values[order], curve, target_range, len(x))
 
 
 def draw_feature(axes: Axes, result: ScreenResult, rank: int, *, is_thumbnail: bool = False) -> None:
-    """Draw the response against a feature.
+    """Draw the target against a feature.
 
     Parameters
     ----------
     axes : matplotlib.axes.Axes
-        Where to draw.
+        The axes to draw on.
     result : ScreenResult
-        A result.
+        The result.
     rank : int
-        Which feature, from 1.
-    small : bool
-        Without words, for the row of a table.
+        The rank of the feature, from 1.
+    is_thumbnail : bool
+        Whether to draw a small picture without labels, for a table row.
 
     Raises
     ------
     OptionError
-        If there is no feature of that rank, or nothing to draw it against.
+        If there is no feature of that rank, or the target cannot be drawn.
     """
     if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 1 <= rank <= len(result):
         raise OptionError(f"there is no feature of rank {rank!r}; give 1 to {len(result)}")
-    place = int(rank) - 1
-    drawn = build_scatter(result, place, _MAX_THUMBNAIL_POINTS if is_thumbnail else _MAX_POINTS)
-    window = _choose_window(drawn.x)
-    at = np.clip(drawn.x, *window)
+    index = int(rank) - 1
+    scatter = build_scatter(result, index, _MAX_THUMBNAIL_POINTS if is_thumbnail else _MAX_POINTS)
+    window = _choose_window(scatter.x)
+    x = np.clip(scatter.x, *window)
     if is_thumbnail:
-        _draw_dots(axes, at, drawn.y)
+        _draw_dots(axes, x, scatter.y)
     else:
-        axes.plot(at, drawn.y, linestyle="", marker="o", markersize=3.5, color=MARK, alpha=0.6)
-    if drawn.curve is not None:
-        inside = (drawn.x >= window[0]) & (drawn.x <= window[1])
-        axes.plot(drawn.x[inside], drawn.curve[inside], color=CURVE, linewidth=1.1, label="rank curve")
+        axes.plot(x, scatter.y, linestyle="", marker="o", markersize=3.5, color=MARK, alpha=0.6)
+    if scatter.curve is not None:
+        is_inside = (scatter.x >= window[0]) & (scatter.x <= window[1])
+        axes.plot(
+            scatter.x[is_inside], scatter.curve[is_inside], color=CURVE, linewidth=1.1, label="rank curve"
+        )
     axes.set_xlim(_widen(window))
-    axes.set_ylim(_widen(drawn.target_range))
+    axes.set_ylim(_widen(scatter.target_range))
     despine(axes)
     if is_thumbnail:
         axes.set_xticks([])
         axes.set_yticks([])
         return
-    _label_axes(axes, result, place, drawn, window)
+    _label_axes(axes, result, index, scatter, window)
 
 
 def _label_axes(
     axes: Axes, result: ScreenResult, index: int, scatter: ScatterData, window: tuple[float, float]
 ) -> None:
+    """Label the axes, and say in the title how many rows are missing or drawn at the edge."""
     outside = int(((scatter.x < window[0]) | (scatter.x > window[1])).sum())
     axes.set_xlabel(shorten_label(result.table["expression"].iloc[index], 60), **PLAIN_TEXT)
     axes.set_ylabel(shorten_label(result.record["data"]["target"]), **PLAIN_TEXT)
-    remarks = (
-        [f"{len(scatter.x):,} of {scatter.n_rows:,} rows drawn"] if len(scatter.x) < scatter.n_rows else []
-    )
-    remarks += [f"{outside:,} far outside, at the edge"] if outside else []
+    remarks = []
+    if len(scatter.x) < scatter.n_rows:
+        remarks.append(f"{len(scatter.x):,} of {scatter.n_rows:,} rows drawn")
+    if outside:
+        remarks.append(f"{outside:,} far outside, at the edge")
     if remarks:
         axes.set_title("; ".join(remarks), fontsize="small", color=INK, loc="left")
     if scatter.curve is not None:
@@ -194,23 +193,24 @@ def _label_axes(
 
 
 def _choose_window(x: Values) -> tuple[float, float]:
-    """Choose what of the axis to show: all of it, unless few rows lie far away from all others."""
+    """Choose the range of the axis: all of `x`, unless a few rows lie far away from all others."""
     low, high = float(x[0]), float(x[-1])
     inner_low, inner_high = (float(bound) for bound in np.quantile(x, [0.02, 0.98]))
-    room = inner_high - inner_low
-    if room <= 0 or high - low <= 4.0 * room:
+    width = inner_high - inner_low
+    if width <= 0 or high - low <= 4.0 * width:
         return low, high
-    return max(low, inner_low - 0.1 * room), min(high, inner_high + 0.1 * room)
+    return max(low, inner_low - 0.1 * width), min(high, inner_high + 0.1 * width)
 
 
-def _widen(span: tuple[float, float]) -> tuple[float, float]:
-    low, high = span
-    room = 0.04 * (high - low) or 0.5 * abs(low) or 0.5
-    return low - room, high + room
+def _widen(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Add a margin to a range."""
+    low, high = bounds
+    margin = 0.04 * (high - low) or 0.5 * abs(low) or 0.5
+    return low - margin, high + margin
 
 
 def _draw_dots(axes: Axes, x: Values, y: Values) -> None:
-    """Draw points as one path of strokes without length, an eighth of the bytes that markers take."""
+    """Draw points as one path of zero-length strokes, which takes an eighth of the bytes of markers."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -220,4 +220,4 @@ def _draw_dots(axes: Axes, x: Values, y: Values) -> None:
     path.should_simplify = False
     dots = PathPatch(path, fill=False, edgecolor=MARK, linewidth=2.2, capstyle="round", clip_on=False)
     dots.set_transform(axes.transData)
-    axes.add_artist(dots)  # add_patch would look at each point for limits that are set anyway
+    axes.add_artist(dots)  # add_patch would compute data limits, which are set explicitly

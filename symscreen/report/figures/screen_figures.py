@@ -1,4 +1,4 @@
-"""The pictures of a screen, drawn by matplotlib: on a notebook's axes, and on the page of a report."""
+"""The figures of a screen on matplotlib axes, for notebooks and for the HTML report."""
 
 from __future__ import annotations
 
@@ -30,19 +30,20 @@ __all__ = ["Plots"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plots:
-    """The pictures of one result: ``result.plot``.
+    """The figures of one result: ``result.plot``.
 
-    Each returns the axes it drew on: those given, or those of a new figure (the extra ``plot``).
+    Each method returns the axes that it drew on: the given ones, or those of a new figure. The methods
+    require matplotlib (the extra ``plot``).
 
     Parameters
     ----------
     result : ScreenResult
-        What is drawn.
+        The result to draw.
 
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> result = symscreen.screen(data.frame, layers="ub", unary="cos", binary="sub,div", top=3)
     >>> result.plot
     <pictures of a screen: agreement, feature, funnel, p_values, redundancy, scores>
@@ -59,12 +60,12 @@ class Plots:
         return f"<pictures of a screen: {', '.join(names)}>"
 
     def scores(self, ax: Axes | None = None) -> Axes:
-        """Draw the scores of the best 20 features, with intervals where there are any.
+        """Draw the scores of the best 20 features, with intervals if there are any.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -74,12 +75,12 @@ class Plots:
         return _draw_on_axes(ax, size, lambda axes: draw_scores(axes, self.result))
 
     def funnel(self, ax: Axes | None = None) -> Axes:
-        """Draw, for each layer, what was pruned for which reason and what was kept.
+        """Draw how many candidates each layer kept, and how many were pruned for which reason.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -89,18 +90,18 @@ class Plots:
         return _draw_on_axes(ax, size, lambda axes: draw_funnel(axes, self.result.record))
 
     def feature(self, rank: int, ax: Axes | None = None) -> Axes:
-        """Draw the response against a feature, with its rank curve.
+        """Draw the target against a feature, with its rank curve.
 
-        The curve is where all points would lie if the feature ordered the rows as the response does. At
-        most 2000 rows are drawn; where a few lie far from all others they stand at the edge, and the title
+        All points would lie on the rank curve if the feature ordered the rows as the target does. At most
+        2000 rows are drawn. If a few rows lie far from all others, they are drawn at the edge, and the title
         says so.
 
         Parameters
         ----------
         rank : int
-            Which feature, from 1.
+            The rank of the feature, from 1.
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -109,18 +110,17 @@ class Plots:
         Raises
         ------
         OptionError
-            If there is no such rank, the response is a ranking or a chain of stages, or the result has lost
-            its rows.
+            If there is no such rank, the target is a ranking or a chain of stages, or the result has no data.
         """
         return _draw_on_axes(ax, (4.8, 3.6), lambda axes: draw_feature(axes, self.result, rank))
 
     def agreement(self, ax: Axes | None = None) -> Axes:
-        """Draw how far each two screeners agree.
+        """Draw how well each two screeners agree.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -129,17 +129,17 @@ class Plots:
         Raises
         ------
         OptionError
-            If there was one screener only.
+            If there is only one screener.
         """
         return _draw_on_axes(ax, (4.4, 4.0), lambda axes: draw_agreement(axes, self.result))
 
     def redundancy(self, ax: Axes | None = None) -> Axes:
-        """Draw how alike the best 30 features are: |Spearman's rank correlation| of each two.
+        """Draw the absolute Spearman correlation of each two of the best 30 features.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Plots:
         Raises
         ------
         OptionError
-            If the result has lost its rows.
+            If the result has no data.
         """
         return _draw_on_axes(ax, (4.8, 4.8), lambda axes: draw_redundancy(axes, self.result))
 
@@ -158,7 +158,7 @@ class Plots:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -167,13 +167,13 @@ class Plots:
         Raises
         ------
         OptionError
-            If none were computed.
+            If no p-values were computed.
         """
         return _draw_on_axes(ax, (4.8, 3.0), lambda axes: draw_p_values(axes, self.result))
 
 
 def _draw_on_axes(ax: Axes | None, size: tuple[float, float], draw: Callable[[Axes], None]) -> Axes:
-    """Draw on the axes given or on new ones, of which nothing stays if there is nothing to draw."""
+    """Draw on the given or on new axes; a new figure is closed if there is nothing to draw."""
     axes = get_axes(ax, size)
     try:
         draw(axes)

@@ -1,7 +1,4 @@
-"""The colours and axes that all pictures of a result share.
-
-A picture as a small ``<svg>`` element for a page: matplotlib draws it, what a page does not need goes.
-"""
+"""Colours and axes of all figures of a result, and figures as small ``<svg>`` elements for an HTML page."""
 
 from __future__ import annotations
 
@@ -34,15 +31,15 @@ __all__ = [
     "shorten_label",
 ]
 
-# The light palette; a page puts its own colours in their place, which follow the reader's theme.
+# The light palette. An HTML page replaces these colours by its own, which follow the reader's theme.
 INK, FAINT, MARK, CURVE = "#1f2328", "#c9ced6", "#0b62b8", "#c2410c"
-# Told apart without colour vision (Okabe and Ito 2008), and seen on white and on black.
+# Distinguishable without colour vision (Okabe and Ito 2008), and visible on white and on black.
 REASON_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#8a8f98")
-_MAX_LABEL_LENGTH = 44
+_MAX_LABEL_LENGTH = 44  # characters
 
 
 def get_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Return the axes given, or those of a new figure, which a notebook shows.
+    """Return the given axes, or those of a new figure, which a notebook shows.
 
     Raises
     ------
@@ -60,19 +57,19 @@ def get_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def despine(axes: Axes) -> None:
-    """Take away the frame above and at the right, which holds no information."""
+    """Hide the upper and right frame lines, and draw the others in the ink colour."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(INK)
     axes.tick_params(colors=INK, labelcolor=INK)
 
 
 def shorten_label(text: str, max_length: int = _MAX_LABEL_LENGTH) -> str:
-    """Make a name fit beside an axis: one line, not too long."""
+    """Shorten a name to one line of at most `max_length` characters."""
     text = escape_control_chars(text)
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-#: for texts that hold names: a dollar sign is no mathematics
+#: Text settings for names, in which a dollar sign does not start mathematics.
 PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "color": INK}
 
 
@@ -80,31 +77,32 @@ _NAMESPACE = re.compile(r"^\{[^}]*\}")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _ZERO_LENGTH_LINE = re.compile(r"M([-.\d]+) ([-.\d]+)L\1 \2(?=[A-Z]|$)")
 _THEME = {INK: "var(--ink)", FAINT: "var(--faint)", MARK: "var(--mark)", CURVE: "var(--curve)"}
-_MAX_PIXELS_PER_INCH = 110  # an inch, at most
-_UNLABELLED_AXES = (0.03, 0.04, 0.95, 0.94)
+_MAX_PIXELS_PER_INCH = 110  # so that letters are not larger than those of the page
+_UNLABELLED_AXES = (0.03, 0.04, 0.95, 0.94)  # left, bottom, width, height as shares of the figure
 _DEFAULT_STYLES = {"stroke-linejoin": "miter", "stroke-width": "0", "font-style": "normal"}
 
 
 def draw_inline_svg(
     draw: Callable[[Axes], None], size: tuple[float, float], title: str, *, is_labelled: bool = True
 ) -> str:
-    """Draw a picture for a page.
+    """Draw a figure as an ``<svg>`` element.
 
     Parameters
     ----------
     draw : callable
-        Draws on axes.
+        Draws on the axes that it gets.
     size : pair of float
         Width and height in inches.
     title : str
-        What a screen reader says instead of the picture.
-    words : bool
-        Whether there are words beside the axes, for which room is made.
+        Alternative text for screen readers.
+    is_labelled : bool
+        Whether to leave space for axis labels.
 
     Returns
     -------
     str
-        An ``<svg>`` element. Its colours are the page's own: ``--ink``, ``--faint``, ``--mark``, ``--curve``.
+        An ``<svg>`` element. Its colours are CSS variables of the page: ``--ink``, ``--faint``, ``--mark``
+        and ``--curve``.
 
     Raises
     ------
@@ -116,35 +114,34 @@ def draw_inline_svg(
         from matplotlib import rcParams
         from matplotlib.figure import Figure
 
-        # the reader's browser draws the letters, also those that matplotlib's own font lacks
+        # The browser draws the text, including characters that matplotlib's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         rcParams["svg.fonttype"] = "none"
         figure = Figure(figsize=size, layout="constrained" if is_labelled else None)
         draw(figure.add_subplot() if is_labelled else figure.add_axes(_UNLABELLED_AXES))
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", transparent=True, metadata=metadata)
-    widest = (
-        f' style="max-width:{_MAX_PIXELS_PER_INCH * size[0]:.0f}px"' if is_labelled else ""
-    )  # letters no larger than the page's
-    return minify_svg(content.getvalue().decode(), title).replace("<svg", f"<svg{widest}", 1)
+    style = f' style="max-width:{_MAX_PIXELS_PER_INCH * size[0]:.0f}px"' if is_labelled else ""
+    return minify_svg(content.getvalue().decode(), title).replace("<svg", f"<svg{style}", 1)
 
 
 def minify_svg(svg: str, title: str) -> str:
-    """Make a picture small and fit to stand in a page beside others.
+    """Minify an SVG figure so that several fit on one HTML page.
 
     Parameters
     ----------
     svg : str
-        What matplotlib wrote.
+        The output of matplotlib.
     title : str
-        Its words.
+        Alternative text for screen readers.
 
     Returns
     -------
     str
-        Without what only an editor needs, coordinates to a tenth of a point, colours named by the page.
+        The figure without ids, metadata and clip paths, with coordinates to a tenth of a point and the
+        colours of the page.
     """
-    root = ET.fromstring(svg)  # noqa: S314  # matplotlib wrote it a moment ago
+    root = ET.fromstring(svg)  # noqa: S314  # the output of matplotlib
     for element in root.iter():
         element.tag = _NAMESPACE.sub("", element.tag)
         element.attrib = {_NAMESPACE.sub("", name): value for name, value in element.attrib.items()}
@@ -154,44 +151,45 @@ def minify_svg(svg: str, title: str) -> str:
     _flatten(root)
     for element in root.iter():
         _minify_element(element)
-    box = root.get("viewBox", "")
-    root.attrib = {"viewBox": box, "role": "img", "aria-label": title}
+    root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": title}
     return ET.tostring(root, encoding="unicode", short_empty_elements=False)
 
 
 def _flatten(root: ET.Element) -> None:
-    """Put markers where they are used, and take away what defines, clips or describes."""
-    known = {f"#{element.get('id')}": element for element in root.iter() if element.get("id")}
+    """Inline markers where they are used, and remove definitions, metadata, backgrounds and plain groups."""
+    elements = {f"#{element.get('id')}": element for element in root.iter() if element.get("id")}
     for parent in list(root.iter()):
-        for place, child in reversed(list(enumerate(parent))):
+        for index, child in reversed(list(enumerate(parent))):
             if child.tag in {"metadata", "defs"}:
                 parent.remove(child)
             elif child.tag == "use":
-                parent[place] = _inline_marker(child, known[child.get("href", "")])
+                parent[index] = _inline_marker(child, elements[child.get("href", "")])
             elif child.tag == "path" and child.get("style", "").strip(" ;") == "fill: none":
-                parent.remove(child)  # a background that is not drawn
+                parent.remove(child)  # an invisible background
     for parent in list(root.iter()):
         _remove_plain_groups(parent)
 
 
 def _inline_marker(use: ET.Element, marker: ET.Element) -> ET.Element:
-    where = f"translate({use.get('x', '0')} {use.get('y', '0')})"
+    """Return a marker as a path at the position of its use."""
+    transform = f"translate({use.get('x', '0')} {use.get('y', '0')})"
     style = f"{marker.get('style', '')};{use.get('style', '')}"
-    return ET.Element("path", {"d": marker.get("d", ""), "transform": where, "style": style})
+    return ET.Element("path", {"d": marker.get("d", ""), "transform": transform, "style": style})
 
 
 def _remove_plain_groups(parent: ET.Element) -> None:
-    """Take away groups that say nothing of what is in them."""
-    lifted: list[ET.Element] = []
+    """Replace groups without attributes by their children."""
+    children: list[ET.Element] = []
     for child in parent:
-        plain = child.tag == "g" and not set(child.attrib) - {"id", "clip-path"}
-        if plain:
+        is_plain = child.tag == "g" and not set(child.attrib) - {"id", "clip-path"}
+        if is_plain:
             _remove_plain_groups(child)
-        lifted += list(child) if plain else [child]
-    parent[:] = lifted
+        children += list(child) if is_plain else [child]
+    parent[:] = children
 
 
 def _minify_element(element: ET.Element) -> None:
+    """Remove ids, round coordinates and minify the style of one element."""
     for name in ("id", "clip-path"):
         element.attrib.pop(name, None)
     if (path := element.get("d")) is not None:
@@ -207,16 +205,17 @@ def _minify_element(element: ET.Element) -> None:
 
 
 def _round_to_tenth(match: re.Match[str]) -> str:
-    return f"{round(float(match[0]), 1) + 0.0:g}"  # + 0.0: no minus before a zero
+    return f"{round(float(match[0]), 1) + 0.0:g}"  # + 0.0 turns −0 into 0
 
 
 def _minify_style(style: str) -> str:
-    kept = {}
+    """Drop default values of a style and replace colours and fonts by those of the page."""
+    declarations = {}
     for part in style.split(";"):
-        name, _, value = (each.strip() for each in part.partition(":"))
+        name, _, value = (item.strip() for item in part.partition(":"))
         if name and _DEFAULT_STYLES.get(name) != value:
-            kept[name] = "var(--font)" if name == "font-family" else value
-    text = ";".join(f"{name}:{value}" for name, value in kept.items())
-    for colour, own in _THEME.items():
-        text = text.replace(colour, own)
+            declarations[name] = "var(--font)" if name == "font-family" else value
+    text = ";".join(f"{name}:{value}" for name, value in declarations.items())
+    for colour, variable in _THEME.items():
+        text = text.replace(colour, variable)
     return text

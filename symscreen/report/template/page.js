@@ -5,7 +5,7 @@
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const heads = [...table.tHead.rows[0].cells];
-  const [tools, filter, choice, turn, status] =
+  const [tools, filter, sortSelect, reverse, status] =
     ["tools", "filter", "sort", "turn", "status"].map((id) => document.getElementById(id));
   const texts = rows.map((row) => row.cells[1].dataset.v.toLowerCase());
   const keys = heads.map((_, column) => {
@@ -13,39 +13,39 @@
     const numeric = column !== 1 && values.every((value) => value === "" || Number.isFinite(Number(value)));
     return values.map((value) => (value === "" ? null : numeric ? Number(value) : value));
   });
-  let by = 0;
-  let way = 1;
+  let sortColumn = 0;
+  let direction = 1;
 
-  function order() {
-    const key = keys[by];
+  function sortRows() {
+    const key = keys[sortColumn];
     const compare = (a, b) => {
       if (key[a] === null || key[b] === null) return (key[a] === null) - (key[b] === null) || a - b;
-      return (key[a] < key[b] ? -way : key[a] > key[b] ? way : 0) || a - b;
+      return (key[a] < key[b] ? -direction : key[a] > key[b] ? direction : 0) || a - b;
     };
     const fragment = document.createDocumentFragment();
-    rows.map((_, place) => place).sort(compare).forEach((place) => fragment.append(rows[place]));
+    rows.map((_, index) => index).sort(compare).forEach((index) => fragment.append(rows[index]));
     body.append(fragment);
     heads.forEach((head, column) => {
-      if (column === by) head.setAttribute("aria-sort", way > 0 ? "ascending" : "descending");
+      if (column === sortColumn) head.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
       else head.removeAttribute("aria-sort");
     });
-    choice.value = String(by);
+    sortSelect.value = String(sortColumn);
   }
 
   function sortBy(column) {
-    way = column === by ? -way : 1;
-    by = column;
-    order();
-    status.textContent = `sorted by ${choice.options[by].text}, ${way > 0 ? "ascending" : "descending"}`;
+    direction = column === sortColumn ? -direction : 1;
+    sortColumn = column;
+    sortRows();
+    status.textContent = `sorted by ${sortSelect.options[sortColumn].text}, ${direction > 0 ? "ascending" : "descending"}`;
   }
 
-  function sift() {
+  function filterRows() {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
-    rows.forEach((row, place) => {
-      const fits = words.every((word) => texts[place].includes(word));
-      row.hidden = !fits;
-      shown += fits;
+    rows.forEach((row, index) => {
+      const matches = words.every((word) => texts[index].includes(word));
+      row.hidden = !matches;
+      shown += matches;
     });
     status.textContent = `${shown} of ${rows.length} shown`;
   }
@@ -54,16 +54,16 @@
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = head.textContent;
-    choice.add(new Option(head.textContent, String(column)));
+    sortSelect.add(new Option(head.textContent, String(column)));
     button.addEventListener("click", () => sortBy(column));
     head.replaceChildren(button);
   });
-  filter.addEventListener("input", sift);
-  choice.addEventListener("change", () => {
-    by = -1;
-    sortBy(Number(choice.value));
+  filter.addEventListener("input", filterRows);
+  sortSelect.addEventListener("change", () => {
+    sortColumn = -1;
+    sortBy(Number(sortSelect.value));
   });
-  turn.addEventListener("click", () => sortBy(by));
+  reverse.addEventListener("click", () => sortBy(sortColumn));
   tools.hidden = false;
   status.textContent = `${rows.length} of ${rows.length} shown`;
 })();

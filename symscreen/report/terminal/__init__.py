@@ -1,1 +1,1 @@
-"""Terminal."""
+"""Results as tables for the terminal."""

@@ -1,7 +1,4 @@
-"""Tables for the terminal: a plan, and what is available.
-
-What other packages bring, laid out for a terminal: each with its origin, what is broken in one line.
-"""
+"""Terminal tables for plans, grammars, operators, screeners and plugins."""
 
 from __future__ import annotations
 
@@ -41,24 +38,23 @@ __all__ = [
     "show_screeners",
 ]
 
-_PIPE_WIDTH = 80
-
-
-_VALUES_NOTE = "values (domains, equal columns) can only leave out more."
+_PIPE_WIDTH = 80  # characters
+_VALUES_NOTE = "values (domains, equal columns) can only reduce them further."
 _COUNT_NOTES = {
-    "whole": f"Counts are exact for structure; {_VALUES_NOTE}",
-    "long": f"Counts are exact for structure but for those with ~, estimated from fewer inputs; {_VALUES_NOTE}",
-    "cut": "Counts with ~ are estimates: what a cut keeps depends on the response, and may have fewer "
-    "duplicates; the others are exact for structure.",
+    "exact": f"Counts by structure are exact; {_VALUES_NOTE}",
+    "extrapolated": "Counts by structure are exact, except those with ~, which are estimated from fewer "
+    f"inputs; {_VALUES_NOTE}",
+    "cut": "Counts with ~ are estimates: what a cut keeps depends on the target, and may have fewer "
+    "duplicates. Other counts by structure are exact.",
 }
 
 
 def print_table(content: RenderableType, file: TextIO) -> None:
-    """Print to a terminal in its width and colours, to anything else in plain 80 columns."""
+    """Print to a terminal with its width and colours, or to another file as plain text of 80 columns."""
     if file.isatty():
         Console(file=file, highlight=False, emoji=False, markup=False).print(content)
         return
-    # whatever FORCE_COLOR says: who reads a pipe wants no escapes
+    # Ignore FORCE_COLOR: a pipe should receive no escape sequences.
     console = Console(
         file=io.StringIO(),
         width=_PIPE_WIDTH,
@@ -74,23 +70,23 @@ def print_table(content: RenderableType, file: TextIO) -> None:
 
 
 def make_table(*columns: tuple[str, str], gap: int = 2) -> Table:
-    """Make a table; a column is a heading and ``left``, ``right`` or ``fold``."""
+    """Make a table from columns of a heading and an alignment: ``left``, ``right`` or ``fold``."""
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
-    for heading, kind in columns:
-        if kind == "fold":
+    for heading, alignment in columns:
+        if alignment == "fold":
             table.add_column(heading, overflow="fold", ratio=1, min_width=len(heading))
         else:
-            table.add_column(heading, justify="right" if kind == "right" else "left", no_wrap=True)
+            table.add_column(heading, justify="right" if alignment == "right" else "left", no_wrap=True)
     return table
 
 
 def add_row(table: Table, cells: Iterable[object]) -> None:
-    """Add a row; whatever a cell holds stays on its line."""
+    """Add a row; control characters in cells are escaped, so that each cell stays on its line."""
     table.add_row(*(Text(escape_control_chars(str(cell))) for cell in cells))
 
 
 def show_plan(plan: ScreenPlan) -> RenderableType:
-    """Lay out the features per layer of a plan."""
+    """Build a table of the features per layer of a plan, with its time and memory estimate."""
     table = make_table(
         ("layer", "right"),
         ("kind", "left"),
@@ -98,37 +94,35 @@ def show_plan(plan: ScreenPlan) -> RenderableType:
         ("features", "right"),
         ("left out by structure", "fold"),
     )
-    for place, layer in enumerate(plan.layers):
-        counted = place < plan.n_exact_layers
-        pruned = ", ".join(
-            f"{_format_count(count, is_exact=counted)} {EXCLUSION_REASONS[fate]}"
-            for fate, count in layer.n_excluded.items()
+    for index, layer in enumerate(plan.layers):
+        is_exact = index < plan.n_exact_layers
+        excluded = ", ".join(
+            f"{_format_count(count, is_exact=is_exact)} {EXCLUSION_REASONS[status]}"
+            for status, count in layer.n_excluded.items()
         )
-        generated = _format_count(layer.n_generated, is_exact=place <= plan.n_exact_layers)
-        features = _format_count(layer.n_features, is_exact=counted)
-        add_row(table, (layer.layer, layer.kind, generated, features, pruned))
-    whole = plan.n_exact_layers == len(plan.layers)
-    about = "at most" if whole else "about"
-    cut = plan.has_pruning and not whole
-    limit = (
-        f" (no more than {_format_count(plan.max_features, is_exact=True)})"
-        if cut and plan.max_features is not None
-        else ""
-    )
-    pool = f"the pool takes {plan.pool_bytes / 1e6:,.1f} MB" if plan.pool_bytes else "the pool is not held"
-    features = _format_count(plan.n_features, is_exact=whole).removeprefix("~")
-    foot = (
+        generated = _format_count(layer.n_generated, is_exact=index <= plan.n_exact_layers)
+        features = _format_count(layer.n_features, is_exact=is_exact)
+        add_row(table, (layer.layer, layer.kind, generated, features, excluded))
+    all_exact = plan.n_exact_layers == len(plan.layers)
+    about = "at most" if all_exact else "about"
+    is_cut = plan.has_pruning and not all_exact
+    limit = ""
+    if is_cut and plan.max_features is not None:
+        limit = f" (no more than {_format_count(plan.max_features, is_exact=True)})"
+    pool = f"the pool takes {plan.pool_bytes / 1e6:,.1f} MB" if plan.pool_bytes else "the pool is not stored"
+    features = _format_count(plan.n_features, is_exact=all_exact).removeprefix("~")
+    note = (
         f"{about} {features} features to score{limit}; {pool}, the whole process {about} "
         f"{plan.peak_bytes / 1e9:,.2f} GB. About {_format_time_range(plan.seconds)} with {plan.jobs} "
-        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine; what joint screeners, a cut by them "
-        "and null tables of p-values take is not in it. "
-        f"{_COUNT_NOTES['whole' if whole else 'cut' if cut else 'long']}"
+        f"{'thread' if plan.jobs == 1 else 'threads'} of this machine, without joint screeners, cuts by "
+        "them, and null tables of p-values. "
+        f"{_COUNT_NOTES['exact' if all_exact else 'cut' if is_cut else 'extrapolated']}"
     )
-    return Group(table, Text(""), Text(foot))
+    return Group(table, Text(""), Text(note))
 
 
 def _format_count(count: int, *, is_exact: bool) -> str:
-    """Write a count, or an estimate to four digits."""
+    """Format a count, or an estimate to four digits."""
     if is_exact:
         return f"{count:,}"
     rounded = f"{count:.4g}"
@@ -136,9 +130,9 @@ def _format_count(count: int, *, is_exact: bool) -> str:
 
 
 def _format_time_range(seconds: tuple[float, float]) -> str:
-    """Write a time, or from when to when, to one or two digits."""
+    """Format a range of times to one or two digits."""
     short, long = (_format_time(each) for each in seconds)
-    return short if short == long else f"{short} to {long}, by how soon features drop out,"
+    return short if short == long else f"{short} to {long}, depending on how early features drop out,"
 
 
 def _format_time(seconds: float) -> str:
@@ -150,7 +144,7 @@ def _format_time(seconds: float) -> str:
 
 
 def show_operators(operators: Iterable[Operator]) -> RenderableType:
-    """Lay out operators."""
+    """Build a table of operators."""
     table = make_table(
         ("name", "left"),
         ("arity", "right"),
@@ -167,7 +161,7 @@ def show_operators(operators: Iterable[Operator]) -> RenderableType:
 
 
 def show_grammar(grammar: Grammar) -> RenderableType:
-    """Lay out a grammar's operators and rules."""
+    """Build the listing of a grammar: its settings, rules and operators."""
     lines = [f"{grammar.name}: {grammar.description}".rstrip(": "), f"default layers: {grammar.layers}"]
     if grammar.constants:
         lines.append("constants: " + ", ".join(map(str, grammar.constants)))
@@ -176,51 +170,40 @@ def show_grammar(grammar: Grammar) -> RenderableType:
     for word, rules in (("directly in", grammar.forbid), ("anywhere in", grammar.forbid_within)):
         lines += [f"never {word} {outer}: {', '.join(sorted(inner))}" for outer, inner in rules.items()]
     lines += [
-        f"{name} touches only: {', '.join(sorted(columns))}" for name, columns in grammar.columns.items()
+        f"{name} applies only to: {', '.join(sorted(columns))}" for name, columns in grammar.columns.items()
     ]
-    return Group(Text(_join_printable(lines)), Text(""), show_operators(grammar.unary + grammar.binary))
-
-
-def _join_printable(lines: list[str]) -> str:
-    return "\n".join(map(escape_control_chars, lines))
+    text = "\n".join(map(escape_control_chars, lines))
+    return Group(Text(text), Text(""), show_operators(grammar.unary + grammar.binary))
 
 
 def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
-    """Lay out the screeners, a block for each."""
+    """Build the listing of screeners, one block per screener."""
     table = make_table(("name", "left"), ("what", "fold"))
     for screener in screeners:
         add_row(table, (screener.name, screener.summary))
-        sees = "one feature at a time" if screener.scope == "column" else "many features together"
-        add_row(table, ("", f"sees {sees}; {screener.cost}"))
-        add_row(
-            table,
-            ("", f"takes {' or '.join(TARGET_TYPE_DESCRIPTIONS[kind] for kind in screener.target_types)}"),
-        )
+        scope = "one feature at a time" if screener.scope == "column" else "many features together"
+        add_row(table, ("", f"sees {scope}; {screener.cost}"))
+        targets = " or ".join(TARGET_TYPE_DESCRIPTIONS[target_type] for target_type in screener.target_types)
+        add_row(table, ("", f"takes {targets}"))
         add_row(table, ("", f"assumes {screener.assumes}"))
         add_row(table, ("", f"fails {screener.fails}"))
         if isinstance(screener, JointScreener):
             for option in screener.options:
                 add_row(table, ("", f"{screener.name}[{option.name}={option.default}]: {option.help}"))
             if screener.requirement is not None:
-                add_row(
-                    table,
-                    (
-                        "",
-                        f"needs {screener.requirement[0]}: pip install "
-                        f"'symscreen[{screener.requirement[1]}]'",
-                    ),
-                )
+                package, extra = screener.requirement
+                add_row(table, ("", f"needs {package}: pip install 'symscreen[{extra}]'"))
         add_row(table, ("", screener.source))
     return table
 
 
 def show_plugins() -> RenderableType:
-    """Lay out the screeners and backends of other packages; nothing where there are none.
+    """Build the listing of the screeners and backends of other packages; empty if there are none.
 
     Returns
     -------
     rich renderable
-        Screeners are imported to be described; what cannot be has one line that says why.
+        Screeners are imported to be described. One that cannot be imported gets a line with the reason.
     """
     parts: list[RenderableType] = []
     for label, screener in load_plugin_screeners().items():
@@ -229,10 +212,6 @@ def show_plugins() -> RenderableType:
         else:
             parts += [Text(f"\n{label}"), show_screeners([screener])]
     for plugin in find_plugins("backend", BACKENDS):
-        told = (
-            f"not usable: {plugin.conflict}"
-            if plugin.conflict
-            else f"backend {plugin.name} ({plugin.origin})"
-        )
-        parts.append(Text(f"\n{told}"))
+        backend = f"backend {plugin.name} ({plugin.origin})"
+        parts.append(Text(f"\nnot usable: {plugin.conflict}" if plugin.conflict else f"\n{backend}"))
     return Group(*parts)

@@ -1,4 +1,4 @@
-"""A screen's result as tables for the terminal: the ranking, and how far the screeners agree."""
+"""Terminal tables of a screen: the ranking, and the agreement of the screeners."""
 
 from __future__ import annotations
 
@@ -36,42 +36,44 @@ if TYPE_CHECKING:
 
 __all__ = ["show_result"]
 
-_WIDTH = 80
-_P_VALUE_COLUMNS = {"q": "q_value", "p all": "p_family"}  # p-values themselves stand in files
-_MAX_SCORE_COLUMNS = 2  # more do not fit beside the expression in 80 columns: the others show their ranks
+_WIDTH = 80  # characters
+_P_VALUE_COLUMNS = {"q": "q_value", "p all": "p_family"}  # raw p-values are only in files
+_MAX_LABELS, _MAX_STAGE_PAIRS = 8, 6  # labels of rankings and pairs of stages that are named
+_MAX_SCORE_COLUMNS = 2  # with more screeners, all but the first show ranks instead of scores
 
 
 def show_result(result: ScreenResult, max_rows: int | None = None) -> RenderableType:
-    """Lay out a ranking with a line on what was scored and lines on how to read it.
+    """Build the table of a ranking, with a line on what was scored and notes on how to read it.
 
     Parameters
     ----------
     result : ScreenResult
-        What `symscreen.screen` returned.
-    rows : int, optional
-        How many entries to show at most.
+        The result of `symscreen.screen`.
+    max_rows : int, optional
+        Maximum number of entries to show.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
     if not len(result):
-        return Text(
-            "\n".join([f"{_describe_scored(result)}no feature is left.", "", *_describe_exclusions(result)])
-        )
-    every = result.record["options"]["top"] == "all"
-    thing = ("feature", "features") if every else ("class", "classes")
-    shown = len(result) if max_rows is None else min(max_rows, len(result))
-    ending = (
-        "all of them:" if every and shown == result.n_scored else f"the best {_format_count(shown, *thing)}:"
+        lines = [f"{_describe_scored(result)}no feature is left.", "", *_describe_exclusions(result)]
+        return Text("\n".join(lines))
+    is_full = result.record["options"]["top"] == "all"
+    unit = ("feature", "features") if is_full else ("class", "classes")
+    n_shown = len(result) if max_rows is None else min(max_rows, len(result))
+    selection = (
+        "all of them:"
+        if is_full and n_shown == result.n_scored
+        else f"the best {_format_count(n_shown, *unit)}:"
     )
-    ending = _describe_discoveries(result, shown) + ending
-    table, dropped = _build_ranking_table(result, shown)
-    parts: list[RenderableType] = [Text(_describe_scored(result) + ending), Text(""), table, Text("")]
+    head = f"{_describe_scored(result)}{_describe_discoveries(result, n_shown)}{selection}"
+    table, dropped = _build_ranking_table(result, n_shown)
+    parts: list[RenderableType] = [Text(head), Text(""), table, Text("")]
     if result.agreement is not None and len(result.agreement):
         parts += [_build_agreement_table(result.agreement, _get_screener_names(result)), Text("")]
-    return Group(*parts, Text("\n".join(_explain_ranking(result, shown, dropped))))
+    return Group(*parts, Text("\n".join(_explain_ranking(result, n_shown, dropped))))
 
 
 def _get_screener_names(result: ScreenResult) -> list[str]:
@@ -80,14 +82,15 @@ def _get_screener_names(result: ScreenResult) -> list[str]:
 
 
 def _describe_scored(result: ScreenResult) -> str:
+    """Describe the features scored, the target and the screeners."""
     data, search = result.record["data"], result.record.get("search")
-    several = _format_count(result.n_scored, "feature")
+    features = _format_count(result.n_scored, "feature")
     if search is not None:
-        how = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
-        several = f"{how}: {result.n_scored:,} of {_format_count(search['features'], 'feature')}"
-    part = format_partial_summary(result.record.get("partial"))
+        mode = f"race at risk {search['risk']:g}" if search["mode"] == "race" else search["mode"]
+        features = f"{mode}: {result.n_scored:,} of {_format_count(search['features'], 'feature')}"
+    partial = format_partial_summary(result.record.get("partial"))
     return (
-        f"{part}{several} of {_format_count(len(data['inputs']), 'input')} scored against "
+        f"{partial}{features} of {_format_count(len(data['inputs']), 'input')} scored against "
         f"{format_target_prefix(data)}"
         f"{escape_control_chars(data['target'])} ({data['rows']:,} rows) by "
         f"{', '.join(_get_screener_names(result))}; "
@@ -95,29 +98,29 @@ def _describe_scored(result: ScreenResult) -> str:
 
 
 def _describe_discoveries(result: ScreenResult, n_shown: int) -> str:
-    """Say how many features of the space pass the false discovery rate that was asked for."""
-    told = result.record.get("error_control", {})
-    if told.get("fdr") is None:
+    """Describe how many features of the space pass the requested false discovery rate."""
+    error_control = result.record.get("error_control", {})
+    if error_control.get("fdr") is None:
         return ""
-    rate = f"a false discovery rate of {told['fdr']:g}"
-    if not told["passing"]:
-        return f"none passes {rate}, the smallest q is {told['least_q']:.2g}; "
-    passes = f"{told['passing']:,} {'passes' if told['passing'] == 1 else 'pass'} {rate}"
-    good = bool((result.table["q_value"].head(n_shown) <= told["fdr"]).all())
-    return f"{passes}; " if good else f"{passes}, none of them among these; "
+    rate = f"a false discovery rate of {error_control['fdr']:g}"
+    if not error_control["passing"]:
+        return f"none passes {rate}, the smallest q is {error_control['least_q']:.2g}; "
+    passes = f"{error_control['passing']:,} {'passes' if error_control['passing'] == 1 else 'pass'} {rate}"
+    all_pass = bool((result.table["q_value"].head(n_shown) <= error_control["fdr"]).all())
+    return f"{passes}; " if all_pass else f"{passes}, none of them among these; "
 
 
 def _describe_audit(result: ScreenResult) -> list[str]:
-    """Say what a sieve may have lost."""
+    """Describe how many good features a halving search may have lost."""
     audit = result.record.get("search", {}).get("audit")
     if audit is None or not audit["sampled"]:
         return []
-    found = (
+    text = (
         f"audit: {audit['lost']:,} of {audit['sampled']:,} dropped features drawn at random are as good as "
-        f"the last one shown; so are at most {audit['at_most']:,.0f} of all {audit['dropped']:,} dropped, at "
-        "95 % confidence."
+        f"the last one shown; at most {audit['at_most']:,.0f} of all {audit['dropped']:,} dropped ones are, "
+        "at 95 % confidence."
     )
-    return [found]
+    return [text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +133,14 @@ class _TableColumn:
 
     @property
     def width(self) -> int:
-        """The letters it needs; a formula may be folded."""
+        """Minimum width in characters; a formula can be folded."""
         return len(self.heading) if self.alignment == "fold" else max(map(len, (self.heading, *self.cells)))
 
 
 def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[RenderableType, list[str]]:
-    """Lay out the ranking; return it with the headings of what there is no room for."""
-    names, rounds = _get_screener_names(result), "round" in result.table
-    crowded = len(names) > _MAX_SCORE_COLUMNS
+    """Build the ranking table; return it with the headings of the columns that do not fit."""
+    names, has_rounds = _get_screener_names(result), "round" in result.table
+    is_crowded = len(names) > _MAX_SCORE_COLUMNS
     rows = result.table.head(n_shown).to_dict("records")
     columns = [
         _TableColumn("rank", "right", [str(row["rank"]) for row in rows]),
@@ -146,13 +149,13 @@ def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[Renderable
     ]
     if format_direction_legend(result.record["data"]) is not None:
         columns.append(_TableColumn("dir.", "left", [row["direction"] for row in rows]))
-    if rounds:
+    if has_rounds:
         columns.append(_TableColumn("round", "right", [str(row["round"]) for row in rows]))
     if "place_alone" in result.table:
         columns.append(_TableColumn("alone", "right", [_format_integer(row["place_alone"]) for row in rows]))
     columns += [
-        _TableColumn(name, "right", [_format_cell(row, name, ranks=crowded and place > 0) for row in rows])
-        for place, name in enumerate(names)
+        _TableColumn(name, "right", [_format_cell(row, name, ranks=is_crowded and index > 0) for row in rows])
+        for index, name in enumerate(names)
     ]
     marks = [format_unsafe_mark(row, result.record) for row in rows]
     scores = columns[-len(names)]
@@ -181,13 +184,13 @@ def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[Renderable
         columns.append(_TableColumn("stab.", "right", [f"{row['stability']:.2f}" for row in rows]))
     if "unit" in result.table:
         columns.append(_TableColumn("unit", "left", [row["unit"] for row in rows]))
-    gap = 1 if crowded or rounds else 2
-    spared = [*([] if intervals is None else [intervals[0]]), "unit", "compl.", "dir."]
-    spare = _select_columns_to_drop(
-        columns, gap, [*spared, *reversed(names[1:]), *_P_VALUE_COLUMNS, *reversed(by_target)]
+    gap = 1 if is_crowded or has_rounds else 2
+    droppable = [*([] if intervals is None else [intervals[0]]), "unit", "compl.", "dir."]
+    headings_to_drop = _select_columns_to_drop(
+        columns, gap, [*droppable, *reversed(names[1:]), *_P_VALUE_COLUMNS, *reversed(by_target)]
     )
-    dropped = [column.heading for column in columns if column.heading in spare]
-    columns = [column for column in columns if column.heading not in spare]
+    dropped = [column.heading for column in columns if column.heading in headings_to_drop]
+    columns = [column for column in columns if column.heading not in headings_to_drop]
     table = make_table(*((column.heading, column.alignment) for column in columns), gap=gap)
     for cells in zip(*(column.cells for column in columns), strict=True):
         add_row(table, cells)
@@ -195,20 +198,20 @@ def _build_ranking_table(result: ScreenResult, n_shown: int) -> tuple[Renderable
 
 
 def _select_columns_to_drop(columns: list[_TableColumn], gap: int, droppable: list[str]) -> list[str]:
-    """Choose which of the spare columns to leave out, the first sooner, so that a line holds the others."""
-    room = _WIDTH - sum(column.width + gap for column in columns) + gap
-    width = {column.heading: column.width + gap for column in columns}
+    """Select columns to drop, in the order of `droppable`, until a line holds the others."""
+    free_width = _WIDTH - sum(column.width + gap for column in columns) + gap
+    widths = {column.heading: column.width + gap for column in columns}
     dropped: list[str] = []
-    for heading in (each for each in droppable if each in width):
-        if room >= 0:
+    for heading in filter(widths.__contains__, droppable):
+        if free_width >= 0:
             break
         dropped.append(heading)
-        room += width[heading]
+        free_width += widths[heading]
     return dropped
 
 
 def _format_cell(row: Mapping[Any, Any], name: str, *, ranks: bool) -> str:
-    """Write a score or a rank, with a star where a joint screener selects the feature."""
+    """Format a score or a rank, with a star if a joint screener selects the feature."""
     selected = row.get(f"{name}_selected")
     star = "*" if selected is True else ""
     if ranks:
@@ -231,6 +234,7 @@ def _is_missing(number: Any) -> bool:
 
 
 def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableType:
+    """Build a square table: Kendall's tau above the diagonal, overlap below it."""
     cells = {(name, name): "" for name in names}
     for pair in pairs.to_dict("records"):
         cells[pair["first"], pair["second"]] = _format_share(pair["kendall"])
@@ -238,9 +242,9 @@ def _build_agreement_table(pairs: pd.DataFrame, names: list[str]) -> RenderableT
     columns = [_TableColumn(name, "right", [cells[other, name] for other in names]) for name in names]
     first, gap = _TableColumn("agreement", "left", names), 2
     if sum(column.width + gap for column in columns) + first.width > _WIDTH:
-        # numbers head the columns where the names are too many
-        first, gap = replace(first, cells=[f"{place} {name}" for place, name in enumerate(names, 1)]), 1
-        columns = [replace(column, heading=str(place)) for place, column in enumerate(columns, 1)]
+        # Too many names for the width: number the columns instead.
+        first, gap = replace(first, cells=[f"{number} {name}" for number, name in enumerate(names, 1)]), 1
+        columns = [replace(column, heading=str(number)) for number, column in enumerate(columns, 1)]
     table = make_table(*((column.heading, column.alignment) for column in (first, *columns)), gap=gap)
     for row in zip(first.cells, *(column.cells for column in columns), strict=True):
         add_row(table, row)
@@ -252,18 +256,18 @@ def _format_share(number: float) -> str:
 
 
 def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> list[str]:
+    """Return the notes below the ranking."""
     names, options = _get_screener_names(result), result.record["options"]
-    ranked, staged = (result.record["data"].get(kind) for kind in ("ranking", "stages"))
-    further = describe_target(result.record["data"], options, result.scale)
+    ranking, stages = (result.record["data"].get(key) for key in ("ranking", "stages"))
+    target_lines = describe_target(result.record["data"], options, result.scale)
     legend = {
         "compl.": "compl.: complexity.",
-        "dir.": "",
-        "class": "class: how many features the first screener cannot tell from this one on these data.",
+        "dir.": format_direction_legend(result.record["data"]) or "",
+        "class": "class: how many features the first screener cannot distinguish from it on these data.",
     }
-    legend |= {"dir.": format_direction_legend(result.record["data"]) or ""}
     lines = [" ".join(line for heading, line in legend.items() if line and heading not in dropped)]
     if dropped:
-        lines.append(f"no room for {', '.join(dropped)}: a file (--out) holds every column.")
+        lines.append(f"columns that do not fit: {', '.join(dropped)}; a file (--out) has every column.")
     others = [name for name in names[1:] if name not in dropped]
     if len(names) > _MAX_SCORE_COLUMNS and others:
         lines.append(f"{names[0]}: the score. {', '.join(others)}: the rank{_describe_compared(result)}.")
@@ -272,55 +276,51 @@ def _explain_ranking(result: ScreenResult, n_shown: int, dropped: list[str]) -> 
     lines += explain_unsafe_marks(result.table.head(n_shown).to_dict("records"), result.record)
     if result.agreement is not None and len(result.agreement):
         lines.append(
-            f"agreement{_describe_compared(result)}: above the diagonal Kendall's tau of two rankings, "
-            "below it the "
-            f"overlap of their best {result.agreement['top'].max():,} (in both over in either; what ties "
-            "across that place is in neither)."
+            f"agreement{_describe_compared(result)}: above the diagonal Kendall's tau of two rankings, below "
+            f"it the overlap of their best {result.agreement['top'].max():,} (intersection over union; "
+            "features that tie across the limit are in neither)."
         )
     if "round" in result.table:
         lines.append(
-            "round: which round found it; later ones score against what the best model of those before "
-            "leaves."
+            "round: the round that found it; later rounds score against residuals of the best model so far."
         )
     if "place_alone" in result.table:
         lines[-1] += " alone: its place in the first round, among all features."
-    lines += (
-        _explain_error_control(result, dropped)
-        + explain_trust_columns(result.record)
-        + _describe_audit(result)
-    )
-    if ranked is not None:
-        lines += _describe_rankings(ranked, result.scale if "t0" in names else None)
-    elif staged is not None:
-        lines += _describe_stages(staged, result.scale)
-    elif further:
-        lines += further
+    lines += _explain_error_control(result, dropped)
+    lines += explain_trust_columns(result.record) + _describe_audit(result)
+    if ranking is not None:
+        lines += _describe_rankings(ranking, result.scale if "t0" in names else None)
+    elif stages is not None:
+        lines += _describe_stages(stages, result.scale)
+    elif target_lines:
+        lines += target_lines
     elif "t0" in names:
         delta = result.scale
-        free = "; either end is good" if options["sign"] == "free" else ""
-        scale = f"0 has the order of the response, {2 * delta:.5g} the reverse, {delta:.5g} none"
-        lines.append(f"t0: {scale}{free}.")
+        free = "; both ends are good" if options["sign"] == "free" else ""
+        lines.append(
+            f"t0: 0 is the order of the target, {2 * delta:.5g} the reverse, {delta:.5g} no relation{free}."
+        )
     lines += [
-        f"{name} was shown {_format_count(told['shown'], 'feature')}, {_describe_shortlist(result, told)}."
-        for name, told in result.record.get("joint", {}).items()
+        f"{name} was shown {_format_count(joint['shown'], 'feature')}, {_describe_shortlist(result, joint)}."
+        for name, joint in result.record.get("joint", {}).items()
     ]
     return lines + _describe_exclusions(result) + suggest_diagnostics(result.record)
 
 
 def _explain_error_control(result: ScreenResult, dropped: list[str]) -> list[str]:
-    """Say how to read what tells how far to trust a feature."""
-    told = result.record.get("error_control", {})
+    """Explain the columns of q-values, max-T p-values and intervals."""
+    error_control = result.record.get("error_control", {})
     lines = []
     if "q_value" in result.table and "q" not in dropped:
-        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[told["method"]]
+        name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[error_control["method"]]
         lines.append(
-            f"q: the false discovery rate at which it is found among all {told['tests']:,} ({name})."
+            f"q: the false discovery rate at which it passes among all {error_control['tests']:,} ({name})."
         )
     if "p_family" in result.table and "p all" not in dropped:
         lines.append(
-            f"p all: how often noise does as well anywhere in the {_describe_scope(result)}, by "
-            f"{_format_count(told['permutations'], 'permutation')} of the "
-            f"response{_describe_permutation_groups(result)}."
+            f"p all: how often noise is as good anywhere in the {_describe_scope(result)}, by "
+            f"{_format_count(error_control['permutations'], 'permutation')} of the "
+            f"target{_describe_permutation_groups(result)}."
         )
     intervals = format_intervals([], result.record)
     if intervals is not None and intervals[0] not in dropped:
@@ -329,53 +329,59 @@ def _explain_error_control(result: ScreenResult, dropped: list[str]) -> list[str
 
 
 def _describe_scope(result: ScreenResult) -> str:
-    return "part of the space that was looked at" if "partial" in result.record else "space"
+    return "part of the space that was scored" if "partial" in result.record else "space"
 
 
 def _describe_permutation_groups(result: ScreenResult) -> str:
-    """Say what permutations of the response leave together."""
-    told = result.record["error_control"]
-    if "groups" not in told:
+    """Describe the groups that permutations of the target keep together, if there are any."""
+    error_control = result.record["error_control"]
+    if "groups" not in error_control:
         return ""
-    groups = _format_count(told["groups"]["units"], "group")
-    return f", the rows of each of {groups} by {escape_control_chars(result.record['options']['groups'])} together"
+    groups = _format_count(error_control["groups"]["units"], "group")
+    column = escape_control_chars(result.record["options"]["groups"])
+    return f", the rows of each of {groups} by {column} together"
 
 
 def _describe_rankings(metadata: Mapping[str, Any], delta: float | None) -> list[str]:
-    """Tell of a response that is a ranking."""
-    labels, few = [escape_control_chars(quote_label(label)) for label in metadata["labels"]], 8
-    shown = ", ".join(labels[:few]) + (f" and {len(labels) - few} more" if len(labels) > few else "")
+    """Describe a target of rankings and the scale of its T0."""
+    labels = [escape_control_chars(quote_label(label)) for label in metadata["labels"]]
+    more = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
     rows = ", ".join(f"{metadata[kind]:,} {kind}" for kind in ("complete", "incomplete", "tied"))
-    fewest, most = metadata["rows_a_pair"]
-    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    low, high = metadata["rows_a_pair"]
+    row_range = f"{high:,}" if low == high else f"{low:,} to {high:,}"
     count, pairs = _format_count(len(labels), "label"), _format_count(metadata["pairs"], "pair")
-    rankings = f"rankings of {count} ({shown}); {pairs} compared, each in {span} rows; rows: {rows}."
+    rankings = (
+        f"rankings of {count} ({', '.join(labels[:_MAX_LABELS])}{more}); {pairs} compared, each in "
+        f"{row_range} rows; rows: {rows}."
+    )
     if delta is None:
         return [rankings]
-    scale = f"0 orders the rows as every pair of labels does, {delta:.5g} as none"
-    return [rankings, f"t0: the mean over pairs, whichever of two labels comes first; {scale}."]
+    scale = f"0 orders the rows as every pair of labels does, {delta:.5g} is no relation"
+    return [rankings, f"t0: the mean over pairs of labels, in the better direction of each; {scale}."]
 
 
 def _describe_stages(metadata: Mapping[str, Any], delta: float) -> list[str]:
-    """Tell of a response that is a chain of stages; T0 alone takes one."""
-    pairs, few = metadata["pairs"], 6
-    shown = "; ".join(
+    """Describe a target of stages and the scale of its T0."""
+    pairs = metadata["pairs"]
+    listed = "; ".join(
         f"{escape_control_chars(pair['present'])} to {escape_control_chars(pair['later'])} "
         f"{pair['reached']:,} of {pair['rows']:,}"
-        for pair in pairs[:few]
+        for pair in pairs[:_MAX_STAGE_PAIRS]
     )
-    more = f"; and {len(pairs) - few} more" if len(pairs) > few else ""
-    scale = f"0 tells in every pair who goes on, {delta:.5g} in none"
+    more = f"; and {len(pairs) - _MAX_STAGE_PAIRS} more" if len(pairs) > _MAX_STAGE_PAIRS else ""
+    count = _format_count(len(pairs), "pair")
+    scale = f"0 separates the rows that go on in every pair, {delta:.5g} is no relation"
+    mean = "the mean over pairs of stages, weighted by their rows, in the better direction of each"
     return [
-        f"{_format_count(len(pairs), 'pair')} of stages, and how many rows at the first go on: "
-        f"{shown}{more}.",
-        f"t0: the mean over pairs of stages, weighed by their rows, each in its better direction; {scale}.",
+        f"{count} of stages, and how many rows at the first go on to the second: {listed}{more}.",
+        f"t0: {mean}; {scale}.",
     ]
 
 
 def _describe_shortlist(result: ScreenResult, metadata: dict[str, Any]) -> str:
+    """Describe how the features shown to a joint screener were chosen."""
     if not metadata["shown"]:
-        return "for none is left"
+        return "because none is left"
     merged = f"{metadata['merged']} merged"
     if result.record["options"]["prescreen"] > metadata["shown"]:
         return merged
@@ -383,19 +389,21 @@ def _describe_shortlist(result: ScreenResult, metadata: dict[str, Any]) -> str:
 
 
 def _describe_compared(result: ScreenResult) -> str:
+    """Describe the number of features among which screeners are compared, if there are several screeners."""
     if result.agreement is None or not len(result.agreement):
         return ""
     return f" among the {_format_count(int(result.agreement['features'].max()), 'feature')} compared"
 
 
 def _describe_exclusions(result: ScreenResult) -> list[str]:
-    pruned: dict[str, int] = {}
+    """Describe how many candidates were left out, by reason."""
+    counts: dict[str, int] = {}
     for layer in result.record["layers"]:
         for reason, count in layer["pruned"].items():
-            pruned[reason] = pruned.get(reason, 0) + count
-    order = [reason for reason in EXCLUSION_REASONS.values() if reason in pruned]
-    reasons = ", ".join(f"{pruned[reason]:,} {reason}" for reason in order)
-    return [f"left out: {reasons}."] if pruned else []
+            counts[reason] = counts.get(reason, 0) + count
+    reasons = [reason for reason in EXCLUSION_REASONS.values() if reason in counts]
+    text = ", ".join(f"{counts[reason]:,} {reason}" for reason in reasons)
+    return [f"left out: {text}."] if counts else []
 
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:

@@ -1,9 +1,4 @@
-"""Lines on how to read a ranking whose response is a class, several targets, or a time until an event.
-
-How to read what tells how far a ranking can be trusted: near-duplicates left out, stability, intervals.
-
-How a ranking tells of features whose scores rounding decides: a mark, and lines on how to read it.
-"""
+"""Notes on how to read a ranking: the target and directions, trust columns, intervals and unsafe scores."""
 
 from __future__ import annotations
 
@@ -28,16 +23,16 @@ __all__ = [
     "suggest_diagnostics",
 ]
 
-_MAX_LISTED = 6
+_MAX_LISTED = 6  # classes of a target
 
 
 def format_target_prefix(data: Mapping[str, Any]) -> str:
-    """Say what kind of response features were scored against, before its name; empty for numbers.
+    """Return the words that precede the target's name in a summary, by target type; empty for numbers.
 
     Parameters
     ----------
     data : mapping
-        What the record of a run tells of its data.
+        The entry ``data`` of a record.
 
     Returns
     -------
@@ -50,16 +45,16 @@ def format_target_prefix(data: Mapping[str, Any]) -> str:
         "several": "the targets ",
         "survival": "the time until the event, ",
     }
-    return next((told for kind, told in words.items() if kind in data), "")
+    return next((text for key, text in words.items() if key in data), "")
 
 
 def format_direction_legend(data: Mapping[str, Any]) -> str | None:
-    """Say how to read directions; None where there are none.
+    """Return the legend of the column of directions; None if the target type has no directions.
 
     Parameters
     ----------
     data : mapping
-        As of `against`.
+        The entry ``data`` of a record.
 
     Returns
     -------
@@ -68,59 +63,65 @@ def format_direction_legend(data: Mapping[str, Any]) -> str | None:
     if "ranking" in data:
         return None
     if "stages" in data:
-        return "dir.: + rises with every pair of stages, - falls; none where they disagree."
+        return "dir.: + increases with every pair of stages, - decreases; empty if they disagree."
     if "several" in data:
-        return "dir.: + rises with every target, - falls; none where they disagree."
+        return "dir.: + increases with every target, - decreases; empty if they disagree."
     if "classes" in data:
         names = data["classes"]["names"]
         return f"dir.: + is higher in {escape_control_chars(names[1])}, - lower." if len(names) == 2 else None
     if "survival" in data:
-        return "dir.: + lasts longer where it is higher, - shorter."
-    return "dir.: + rises with the response, - falls."
+        return "dir.: + longer times where it is higher, - shorter times."
+    return "dir.: + increases with the target, - decreases."
 
 
 def describe_target(data: Mapping[str, Any], options: Mapping[str, Any], delta: float) -> list[str]:
-    """Tell of the response, and what its T0 is of.
+    """Describe the target and the scale of its T0, for target types other than numbers, rankings and stages.
 
     Parameters
     ----------
     data : mapping
-        As of `against`.
+        The entry ``data`` of a record.
     options : mapping
         The options of the run.
     delta : float
-        Δ.
+        Δ, the value of T0 without a relation.
 
     Returns
     -------
     list of str
-        Empty for kinds that others tell of.
+        Empty for numbers, rankings and stages.
     """
-    t0 = "t0" in options["screener"]
+    has_t0 = "t0" in options["screener"]
     if "classes" in data:
         names, rows = data["classes"]["names"], data["classes"]["rows"]
         pairs = list(zip(names, rows, strict=True))[:_MAX_LISTED]
         shown = ", ".join(f"{escape_control_chars(name)} {count:,}" for name, count in pairs)
         more = f" and {len(rows) - _MAX_LISTED} more" if len(rows) > _MAX_LISTED else ""
-        mean = "" if len(rows) == 2 else "the mean over classes of one against the rest; "
-        scale = f"t0: {mean}0 tells the classes apart, {delta:.5g} does not."
-        return [f"{len(rows)} classes, and their rows: {shown}{more}.", *([scale] if t0 else [])]
-    if "several" in data:
-        how = "mean over" if options["across"] == "mean" else "worst of"
-        scale = f"t0: the {how} targets, each in units of its own Δ and without a sign; 0 is best, 1 none."
-        return [scale] if t0 else [f"{options['screener'][0]}: the {how} targets, without a sign."]
-    if "survival" in data:
-        told = data["survival"]
-        met = f"{escape_control_chars(told['event'])} was met in {told['met']:,} of {data['rows']:,} rows"
-        share = "t0: twice the share of comparable pairs in which the higher one lasted shorter"
+        mean = "" if len(rows) == 2 else "the mean over classes, each against the rest; "
+        scale = f"t0: {mean}0 separates the classes, {delta:.5g} does not."
         return [
-            f"{met}; {told['comparable']:,} pairs of rows are comparable.",
-            f"{share}; 1 is none. harrell_c: 1 - t0/2.",
+            f"{len(rows)} classes with their numbers of rows: {shown}{more}.",
+            *([scale] if has_t0 else []),
+        ]
+    if "several" in data:
+        aggregate = "mean over" if options["across"] == "mean" else "worst of"
+        if not has_t0:
+            return [f"{options['screener'][0]}: the {aggregate} targets, without a sign."]
+        scale = "each in units of its own Δ and without a sign; 0 is best, 1 is no relation"
+        return [f"t0: the {aggregate} targets, {scale}."]
+    if "survival" in data:
+        survival = data["survival"]
+        events = f"{escape_control_chars(survival['event'])}: {survival['met']:,} events"
+        comparable = f"{survival['comparable']:,} pairs of rows are comparable"
+        share = "twice the share of comparable pairs in which the higher value has the shorter time"
+        return [
+            f"{events} in {data['rows']:,} rows; {comparable}.",
+            f"t0: {share}; 1 is no relation. harrell_c: 1 - t0/2.",
         ]
     if "weighted" in data:
-        rows = data["weighted"]["effective_rows"]
-        by = escape_control_chars(options["weights"])
-        return [f"{data['rows']:,} rows weigh as {by} says: as much as {rows:,.1f} of one weight would."]
+        weighted_rows = f"{data['rows']:,} rows with weights {escape_control_chars(options['weights'])}"
+        n_effective = data["weighted"]["effective_rows"]
+        return [f"{weighted_rows}: equivalent to {n_effective:,.1f} rows of equal weight."]
     return []
 
 
@@ -128,24 +129,23 @@ _TRUST_OPTIONS = ("fdr", "permutations", "stability", "distinct", "intervals")
 
 
 def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
-    """Explain the columns that only some rankings have.
+    """Explain the columns of near-duplicates and of stability, if the ranking has them.
 
     Parameters
     ----------
     record : mapping
-        Of the result.
+        The record of the result.
 
     Returns
     -------
     list of str
-        Lines for people; none where there are no such columns.
     """
     lines = []
     if "distinct" in record:
-        told = record["distinct"]
+        distinct = record["distinct"]
         lines.append(
-            f"for: how many left out it stands for, whose rank correlation with it is above {told['cap']:g}; "
-            f"a file (--out) names {_describe_listed(told['shown'])}."
+            "for: the number of omitted features that it represents, whose rank correlation with it is above "
+            f"{distinct['cap']:g}; a file (--out) lists {_describe_listed(distinct['shown'])}."
         )
     if "stability" in record:
         lines.append(_explain_stability(record["stability"]))
@@ -153,52 +153,56 @@ def explain_trust_columns(record: Mapping[str, Any]) -> list[str]:
 
 
 def _describe_listed(representatives: Sequence[Mapping[str, Any]]) -> str:
-    """Say whether the record names all near-duplicates: of very many it holds the best."""
-    most = max(
-        (len(one["features"]) for one in representatives if one["stands_for"] > len(one["features"])),
+    """Say whether the record lists all near-duplicates, or only the best of very many."""
+    n_listed = max(
+        (len(each["features"]) for each in representatives if each["stands_for"] > len(each["features"])),
         default=0,
     )
-    return f"the best {most:,} of each" if most else "them"
+    return f"the best {n_listed:,} of each" if n_listed else "them"
 
 
 def format_intervals(
     rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]
 ) -> tuple[str, list[str], str] | None:
-    """Write the intervals of Γ that a ranking shows.
+    """Format the intervals of Γ that a ranking shows.
 
     Parameters
     ----------
     rows : sequence of mapping
-        Of the ranking.
+        Rows of the ranking.
     record : mapping
-        Of the result.
+        The record of the result.
 
     Returns
     -------
     tuple of str, list of str and str, or None
-        The column's heading and cells, and how to read it; None where there are no intervals.
+        The column's heading, its cells and its legend; None if there are no intervals.
     """
     if "intervals" not in record:
         return None
-    heading = f"gamma {100 * record['intervals']['level']:g} %"
-    ends = [(row["gamma_low"], row["gamma_high"]) for row in rows]
-    between = " to " if any(low < 0 for low, _ in ends) else "-"
-    delta, told = record["data"]["gini_mean_difference"], record["intervals"]
-    by = f", by leaving out groups by {escape_control_chars(told['groups'])}" if "groups" in told else ""
-    legend = (
-        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g}, as of a feature chosen beforehand{by}: it "
-        "takes no account of the selection."
+    delta, intervals = record["data"]["gini_mean_difference"], record["intervals"]
+    heading = f"gamma {100 * intervals['level']:g} %"
+    bounds = [(row["gamma_low"], row["gamma_high"]) for row in rows]
+    separator = " to " if any(low < 0 for low, _ in bounds) else "-"
+    by_groups = (
+        f", leaving out groups by {escape_control_chars(intervals['groups'])}"
+        if "groups" in intervals
+        else ""
     )
-    return heading, [f"{low:.2f}{between}{high:.2f}" for low, high in ends], legend
+    legend = (
+        f"{heading}: the interval of gamma = 1 - t0/{delta:.5g} for a feature chosen in advance{by_groups}: "
+        "it does not account for the selection."
+    )
+    return heading, [f"{low:.2f}{separator}{high:.2f}" for low, high in bounds], legend
 
 
 def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
-    """Name the options that tell how far to trust a ranking, where all of them can be had and none was asked.
+    """Suggest the diagnostic options if all of them are available and none was used.
 
     Parameters
     ----------
     record : mapping
-        Of the result.
+        The record of the result.
 
     Returns
     -------
@@ -206,19 +210,17 @@ def suggest_diagnostics(record: Mapping[str, Any]) -> list[str]:
         One line, or none.
     """
     options, data = record["options"], record["data"]
-    numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival", "weighted"}
-    whole = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
-    plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
-    if (
-        not (numeric and whole and plain)
-        or "partial" in record
-        or any(options.get(name) is not None for name in _TRUST_OPTIONS)
-    ):
+    is_numeric = not data.keys() & {"ranking", "stages", "classes", "several", "survival", "weighted"}
+    is_exact = options["search"] == "exact" and options["rounds"] == 1 and not options["cut"]
+    is_plain = options["screener"][0] == "t0" and options["top"] != "all" and not options["p_values"]
+    has_diagnostics = any(options.get(name) is not None for name in _TRUST_OPTIONS)
+    if not (is_numeric and is_exact and is_plain) or "partial" in record or has_diagnostics:
         return []
     return ["how far to trust it: --fdr 0.05, --permutations 200, --stability 10, --intervals."]
 
 
 def _explain_stability(metadata: Mapping[str, Any]) -> str:
+    """Explain the column of stability, with the bound on false selections if there is one."""
     halves = f"{2 * metadata['pairs']:,} half-samples"
     if metadata["groups"] is not None:
         halves += f" (of {metadata['units']:,} groups by {escape_control_chars(metadata['groups'])})"
@@ -226,22 +228,21 @@ def _explain_stability(metadata: Mapping[str, Any]) -> str:
     if "0.9" not in metadata["false_at_most"]:
         return text
     return (
-        f"{text} Of the features that a half selects no more often than chance would, at most "
+        f"{text} Of the features that a half-sample selects no more often than chance, at most "
         f"{metadata['false_at_most']['0.9']:.2g} are expected to have a share of 0.9 or more (Shah and "
-        "Samworth "
-        "2013)."
+        "Samworth 2013)."
     )
 
 
 def format_unsafe_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> str:
-    """Return ``~`` for a feature whose score rounding decides by more than a little, else nothing.
+    """Return ``~`` for a feature whose score is substantially affected by rounding, else an empty string.
 
     Parameters
     ----------
     row : mapping
-        Of the ranking.
+        A row of the ranking.
     record : mapping
-        Of the result.
+        The record of the result.
 
     Returns
     -------
@@ -253,41 +254,44 @@ def format_unsafe_mark(row: Mapping[Any, Any], record: Mapping[str, Any]) -> str
     >>> format_unsafe_mark({"unsafe_rows": 50, "unsafe_by": 1.9}, record), format_unsafe_mark({}, record)
     ('~', '')
     """
-    rows, by = _get_unsafe_figures(row)
-    data, first = record["data"], record["options"]["screener"][0]
-    scale = data["gini_mean_difference"] if first == "t0" else 1.0
-    return "~" if is_flagged(rows, by, n=data["rows"], scale=scale) else ""
+    rows, score_error = _get_unsafe_figures(row)
+    data, ranking_screener = record["data"], record["options"]["screener"][0]
+    scale = data["gini_mean_difference"] if ranking_screener == "t0" else 1.0
+    return "~" if is_flagged(rows, score_error, n=data["rows"], scale=scale) else ""
 
 
 def explain_unsafe_marks(rows: Sequence[Mapping[Any, Any]], record: Mapping[str, Any]) -> list[str]:
-    """Explain the mark of unsafe features, and tell of those that are too slightly so for one.
+    """Explain the mark of unsafe features, and mention features that rounding affects only slightly.
 
     Parameters
     ----------
     rows : sequence of mapping
-        Of the ranking, those that are shown.
+        The rows of the ranking that are shown.
     record : mapping
-        Of the result.
+        The record of the result.
 
     Returns
     -------
     list of str
-        At most two lines; none where rounding decides nothing of what is shown.
+        At most two lines; empty if rounding affects no feature shown.
     """
-    first, lines = record["options"]["screener"][0], []
+    ranking_screener, lines = record["options"]["screener"][0], []
     unsafe = [(*_get_unsafe_figures(row), format_unsafe_mark(row, record)) for row in rows]
-    if most := max((count for count, _, mark in unsafe if mark), default=0.0):
+    if max_count := max((count for count, _, mark in unsafe if mark), default=0.0):
         lines.append(
-            f"~: unsafe: rounding decides up to {_format_row_count(most)} of it; a file (--out) has "
-            "unsafe_rows and "
-            "unsafe_by."
+            f"~: unsafe: rounding decides the order of up to {_format_row_count(max_count)} of it; a file "
+            "(--out) has unsafe_rows and unsafe_by."
         )
-    slight = [(count, by) for count, by, mark in unsafe if count > 0 and not mark]
+    slight = [(count, error) for count, error, mark in unsafe if count > 0 and not mark]
     if slight:
-        most, bounds = max(count for count, _ in slight), [by for _, by in slight]
+        max_count, errors = max(count for count, _ in slight), [error for _, error in slight]
         others = f"{len(slight):,} {'other ' if lines else ''}feature{'' if len(slight) == 1 else 's'}"
-        moves = "" if any(map(math.isnan, bounds)) else f", which moves {first} by at most {max(bounds):.2g}"
-        lines.append(f"rounding decides up to {_format_row_count(most)} of {others}{moves}.")
+        effect = ""
+        if not any(map(math.isnan, errors)):
+            effect = f", which changes {ranking_screener} by at most {max(errors):.2g}"
+        lines.append(
+            f"rounding decides the order of up to {_format_row_count(max_count)} of {others}{effect}."
+        )
     return lines
 
 
@@ -296,9 +300,9 @@ def _format_row_count(count: float) -> str:
 
 
 def _get_unsafe_figures(row: Mapping[Any, Any]) -> tuple[float, float]:
-    """Return the two figures of a row, NaN where they are missing."""
+    """Return the number of unsafe rows and the score error of a row, NaN if missing."""
     import pandas as pd
 
-    rows: Any = row.get("unsafe_rows")
-    by: Any = row.get("unsafe_by")
-    return math.nan if bool(pd.isna(rows)) else float(rows), math.nan if bool(pd.isna(by)) else float(by)
+    values: list[Any] = [row.get("unsafe_rows"), row.get("unsafe_by")]
+    n_rows, score_error = (math.nan if bool(pd.isna(value)) else float(value) for value in values)
+    return n_rows, score_error

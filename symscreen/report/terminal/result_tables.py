@@ -1,13 +1,4 @@
-"""The members of classes as a table for the terminal.
-
-What data can find, as a table for the terminal.
-
-A fit's result for the terminal: the formula, its coefficients, the front, the rivals.
-
-A fit of several targets for the terminal: one column of coefficients for each.
-
-An evaluation as a table for the terminal, with a word on what each figure says.
-"""
+"""Terminal tables for class members, power analyses, fits and evaluations, with notes on how to read them."""
 
 from __future__ import annotations
 
@@ -48,19 +39,19 @@ __all__ = [
 
 
 def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
-    """Lay out the members of classes.
+    """Build a table of the members of equivalence classes.
 
     Parameters
     ----------
     members : pandas.DataFrame
-        What `symscreen.classes` returned.
+        The result of `symscreen.classes`.
     meanings : mapping of str to str
-        What each relation means, in a few words.
+        A short explanation of each relation.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
     if not len(members):
         return Text("no class is shown.")
@@ -73,12 +64,12 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
         ("relation", "left"),
     )
     for row in members.to_dict("records"):
-        head = row["member"] == 1
+        is_first = row["member"] == 1
         add_row(
             table,
             (
-                f"{row['rank']}" if head else "",
-                f"{row['class_size']:,}" if head else "",
+                f"{row['rank']}" if is_first else "",
+                f"{row['class_size']:,}" if is_first else "",
                 row["expression"],
                 row["complexity"],
                 row["direction"],
@@ -91,60 +82,63 @@ def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> Renderab
 
 
 def format_members_csv(members: pd.DataFrame) -> str:
-    """Return the members of classes as CSV text, formulas inert for spreadsheets.
+    """Format the members of classes as CSV, with formulas escaped for spreadsheets.
 
     Parameters
     ----------
     members : pandas.DataFrame
-        What `symscreen.classes` returned.
+        The result of `symscreen.classes`.
 
     Returns
     -------
     str
-        Other ways of writing a member stand in one cell, with semicolons between them.
+        CSV text. Equivalent forms of a member share one cell, separated by semicolons.
     """
-    told = members.assign(expression=list(map(escape_spreadsheet, members.expression)))
-    if "also_written" in told:
-        told["also_written"] = ["; ".join(map(escape_spreadsheet, texts)) for texts in told["also_written"]]
-    return format_csv(told)
+    escaped = members.assign(expression=list(map(escape_spreadsheet, members.expression)))
+    if "also_written" in escaped:
+        escaped["also_written"] = [
+            "; ".join(map(escape_spreadsheet, texts)) for texts in escaped["also_written"]
+        ]
+    return format_csv(escaped)
 
 
 def _explain_relations(members: pd.DataFrame, meanings: Mapping[str, str]) -> list[str]:
-    """Say what the relations mean, and what is not listed."""
-    occur = set(members.relation)
-    lines = [f"{name}: {meaning}." for name, meaning in meanings.items() if name in occur]
+    """Explain the relations that occur, and say how many members are not listed."""
+    relations = set(members.relation)
+    lines = [f"{name}: {meaning}." for name, meaning in meanings.items() if name in relations]
     if "also_written" in members and members.also_written.map(len).any():
-        lines.append("=: another way of writing it, equal by algebra, and so left out of the space.")
-    in_all = int(members.loc[members.member == 1, "class_size"].sum())
-    if in_all > len(members):
-        lines.append(f"{len(members):,} of {in_all:,} members are listed; --members K lists more.")
+        lines.append("=: an equivalent form, equal by algebra, and therefore left out of the space.")
+    n_members = int(members.loc[members.member == 1, "class_size"].sum())
+    if n_members > len(members):
+        lines.append(f"{len(members):,} of {n_members:,} members are listed; --members K lists more.")
     return lines
 
 
-_HALF = 0.5
+_HALF = 0.5  # detection probability at which a formula counts as lost
 
 
 def show_power(power: PowerResult) -> RenderableType:
-    """Lay out how often a planted formula is found.
+    """Build a table of how often a planted formula is found, by noise ratio.
 
     Parameters
     ----------
-    power : Power
-        What `symscreen.power` returned.
+    power : PowerResult
+        The result of `symscreen.power`.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
     size = "features" if power.n_features is None else f"{power.n_features:,} features"
-    among = f"the best {power.top:,} classes of {size} by {power.screener}"
+    candidates = f"the best {power.top:,} classes of {size} by {power.screener}"
     head = [
         f"planted: {escape_control_chars(power.truth)}, on {power.n_rows:,} rows",
-        f"looked for: {escape_control_chars(power.feature)}, among {among}",
+        f"searched for: {escape_control_chars(power.feature)}, among {candidates}",
     ]
     if power.closest_member and power.closest_member != power.feature:
-        head.append(f"the space holds it as {escape_control_chars(power.closest_member)} ({power.relation})")
+        member = escape_control_chars(power.closest_member)
+        head.append(f"the space contains it as {member} ({power.relation})")
     table = make_table(
         ("noise ratio", "right"),
         ("repeats", "right"),
@@ -167,81 +161,81 @@ def _format_rank(rank: float) -> str:
 
 
 def _explain_power(power: PowerResult) -> list[str]:
+    """Explain the columns and the noise ratio at which the formula is lost."""
     found = "found: the share of repeats in which its class is among the best"
     noise = "noise ratio: the noise's standard deviation over the root mean square of the planted values"
     lines = [f"{found}; {noise}."]
     if power.half_power_noise is None:
         return [*lines, "not lost: it is found in at least half of the repeats at every noise ratio tried."]
     low, high = power.half_power_noise
-    chances = power.table["probability"]
+    probabilities = power.table["probability"]
     if high == 0.0:
         lines.append("not found even without noise: other classes fit the truth as well, or better.")
-        if (chances >= _HALF).any():
-            lines.append("what finds it at larger noise is chance: many classes are among the best there.")
+        if (probabilities >= _HALF).any():
+            lines.append("at larger noise it is found by chance: many classes are among the best there.")
     elif low == high:
         lines.append(
-            f"lost at a noise ratio of about {low:.3g}: beyond, less than half of the repeats find it."
+            f"lost at a noise ratio of about {low:.3g}: above it, fewer than half of the repeats find it."
         )
     elif low == 0.0 and high == power.table["noise_ratio"].iloc[0]:
-        every = bool((chances < _HALF).all())
         lines.append(
             f"lost at every noise ratio tried, from {high:g} on."
-            if every
+            if (probabilities < _HALF).all()
             else f"lost at {high:g}, the smallest noise ratio tried, and found at larger ones by chance only."
         )
     else:
-        lines.append(f"lost between the noise ratios {low:g} and {high:g}: try some between them.")
+        lines.append(f"lost between the noise ratios {low:g} and {high:g}: try values between them.")
     if any(map(math.isinf, power.table["median_rank"])):
-        lines.append("cut: a cut between layers (--keep) has lost it.")
+        lines.append("cut: lost in a cut between layers (--keep).")
     return lines
 
 
-_EQUATION_DIGITS = 6
-_MAX_FRONT_ROWS = 8
-_MAX_ALTERNATIVES = 5
+_DIGITS = 6  # significant digits of coefficients
+_MAX_FRONT_ROWS = 8  # models of the Pareto front
+_MAX_ALTERNATIVES = 5  # alternative models
 
 
 def format_equation(result: FitResult) -> str:
-    """Write ``target = formula`` on one line, in the one notation, numbers to six digits.
+    """Format ``target = formula`` on one line, with numbers to six digits.
 
     Parameters
     ----------
     result : FitResult
-        What `symscreen.fit` returned.
+        The result of `symscreen.fit`.
 
     Returns
     -------
     str
-        Without control characters.
+        The equation, free of control characters.
     """
-    return escape_control_chars(result.formula.round_numbers(_EQUATION_DIGITS).equation)
+    return escape_control_chars(result.formula.round_numbers(_DIGITS).equation)
 
 
 def show_fit(result: FitResult) -> RenderableType:
-    """Lay out what stands below the formula: its coefficients, the front, the rivals.
+    """Build the tables below the formula of a fit: coefficients, Pareto front and alternatives.
 
     Parameters
     ----------
     result : FitResult
-        What `symscreen.fit` returned.
+        The result of `symscreen.fit`.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
-    left = f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}"
-    told = Text(f"{left}; {describe_rows(result)}.")
-    return Group(Text(""), _build_coefficient_table(result), Text(""), told, Text(""), *show_models(result))
+    quality = Text(f"R2 = {result.r2:.6g}, 1 - R2 = {1 - result.r2:.3g}; {describe_rows(result)}.")
+    table = _build_coefficient_table(result)
+    return Group(Text(""), table, Text(""), quality, Text(""), *show_models(result))
 
 
 def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
-    """Lay out the front around the model chosen, and its rivals.
+    """Build the tables of the Pareto front around the chosen model and of the alternatives.
 
     Parameters
     ----------
     result : FitResult or SharedFitResult
-        What `symscreen.fit` returned.
+        The result of `symscreen.fit`.
 
     Returns
     -------
@@ -262,25 +256,26 @@ def show_models(result: FitResult | SharedFitResult) -> list[RenderableType]:
     parts.append(
         Text(
             f"{record['models']:,} models of {record['searched']:,} features tried; chosen by "
-            f"{record['criterion']}. same: how many more models of as many terms leave as much."
+            f"{record['criterion']}. same: the number of other models with as many terms and the same error."
         )
     )
     return parts
 
 
 def _build_coefficient_table(result: FitResult) -> RenderableType:
+    """Build the table of coefficients with their intervals, and units if there are any."""
     level = f"{100 * result.record['level']:g} %"
-    measured = [("unit", "right")] if "unit" in result.terms else []
+    unit_columns = [("unit", "right")] if "unit" in result.terms else []
     numbers = [("coefficient", "right"), (f"from ({level})", "right"), ("to", "right")]
-    table = make_table(("term", "fold"), *numbers, *measured)
+    table = make_table(("term", "fold"), *numbers, *unit_columns)
     for row in result.terms.to_dict("records"):
-        cells = [f"{row[name]:.{_EQUATION_DIGITS}g}" for name in ("coefficient", "low", "high")]
-        add_row(table, (row["term"], *cells, *(row[name] for name, _ in measured)))
+        cells = [f"{row[name]:.{_DIGITS}g}" for name in ("coefficient", "low", "high")]
+        add_row(table, (row["term"], *cells, *(row[name] for name, _ in unit_columns)))
     return table
 
 
 def describe_rows(result: FitResult | SharedFitResult) -> str:
-    """Say which rows chose the terms, and which gave the coefficients."""
+    """Describe which rows chose the terms and which gave the coefficients."""
     record = result.record
     if record["split"]:
         return (
@@ -291,44 +286,44 @@ def describe_rows(result: FitResult | SharedFitResult) -> str:
 
 
 def _select_around_chosen(front: pd.DataFrame) -> pd.DataFrame:
-    """Return the part of the front around the model chosen."""
-    place = int(front["chosen"].to_numpy().argmax())
-    start = max(0, min(place - _MAX_FRONT_ROWS // 2, len(front) - _MAX_FRONT_ROWS))
+    """Return the part of the front around the chosen model."""
+    index = int(front["chosen"].to_numpy().argmax())
+    start = max(0, min(index - _MAX_FRONT_ROWS // 2, len(front) - _MAX_FRONT_ROWS))
     return front.iloc[start : start + _MAX_FRONT_ROWS]
 
 
 def _build_model_table(models: pd.DataFrame) -> RenderableType:
-    what = "formula" if "formula" in models else "features"
-    table = make_table(("compl.", "right"), ("1 - R2", "right"), ("same", "right"), (what, "fold"))
+    """Build a table of models; the chosen one is starred."""
+    content = "formula" if "formula" in models else "features"
+    table = make_table(("compl.", "right"), ("1 - R2", "right"), ("same", "right"), (content, "fold"))
     for row in models.to_dict("records"):
         star = "* " if row.get("chosen") else ""
-        left = f"{max(1.0 - row['r2'], 0.0):.3g}"
-        add_row(table, (row["complexity"], left, row["rewritings"], star + row[what]))
+        unexplained = f"{max(1.0 - row['r2'], 0.0):.3g}"
+        add_row(table, (row["complexity"], unexplained, row["rewritings"], star + row[content]))
     return table
 
 
-_COEFFICIENT_DIGITS = 6
-_MAX_TARGETS_PER_TABLE = 3  # targets: more do not fit into 80 columns beside the terms
-_MAX_NAME_WIDTH = 18  # letters of a target's name above its column
+_MAX_TARGETS_PER_TABLE = 3  # columns of targets that fit into 80 characters next to the terms
+_MAX_NAME_WIDTH = 18  # characters of a target's name in its column heading
 
 
 def format_equations(result: SharedFitResult) -> tuple[str, ...]:
-    """Write ``target = formula`` of each target, as `format_equation` does of one."""
-    return tuple(map(escape_control_chars, result.formula.round_numbers(_COEFFICIENT_DIGITS).equations))
+    """Format ``target = formula`` for each target; see `format_equation`."""
+    return tuple(map(escape_control_chars, result.formula.round_numbers(_DIGITS).equations))
 
 
 def show_shared_fit(result: SharedFitResult) -> RenderableType:
-    """Lay out what stands below the formulas: the coefficients of each target, the front, the rivals.
+    """Build the tables below the formulas of several targets: coefficients, Pareto front and alternatives.
 
     Parameters
     ----------
     result : SharedFitResult
-        What `symscreen.fit` returned.
+        The result of `symscreen.fit`.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
     level = f"{100 * result.record['level']:g} %"
     parts: list[RenderableType] = [Text("")]
@@ -338,32 +333,33 @@ def show_shared_fit(result: SharedFitResult) -> RenderableType:
             Text(""),
         ]
     parts += [
-        Text(f"{escape_control_chars(name)}: R2 = {share:.6g}, 1 - R2 = {1 - share:.3g}")
-        for name, share in result.r2.items()
+        Text(f"{escape_control_chars(name)}: R2 = {r2:.6g}, 1 - R2 = {1 - r2:.3g}")
+        for name, r2 in result.r2.items()
     ]
-    told = f"{describe_rows(result)}. Below, 1 - R2 is the mean over targets."
-    parts += [Text(f"± is half of a {level} interval; {told}"), Text("")]
+    note = f"{describe_rows(result)}. Below, 1 - R2 is the mean over targets."
+    parts += [Text(f"± is half of a {level} interval; {note}"), Text("")]
     return Group(*parts, *show_models(result))
 
 
 def _build_shared_coefficient_table(result: SharedFitResult, targets: Sequence[str]) -> Table:
+    """Build a table with one column of coefficients per target, and units if there are any."""
     table = make_table(("term", "fold"), *((_shorten_name(name), "right") for name in targets))
-    measured = f"unit[{targets[0]}]" in result.terms
+    has_units = f"unit[{targets[0]}]" in result.terms
     for row in result.terms.to_dict("records"):
         add_row(table, (row["term"], *(_format_coefficient(row, name) for name in targets)))
-        if measured:
+        if has_units:
             add_row(table, ("", *(row[f"unit[{name}]"] for name in targets)))
     return table
 
 
 def _format_coefficient(row: dict[Hashable, Any], name: str) -> str:
-    number, half = row[f"coefficient[{name}]"], (row[f"high[{name}]"] - row[f"low[{name}]"]) / 2
-    return f"{number:.{_COEFFICIENT_DIGITS}g} ± {half:.2g}"
+    half_width = (row[f"high[{name}]"] - row[f"low[{name}]"]) / 2
+    return f"{row[f'coefficient[{name}]']:.{_DIGITS}g} ± {half_width:.2g}"
 
 
 def _shorten_name(name: str) -> str:
-    shown = escape_control_chars(name)
-    return shown if len(shown) <= _MAX_NAME_WIDTH else f"{shown[: _MAX_NAME_WIDTH - 1]}…"
+    text = escape_control_chars(name)
+    return text if len(text) <= _MAX_NAME_WIDTH else f"{text[: _MAX_NAME_WIDTH - 1]}…"
 
 
 _HEADINGS = {
@@ -375,19 +371,19 @@ _HEADINGS = {
 
 
 def show_evaluation(evaluation: Evaluation, meaning: str) -> RenderableType:
-    """Lay out the figures of each screener.
+    """Build a table of the figures of each screener, with a note on how to read them.
 
     Parameters
     ----------
     evaluation : Evaluation
-        What `symscreen.evaluation.evaluate` or `bounded` returned.
+        The result of `symscreen.evaluation.evaluate` or `evaluate_bounds`.
     meaning : str
-        One line on what counts as correct.
+        One line that says which features count as correct.
 
     Returns
     -------
     rich renderable
-        For `print_table`.
+        Input for `print_table`.
     """
     rows = evaluation.table.to_dict("records")
     first = rows[0]
@@ -398,17 +394,17 @@ def show_evaluation(evaluation: Evaluation, meaning: str) -> RenderableType:
         if figures == names:
             add_row(table, [row["screener"], *(_format_number(row[name]) for name in names)])
             continue
-        for ending, word in (("low", "at least"), ("high", "at most")):
+        for ending, label in (("low", "at least"), ("high", "at most")):
             cells = [_format_number(row[f"{name}_{ending}"]) for name in names]
-            add_row(table, [f"{row['screener']}, {word}", *cells])
+            add_row(table, [f"{row['screener']}, {label}", *cells])
     terms = ", ".join(map(str, evaluation.truth.terms)) or "more than 64"
     share = f" ({first['share']:.3g} of all)" if first["features"] else ""
     head = [
         f"{first['correct']:,} of {first['features']:,} features are correct{share}: {meaning}",
         escape_control_chars(f"truth: {evaluation.truth.expression}; terms: {terms}"),
     ]
-    reading = _explain_figures(names, evaluation.chance_average_precision)
-    return Group(Text("\n".join(head)), Text(""), table, Text(""), Text(reading))
+    note = _explain_figures(names, evaluation.chance_average_precision)
+    return Group(Text("\n".join(head)), Text(""), table, Text(""), Text(note))
 
 
 _COUNT_COLUMNS = {"screener", "features", "correct", "share"}
@@ -424,13 +420,14 @@ def _format_number(value: object) -> str:
 
 
 def _explain_figures(names: Sequence[str], random_baseline: float) -> str:
-    words = {
-        "average_precision": f"AP: average precision; 1 at best, {_format_number(random_baseline)} on average by chance.",
-        "pr_auc": "PR-AUC: the same area by the trapezoid.",
+    explanations = {
+        "average_precision": "AP: average precision; 1 at best, "
+        f"{_format_number(random_baseline)} on average by chance.",
+        "pr_auc": "PR-AUC: the same area by the trapezoidal rule.",
         "roc_auc": "ROC-AUC: 0.5 for a random order.",
         "first_correct": "first: the rank of the first correct feature.",
     }
-    lines = [words[name] for name in names if name in words]
+    lines = [explanations[name] for name in names if name in explanations]
     if any(name.startswith("recall_") for name in names):
-        lines.append("R@K: the share of the correct features among the best K.")
+        lines.append("R@K: the share of the correct features that are among the best K.")
     return " ".join(lines)

@@ -1,1 +1,1 @@
-"""Column."""
+"""Column screeners: each feature is scored independently of the others."""

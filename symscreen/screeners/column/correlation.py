@@ -1,4 +1,4 @@
-"""The correlation screeners: Kendall, Spearman, Pearson."""
+"""Correlation screeners: Kendall, Spearman and Pearson."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ __all__ = ["KENDALL", "PEARSON", "SPEARMAN"]
 
 
 def _compute_rank_weights(target: NumericTarget) -> NDArray[np.float64]:
+    """Return twice the ranks of the target, shape (n,)."""
     return target.doubled_ranks.astype(np.float64)
 
 
 def _compute_spearman(ordered: SortedBlock, target: NumericTarget | WeightedTarget) -> NDArray[np.float64]:
+    """Compute Spearman's ρ of each feature, shape (m,)."""
     if isinstance(target, WeightedTarget):
         return compute_weighted_spearman(ordered, target)
     return compute_spearman(ordered, target)
 
 
 def _compute_pearson(ordered: SortedBlock, target: NumericTarget | WeightedTarget) -> NDArray[np.float64]:
+    """Compute Pearson's r of each feature, shape (m,)."""
     if isinstance(target, WeightedTarget):
         return compute_weighted_pearson(ordered, target)
     return compute_pearson(ordered, target)
@@ -50,9 +53,9 @@ KENDALL = Screener(
     direction=compute_sign_direction,
     equivalence="ranks",
     summary="Kendall's τ-b in [−1, 1], corrected for ties in both",
-    assumes="the response rises or falls with the feature",
-    fails="where the relation turns; it counts pairs and does not weigh how far they lie apart",
-    cost="O(n log n) a feature, five times T0",
+    assumes="the target rises or falls with the feature",
+    fails="for non-monotone relations; it counts pairs regardless of the size of their difference",
+    cost="O(n log n) per feature, five times T0",
     source="Kendall 1945, Biometrika 33, 239-251; Knight 1966",
     null_distribution=build_kendall_null,
 )
@@ -64,9 +67,9 @@ SPEARMAN = Screener(
     direction=compute_sign_direction,
     equivalence="ranks",
     summary="Spearman's ρ in [−1, 1], Pearson's correlation of the mid-ranks",
-    assumes="the response rises or falls with the feature",
-    fails="where the relation turns",
-    cost="O(n log n) a feature",
+    assumes="the target rises or falls with the feature",
+    fails="for non-monotone relations",
+    cost="O(n log n) per feature",
     source="Spearman 1904, Am. J. Psychol. 15, 72-101",
     target_types=("numeric", "weighted"),
     null_distribution=build_spearman_null,
@@ -80,9 +83,9 @@ PEARSON = Screener(
     direction=compute_sign_direction,
     equivalence="affine",
     summary="Pearson's correlation in [−1, 1]",
-    assumes="the response is linear in the feature",
-    fails="with outliers, and where the feature is right only up to a curve",
-    cost="O(n log n) a feature, for the rows are put in order whichever screener ranks",
+    assumes="the target is linear in the feature",
+    fails="with outliers, and for features that are correct only up to a nonlinear function",
+    cost="O(n log n) per feature, because rows are sorted for any ranking screener",
     source="Pearson 1895, Proc. R. Soc. 58, 240-242",
     target_types=("numeric", "weighted"),
     null_distribution=build_pearson_null,

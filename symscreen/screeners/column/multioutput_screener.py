@@ -1,7 +1,8 @@
-"""A column screener against several targets at once: one sort of each feature, the targets' mean or worst.
+"""Column screeners for multi-output targets: the mean or the maximum of the losses of the outputs.
 
-Targets have units of their own, so what is joined is the loss by each, from 0, the best there can be, to
-about 1 under independence: of T0 it is min(T0, 2Δ − T0)/Δ with the target's own Δ, of a coefficient 1 − |r|.
+Each feature is sorted once. Outputs have different units, so their losses are combined, from 0 for a perfect
+feature to about 1 under independence. For T0 the loss is min(T0, 2Δ − T0)/Δ with Δ of the output; for a
+coefficient it is 1 − |r|.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ TargetAggregation = Literal["mean", "worst"]
 
 
 def make_multioutput_screener(screener: Screener, across: TargetAggregation) -> Screener:
-    """Make a screener of several targets of one that takes a single one.
+    """Make a screener for multi-output targets from one for numeric targets.
 
     Parameters
     ----------
     screener : Screener
-        It takes numbers.
+        A screener for numeric targets.
     across : {"mean", "worst"}
-        Whether the loss is the targets' mean, or the largest.
+        Whether the loss is the mean or the maximum over the outputs.
 
     Returns
     -------
     Screener
-        Of the same name, for a `MultiOutputTarget`. Where the best score of the given one is 0, as T0's is,
-        the score is the joint loss; else one less the loss. It has no sign.
+        A screener with the same name for `MultiOutputTarget`. If the best score of the original is 0, as for
+        T0, the score is the combined loss; otherwise it is 1 − loss. It has no sign.
 
     Examples
     --------
@@ -59,23 +60,26 @@ def make_multioutput_screener(screener: Screener, across: TargetAggregation) -> 
     lower_is_better = float(screener.loss_from_score(np.zeros(1), 1.0, "free")[0]) == 0.0
 
     def compute_statistic(ordered: SortedBlock, multioutput_target: MultiOutputTarget) -> Scores:
-        found = _compute_statistics(screener, ordered, multioutput_target)
+        """Compute 1 − loss, combined over the outputs; shape (m,)."""
+        statistics = _compute_statistics(screener, ordered, multioutput_target)
         losses = [
-            screener.loss(own, target, "free")
-            for own, target in zip(found, multioutput_target.outputs, strict=True)
+            screener.loss(output_statistics, target, "free")
+            for output_statistics, target in zip(statistics, multioutput_target.outputs, strict=True)
         ]
         if across == "worst":
             return np.asarray(1.0 - np.max(losses, axis=0))
         total = np.zeros(len(losses[0]))
-        for each in losses:  # one by one: numpy sums a single feature in another order than several
-            total += each
+        for output_losses in losses:  # one by one: numpy sums one feature in a different order than several
+            total += output_losses
         return np.asarray(1.0 - total / len(losses))
 
     def compute_loss(statistics: Scores, target: object, sign: Sign) -> Scores:
+        """Return the combined loss, shape (m,)."""
         del target, sign
         return 1.0 - statistics
 
     def compute_score(statistics: Scores, target: object) -> Scores:
+        """Return the combined loss, or 1 − loss; shape (m,)."""
         del target
         return 1.0 - statistics if lower_is_better else statistics
 
@@ -94,16 +98,16 @@ def make_multioutput_screener(screener: Screener, across: TargetAggregation) -> 
 def _compute_statistics(
     screener: Screener, ordered: SortedBlock, multioutput_target: MultiOutputTarget
 ) -> list[Scores]:
-    """Compute the screener's statistic by each target."""
+    """Compute the screener's statistic for each output, shapes (m,)."""
     if screener.statistic is T0.statistic:
         return list(compute_multioutput_ranking_metrics(ordered, multioutput_target))
-    asked = zip(
+    outputs = zip(
         multioutput_target.outputs,
         multioutput_target.sort_order,
         multioutput_target.sorted_positions,
         strict=True,
     )
     return [
-        screener.statistic(permute_block_rows(ordered, rows, places), target)
-        for target, rows, places in asked
+        screener.statistic(permute_block_rows(ordered, rows, positions), target)
+        for target, rows, positions in outputs
     ]

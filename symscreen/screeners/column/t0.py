@@ -33,32 +33,35 @@ __all__ = ["T0"]
 def _compute_metric(
     ordered: SortedBlock, target: NumericTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget
 ) -> NDArray[np.float64]:
+    """Compute Δ − T0 of each feature, shape (m,); never negative for targets without a sign."""
     if isinstance(target, NumericTarget):
         return compute_ranking_metric(ordered, target)
     if isinstance(target, WeightedTarget):
         return compute_weighted_ranking_metric(ordered, target)
     if isinstance(target, SurvivalTarget):
         return compute_survival_ranking_metric(ordered, target)
-    return compute_binary_ranking_metric(ordered, target.binary_targets)  # a sign-free mean: never negative
+    return compute_binary_ranking_metric(ordered, target.binary_targets)
 
 
 def _compute_loss(metric: NDArray[np.float64], target: Target, sign: Sign) -> NDArray[np.float64]:
-    # T0 = Δ − metric in [0, 2Δ], in units of Δ; a free sign takes min(T0, 2Δ − T0)
+    """Compute T0 / Δ, or min(T0, 2Δ − T0) / Δ if the sign is free, from Δ − T0, shape (m,)."""
     scaled = metric / compute_gini_mean_difference(target)
     return 1.0 - (np.abs(scaled) if sign == "free" else scaled)
 
 
 def _compute_score(metric: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
+    """Compute T0 from Δ − T0, shape (m,)."""
     return compute_gini_mean_difference(target) - metric
 
 
 def _compute_loss_from_score(t0: NDArray[np.float64], scale: float, sign: Sign) -> NDArray[np.float64]:
-    # T0 / Δ in [0, 2]; a free sign takes min(T0, 2Δ − T0)
+    """Compute the loss from T0, shape (m,)."""
     share = t0 / scale
     return np.minimum(share, 2.0 - share) if sign == "free" else share
 
 
 def _compute_rank_weights(target: NumericTarget) -> NDArray[np.float64]:
+    """Return the centred target, shape (n,)."""
     centred, _ = target.centered_values
     return centred[target.tie_groups]
 
@@ -72,12 +75,12 @@ T0 = Screener(
     loss_from_score=_compute_loss_from_score,
     direction=compute_sign_direction,
     equivalence="ranks",
-    summary="concordant divergence T0 in [0, 2Δ], lower is better; Δ under independence; against a "
-    "ranking, stages or classes, the mean of min(T0, 2Δ − T0) over pairs of labels or stages, or classes; "
-    "of survival the share of comparable pairs that are discordant, doubled",
-    assumes="the response rises or falls with the feature",
-    fails="where the relation turns, as |x| does about 0; use xi there",
-    cost="O(n log n) a feature",
+    summary="concordant divergence T0 in [0, 2Δ], lower is better, Δ under independence; for rankings, "
+    "stages and classes the mean of min(T0, 2Δ − T0) over pairs of labels, stages or classes; for survival "
+    "twice the share of discordant comparable pairs",
+    assumes="the target rises or falls with the feature",
+    fails="for non-monotone relations, such as |x| around 0; use xi for them",
+    cost="O(n log n) per feature",
     source="Luo and Li 2024, eq. 18",
     is_pairwise=True,
     target_types=("numeric", "ranking", "stages", "classes", "survival", "weighted"),

@@ -23,22 +23,26 @@ __all__ = ["XI"]
 
 
 def _compute_xi(ordered: SortedBlock, target: NumericTarget | MulticlassTarget) -> NDArray[np.float64]:
+    """Compute ξ of each feature, shape (m,)."""
     if isinstance(target, MulticlassTarget):
         return compute_multiclass_xi(ordered, target)
     return compute_xi(ordered, target)
 
 
 def _compute_loss(xi: NDArray[np.float64], target: object, sign: Sign) -> NDArray[np.float64]:
+    """Compute the loss 1 − ξ, shape (m,)."""
     del target, sign  # ξ has no sign
     return 1.0 - xi
 
 
 def _compute_loss_from_score(xi: NDArray[np.float64], scale: float, sign: Sign) -> NDArray[np.float64]:
+    """Compute the loss 1 − ξ from the score, shape (m,)."""
     del scale, sign
     return 1.0 - xi
 
 
 def _compute_direction(xi: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Return 0: ξ has no direction."""
     return np.zeros(len(xi), dtype=np.int8)
 
 
@@ -50,11 +54,11 @@ XI = Screener(
     loss_from_score=_compute_loss_from_score,
     direction=_compute_direction,
     equivalence="ranks",
-    summary="Chatterjee's ξ, near 1 where the response is a function of the feature, near 0 if independent; "
-    "against classes the mean over one and the rest",
-    assumes="the response is a function of the feature, of any shape, plus noise",
-    fails="under noise it has less power than T0 for rising or falling relations; ties in θ are averaged",
-    cost="O(n log n) a feature",
+    summary="Chatterjee's ξ, near 1 if the target is a function of the feature, near 0 under independence; "
+    "for classes the mean over one-vs-rest",
+    assumes="the target is a function of the feature, of any shape, plus noise",
+    fails="with noise it has less power than T0 for monotone relations; ties in the feature are averaged",
+    cost="O(n log n) per feature",
     source="Chatterjee 2021, J. Am. Stat. Assoc. 116, 2009-2022",
     target_types=("numeric", "classes"),
     null_distribution=build_xi_null,

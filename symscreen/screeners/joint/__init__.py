@@ -1,1 +1,1 @@
-"""Joint."""
+"""Joint screeners: features are scored together."""

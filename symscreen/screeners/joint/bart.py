@@ -1,7 +1,7 @@
-"""Inclusion: the share of a forest's splits that are on each feature, and when it is more than chance.
+"""BART: the splits of a Bayesian sum of trees on each feature (Chipman, George and McCulloch 2010).
 
-With p_j the share of the splits on feature j, and p*_bj the same after the b-th permutation of the response,
-a feature is selected where p_j exceeds
+Let p_j be the share of the splits on feature j (its inclusion), and p*_bj the same after the b-th permutation
+of the target. A feature is selected if p_j exceeds
 
     Local        the (1 − α) quantile of its own p*_bj
     Global Max   the (1 − α) quantile of max_j p*_bj
@@ -9,8 +9,6 @@ a feature is selected where p_j exceeds
                  share 1 − α of the permutations p*_bj ≤ m_j + C·s_j for all j together
 
 (Bleich, Kapelner, George and Jensen 2014, Ann. Appl. Stat. 8, 1750-1781, section 3).
-
-BART: how often a Bayesian sum of trees splits on each feature (Chipman, George and McCulloch 2010).
 """
 
 from __future__ import annotations
@@ -45,19 +43,24 @@ __all__ = [
 
 InclusionRule = Literal["local", "gmax", "gse"]
 
+_MIN_LEAF_ROWS = 5  # minimum rows of a leaf, as in bartMachine and stochtree
+_STEPS_PER_FEATURE = 20  # tree updates per feature of a chain; with fewer its shares are noise
+_MAX_CORE_TIME_S = 600.0
+_MIN_PARALLEL_TIME_S = 4.0  # starting a process takes two seconds
+
 
 def compute_split_shares(counts: NDArray[np.integer]) -> Values:
-    """Turn the splits of each draw into shares.
+    """Convert the number of splits of each draw to shares.
 
     Parameters
     ----------
     counts : int array, shape (draws, q)
-        Splits on each feature.
+        Number of splits on each feature.
 
     Returns
     -------
     float64 array, shape (draws, q)
-        Each row of sum 1, or 0 in a draw that splits on nothing.
+        Rows with sum 1, or 0 for a draw without splits.
 
     Examples
     --------
@@ -68,14 +71,14 @@ def compute_split_shares(counts: NDArray[np.integer]) -> Values:
 
 
 def compute_credible_interval(draws: Values, level: float = 0.95) -> tuple[Values, Values]:
-    """Compute the central interval of each feature's share over the posterior.
+    """Compute the central posterior interval of each feature's share.
 
     Parameters
     ----------
-    drawn : float64 array, shape (draws, q)
-        Shares, draw by draw, of all chains.
+    draws : float64 array, shape (draws, q)
+        The shares of each draw, of all chains.
     level : float
-        In (0, 1).
+        The probability of the interval, in (0, 1).
 
     Returns
     -------
@@ -96,12 +99,12 @@ def compute_thresholds(permuted_shares: Values, rule: InclusionRule, alpha: floa
 
     Parameters
     ----------
-    permuted : float64 array, shape (b, q)
-        Inclusion after b permutations of the response; b ≥ 2.
+    permuted_shares : float64 array, shape (b, q)
+        Inclusion after b permutations of the target; b ≥ 2.
     rule : {"local", "gmax", "gse"}
-        Which threshold.
+        The rule.
     alpha : float
-        In (0, 1).
+        The level α, in (0, 1).
 
     Returns
     -------
@@ -120,31 +123,32 @@ def compute_thresholds(permuted_shares: Values, rule: InclusionRule, alpha: floa
     if rule == "gmax":
         return np.full(permuted_shares.shape[1], _compute_quantile(permuted_shares.max(axis=1), alpha))
     mean, spread = permuted_shares.mean(axis=0), permuted_shares.std(axis=0, ddof=1)
-    # a feature of the same share in every permutation is covered by any C, and needs none
-    away = np.where(spread > 0, (permuted_shares - mean) / np.where(spread > 0, spread, 1.0), 0.0)
-    return np.asarray(mean + _compute_quantile(away.max(axis=1), alpha) * spread)
+    # A feature with a constant share is within the bound for any C.
+    z_scores = np.where(spread > 0, (permuted_shares - mean) / np.where(spread > 0, spread, 1.0), 0.0)
+    return np.asarray(mean + _compute_quantile(z_scores.max(axis=1), alpha) * spread)
 
 
 def _compute_quantile(values: Values, alpha: float) -> Values:
+    """Compute the (1 − α) quantile over the permutations as an order statistic."""
     return np.asarray(np.quantile(values, 1.0 - alpha, axis=0, method="inverted_cdf"))
 
 
 def compute_chain_agreement(means: Values) -> float | None:
-    """Say how far chains from other seeds agree.
+    """Compute the agreement of chains with different seeds.
 
     Parameters
     ----------
     means : float64 array, shape (chains, q)
-        Each chain's inclusion.
+        The inclusion of each chain.
 
     Returns
     -------
     float or None
-        The mean correlation of two chains; None where there is nothing to compare.
+        The mean correlation of two chains; None if it is undefined.
 
     Examples
     --------
-    >>> agreement(np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])) > 0.99
+    >>> compute_chain_agreement(np.array([[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])) > 0.99
     True
     """
     if min(means.shape) < 2 or (np.ptp(means, axis=1) == 0).any():
@@ -155,14 +159,6 @@ def compute_chain_agreement(means: Values) -> float | None:
     return float((unit[pairs[0]] * unit[pairs[1]]).sum(axis=1).mean())
 
 
-_MIN_LEAF_ROWS = 5  # rows in a leaf at least, as bartMachine and stochtree have it
-_STEPS_PER_FEATURE = (
-    20  # a chain proposes splits on each feature about half as often, or its shares are noise
-)
-_MAX_CORE_TIME_S = 600.0  # seconds of one core
-_MIN_PARALLEL_TIME_S = 4.0  # seconds of one core; to start a process takes two
-
-
 @dataclass(frozen=True, eq=False)
 class _Chain:
     """One run of the sampler.
@@ -170,11 +166,11 @@ class _Chain:
     Parameters
     ----------
     target : float64 array, shape (n,)
-        The response that it sees.
+        The target, possibly permuted.
     seed : int
-        Of its randomness.
-    every_draw : bool
-        Whether the shares of every draw are wanted, or their mean only.
+        The seed of the sampler.
+    keep_draws : bool
+        Whether to return the shares of every draw instead of their mean.
     """
 
     target: Values
@@ -183,19 +179,19 @@ class _Chain:
 
 
 def sample_inclusion(inputs: JointInput, settings: Mapping[str, Any]) -> tuple[list[Values], Values]:
-    """Sample which features a sum of trees splits on, with the response and with permutations of it.
+    """Sample the inclusion of features with the target and with permutations of it.
 
     Parameters
     ----------
-    shown : Shown
-        Features and response; n ≥ 3.
+    inputs : JointInput
+        Features and target; n ≥ 3.
     settings : mapping
-        All settings of `BART`; without a rule nothing is permuted.
+        All settings of `BART`; with the rule "none" nothing is permuted.
 
     Returns
     -------
-    own : list of float64 array, shape (draws, q)
-        For each replicate, the share of the splits on each feature, draw by draw.
+    replicates : list of float64 array, shape (draws, q)
+        For each replicate, the share of the splits on each feature in every draw.
     permuted : float64 array, shape (permutations, q)
         The mean share on each feature under each permutation.
 
@@ -203,35 +199,36 @@ def sample_inclusion(inputs: JointInput, settings: Mapping[str, Any]) -> tuple[l
     ------
     OptionError
         If stochtree is not installed.
-    TableError
+    DataError
         If there are fewer than three rows.
     """
     n = inputs.values.shape[1]
     if find_spec("stochtree") is None:
         raise OptionError("the screener bart needs stochtree: pip install 'symscreen[bart]'")
     if n < 3:
-        raise DataError(f"bart needs at least 3 rows to split, and the table has {n}; leave bart out")
-    # stochtree passes over the largest value in a node where it comes first, and over a feature that only
-    # falls: rows in the order of the response would make that a matter of the response
+        raise DataError(f"bart needs at least 3 rows to split, and the table has {n}; remove bart")
+    # stochtree ignores the largest value of a node if it comes first, and features that only fall. Rows
+    # sorted by the target would let this depend on the target, so they are shuffled.
     rows = _make_generator(inputs.seed, 0).permutation(n)
-    groups, _ = inputs.numeric_target.centered_values
-    target = groups[inputs.numeric_target.tie_groups][rows]
-    drawn = _sample_chains(
+    centred, _ = inputs.numeric_target.centered_values
+    target = centred[inputs.numeric_target.tie_groups][rows]
+    shares = _sample_chains(
         transform_to_ranks(inputs.values)[rows],
         _plan_chains(target, inputs.seed, settings),
         settings,
         inputs.jobs,
     )
-    own, permuted = drawn[: settings["replicates"]], drawn[settings["replicates"] :]
-    return own, np.concatenate(permuted) if permuted else np.empty((0, len(inputs.values)))
+    replicates, permuted = shares[: settings["replicates"]], shares[settings["replicates"] :]
+    return replicates, np.concatenate(permuted) if permuted else np.empty((0, len(inputs.values)))
 
 
 def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
+    """Score features by their mean inclusion over the replicates; select by the rule."""
     q = len(inputs.values)
-    own, permuted = sample_inclusion(inputs, settings)
-    means = np.array([each.mean(axis=0) for each in own])
+    replicates, permuted = sample_inclusion(inputs, settings)
+    means = np.array([shares.mean(axis=0) for shares in replicates])
     inclusion = means.mean(axis=0)
-    low, high = compute_credible_interval(np.concatenate(own))
+    low, high = compute_credible_interval(np.concatenate(replicates))
     columns = {"bart_low": low, "bart_high": high}
     selected = np.zeros(q, dtype=np.bool_)
     if len(permuted):
@@ -247,41 +244,43 @@ def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointSco
             "rule": settings["rule"],
             "selected": int(selected.sum()),
             "replicate_agreement": compute_chain_agreement(means),
-            "warnings": [] if q > 1 else ["all splits are on the one feature shown: inclusion says nothing"],
+            "warnings": [] if q > 1 else ["all splits are on the only feature: inclusion is uninformative"],
         },
     )
 
 
 def _make_generator(seed: int, *spawn_key: int) -> np.random.Generator:
+    """Create an independent generator for each key."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=spawn_key))
 
 
 def _plan_chains(target: Values, seed: int, settings: Mapping[str, Any]) -> list[_Chain]:
-    """Plan the replicates, then the permutations, each of its own seed: more of one leaves the other be."""
-    own = [
-        _Chain(target, _draw_sampler_seed(_make_generator(seed, 1, place)), keep_draws=True)
-        for place in range(settings["replicates"])
+    """Plan replicates and permutations, each with its own seed, so that their numbers are independent."""
+    replicates = [
+        _Chain(target, _draw_sampler_seed(_make_generator(seed, 1, i)), keep_draws=True)
+        for i in range(settings["replicates"])
     ]
     permuted = []
-    for place in range(0 if settings["rule"] == "none" else settings["permutations"]):
-        rng = _make_generator(seed, 2, place)
+    for i in range(0 if settings["rule"] == "none" else settings["permutations"]):
+        rng = _make_generator(seed, 2, i)
         permuted.append(_Chain(rng.permutation(target), _draw_sampler_seed(rng), keep_draws=False))
-    return own + permuted
+    return replicates + permuted
 
 
 def _draw_sampler_seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**31))  # stochtree takes a 32-bit integer, and a negative one as none
+    """Draw a seed for stochtree, which accepts non-negative 32-bit integers."""
+    return int(rng.integers(2**31))
 
 
 def _sample_chains(
     design: Values, chains: Sequence[_Chain], settings: Mapping[str, Any], jobs: int
 ) -> list[Values]:
-    """Run all chains, in processes where worth their start: the sampler holds the interpreter's lock.
+    """Run all chains, in processes if they take long enough: the sampler holds the interpreter's lock.
 
     Returns
     -------
     list of float64 array, shape (draws, q) or (1, q)
-        What `_inclusion` returns, chain by chain.
+        The result of `_sample_chain` for each chain.
     """
     n, q = design.shape
     jobs = min(jobs, len(chains))
@@ -289,19 +288,20 @@ def _sample_chains(
         return _run_chains(design, chains, settings)
     import joblib
 
-    # these processes import this module and nothing of the caller's, and stay for the next call
+    # These processes import only this module, and are reused by the next call.
     parts = joblib.Parallel(n_jobs=jobs, max_nbytes=None)(
         joblib.delayed(_run_chains)(design, chains[first::jobs], settings) for first in range(jobs)
     )
-    return [parts[place % jobs][place // jobs] for place in range(len(chains))]
+    return [parts[i % jobs][i // jobs] for i in range(len(chains))]
 
 
 def _run_chains(design: Values, chains: Sequence[_Chain], settings: Mapping[str, Any]) -> list[Values]:
+    """Run some chains in this process."""
     return [_sample_chain(design, chain, settings) for chain in chains]
 
 
 def _sample_chain(design: Values, chain: _Chain, settings: Mapping[str, Any]) -> Values:
-    """Sample once; return the share of the splits on each feature, draw by draw or on average."""
+    """Run one chain; return the shares of the splits, shape (draws, q), or their mean, shape (1, q)."""
     from stochtree import BARTModel
 
     n, q = design.shape
@@ -320,23 +320,25 @@ def _sample_chain(design: Values, chain: _Chain, settings: Mapping[str, Any]) ->
         },
     )
     forests = model.forest_container_mean
-    drawn = compute_split_shares(
+    shares = compute_split_shares(
         np.array([forests.get_forest_split_counts(i, q) for i in range(settings["draws"])])
     )
-    return drawn if chain.keep_draws else drawn.mean(axis=0, keepdims=True)
+    return shares if chain.keep_draws else shares.mean(axis=0, keepdims=True)
 
 
 def _count_chains(settings: Mapping[str, Any]) -> int:
+    """Count the replicates and permutations."""
     return int(settings["replicates"] + (0 if settings["rule"] == "none" else settings["permutations"]))
 
 
 def _estimate_chain_seconds(n_rows: int, n_features: int, settings: Mapping[str, Any]) -> float:
-    """Estimate the time of one chain: measured at 100 to 10,000 rows and 24 to 1000 features."""
+    """Estimate the time of one chain; fitted to 100 to 10,000 rows and 24 to 1000 features."""
     steps = settings["trees"] * (settings["burn"] + settings["draws"])
     return float(1e-6 * steps * (1 + n_rows / 40 + n_features / 200))
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
+    """Estimate the number of features that take `_MAX_CORE_TIME_S` on one core."""
     steps = settings["trees"] * (settings["burn"] + settings["draws"])
     in_time = 200 * (_MAX_CORE_TIME_S * 1e6 / (steps * _count_chains(settings)) - 1 - n_rows / 40)
     return int(np.clip(in_time, 50, max(50, steps // _STEPS_PER_FEATURE)))
@@ -351,32 +353,36 @@ BART = JointScreener(
         ScreenerOption(
             "rule",
             "gse",
-            "which inclusion is more than chance: a feature's own permutations, the largest of all, or "
-            "standard errors that cover all together (Bleich et al. 2014); none only ranks",
+            "threshold of the inclusion: a feature's own permutations (local), the largest of all (gmax), or "
+            "standard errors that cover all together (gse; Bleich et al. 2014); none only ranks",
             choices=("local", "gmax", "gse", "none"),
         ),
-        ScreenerOption("alpha", 0.05, "the rule's level", min_value=0.001, max_value=0.5),
-        ScreenerOption("permutations", 50, "permutations of the response for the rule", min_value=10),
-        ScreenerOption("replicates", 20, "fits from other seeds whose inclusion is averaged", min_value=1),
+        ScreenerOption("alpha", 0.05, "level of the rule", min_value=0.001, max_value=0.5),
+        ScreenerOption("permutations", 50, "number of permutations of the target for the rule", min_value=10),
+        ScreenerOption("replicates", 20, "number of fits with different seeds to average", min_value=1),
         ScreenerOption(
-            "trees", 20, "trees in the sum; few, so that features compete", min_value=1, max_value=1000
+            "trees",
+            20,
+            "number of trees in the sum; few, so that features compete",
+            min_value=1,
+            max_value=1000,
         ),
         ScreenerOption(
             "depth",
             1,
-            "most splits from root to leaf; with 1 each feature speaks for itself, for interactions are "
-            "features already, and 10 where it cuts, for there they are still to come",
+            "maximum depth of a tree, in splits; 1 scores features independently of interactions, which are "
+            "features themselves, and 10 is the default for pruning, when they are not yet features",
             min_value=1,
             max_value=20,
         ),
-        ScreenerOption("burn", 2000, "draws thrown away", min_value=0),
-        ScreenerOption("draws", 500, "draws kept", min_value=10),
+        ScreenerOption("burn", 2000, "number of discarded draws", min_value=0),
+        ScreenerOption("draws", 500, "number of draws", min_value=10),
     ),
     requirement=("stochtree", "bart"),
     pruning_defaults={"rule": "local", "depth": 10, "burn": 500, "replicates": 5},
-    summary="share of the splits of a Bayesian sum of trees that are on the feature",
-    assumes="the response is a sum of few of the features shown, each of any shape, plus normal noise",
-    fails="near copies share their inclusion; what acts only together with another needs depth=3 or more",
-    cost="0.2 s a fit of 100 rows, in proportion to rows; 20 fits, for a rule 50 more, shared by the jobs",
+    summary="share of the splits on the feature in a Bayesian sum of trees",
+    assumes="the target is a sum of functions of few of the features, of any shape, plus normal noise",
+    fails="near copies share their inclusion; features that act only in interactions need depth=3 or more",
+    cost="0.2 s per fit of 100 rows, proportional to rows; 20 fits, 50 more for a rule, shared by the jobs",
     source="Chipman, George and McCulloch 2010; Bleich, Kapelner, George and Jensen 2014; stochtree",
 )

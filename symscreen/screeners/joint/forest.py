@@ -1,23 +1,18 @@
-"""Boruta's shadow rule: a feature matters where it beats the best of all features shuffled (Kursa 2010).
+"""Random forests: the importance of features together, and Boruta's test of it.
 
-In each round every feature gets a shadow, itself in random order, and all compete in one forest. A feature
-has a hit where it is more important than every shadow. One that matters no more than the best of the shadows
-has a hit in at most half of the rounds.
+**Boruta's shadow rule** (Kursa and Rudnicki 2010). In each round every feature gets a shadow, a shuffled
+copy, and all compete in one forest. A feature has a hit if it is more important than every shadow. An
+irrelevant feature has a hit in at most half of the rounds. Boruta decides after every round and removes
+rejected features. Here the number of rounds is fixed and one test is made at the end, so that its level is
+exact; rejected features stay in the forest.
 
-Boruta decides after every round, and drops what it has rejected. Here the number of rounds is fixed and one
-test is made at the end, so that its level is what it says; features that are rejected stay in the forest.
+Random forests are used instead of extremely randomised trees, because their trees are grown on samples of the
+rows: the out-of-bag rows are an honest test of each tree (Breiman 2001).
 
-A forest of consensus ranking trees, for the screener `forest` where the response is a ranking.
-
-A regression forest over the signs of all pairs of labels would split alike on complete rankings: the variance
-of signs is four times the dispersion p(1 − p). But it would read a label that is missing as a tie, and learn
-who is missing. A CRIT tree (`symscreen.statistics.crit_tree`) judges a pair by the rows that show it.
-
-Random forests: what each feature explains of the response, and by Boruta's rule, what is chance.
-
-Random forests and not extremely randomised trees, for their trees are grown on samples of the rows: the rows
-left out are an honest test of each tree (Breiman 2001). Where the response is a ranking, the trees are
-consensus ranking trees: see `symscreen.screeners.joint.forest`.
+**Rankings.** The trees are consensus ranking trees (`symscreen.statistics.crit_tree`). On complete rankings a
+regression forest over the signs of all pairs of labels would split equally, because the variance of signs is
+four times the dispersion p(1 − p). But it would treat a missing label as a tie. A CRIT tree scores a pair by
+the rows that observe it.
 """
 
 from __future__ import annotations
@@ -54,7 +49,11 @@ __all__ = [
     "count_shadow_hits",
 ]
 
-_MIN_SHADOWS = 5  # at least, as in Boruta: the best of one or two shadows is no bar
+_T = TypeVar("_T")
+_MIN_SHADOWS = 5  # as in Boruta: the best of one or two shadows is not a useful threshold
+_MIN_LEAF_ROWS = 5  # Breiman's default for regression
+_FEATURE_SHARE = 1 / 3  # share of the features tried at each split, Breiman's default for regression
+_MAX_CORE_TIME_S = 600.0
 
 
 def count_shadow_hits(
@@ -68,13 +67,13 @@ def count_shadow_hits(
     Parameters
     ----------
     columns : float64 array, shape (n, q)
-        One column a feature.
+        One feature per column.
     importance : callable
-        (columns, seed) to the importance of each column.
+        Maps (columns, seed) to the importance of each column.
     rounds : int
-        How many rounds.
+        Number of rounds.
     seed : SeedSequence
-        From which every round draws its own.
+        The source of randomness; each round uses a child of it.
 
     Returns
     -------
@@ -83,37 +82,37 @@ def count_shadow_hits(
     Examples
     --------
     >>> columns = np.arange(6.0)[:, None] * [1.0, 0.0]
-    >>> rising = lambda shown, seed: np.diff(shown, axis=0).min(axis=0)
+    >>> rising = lambda columns, seed: np.diff(columns, axis=0).min(axis=0)
     >>> count_shadow_hits(columns, rising, 8, np.random.SeedSequence(0)).tolist()
     [8, 0]
     """
     q = columns.shape[1]
     hits = np.zeros(q, dtype=np.int64)
-    for own in seed.spawn(rounds):
-        shuffle, growth = own.spawn(2)
+    for round_seed in seed.spawn(rounds):
+        shuffle_seed, forest_seed = round_seed.spawn(2)
         originals = np.tile(columns, (1, -(-_MIN_SHADOWS // q)))
-        shadows = np.random.default_rng(shuffle).permuted(originals, axis=0)
-        found = importance(np.hstack([columns, shadows]), growth)
-        hits += found[:q] > found[q:].max()
+        shadows = np.random.default_rng(shuffle_seed).permuted(originals, axis=0)
+        importances = importance(np.hstack([columns, shadows]), forest_seed)
+        hits += importances[:q] > importances[q:].max()
     return hits
 
 
 def confirm_features(hits: NDArray[np.int64], rounds: int, alpha: float) -> NDArray[np.bool_]:
-    """Say which features beat the best shadow more often than chance.
+    """Find the features that beat the best shadow more often than by chance.
 
     Parameters
     ----------
     hits : int64 array, shape (q,)
-        In how many rounds each feature was more important than every shadow.
+        The number of rounds in which each feature was more important than every shadow.
     rounds : int
-        How many rounds there were.
+        Number of rounds.
     alpha : float
-        The level, shared among the features (Bonferroni).
+        The level, divided by the number of features (Bonferroni).
 
     Returns
     -------
     bool array, shape (q,)
-        Where P(Binomial(rounds, ½) ≥ hits) ≤ α/q (Kursa and Rudnicki 2010, J. Stat. Softw. 36(11), 3.2).
+        Whether P(Binomial(rounds, ½) ≥ hits) ≤ α/q (Kursa and Rudnicki 2010, J. Stat. Softw. 36(11), 3.2).
 
     Examples
     --------
@@ -125,35 +124,31 @@ def confirm_features(hits: NDArray[np.int64], rounds: int, alpha: float) -> NDAr
     return np.asarray(binom.sf(hits - 1, rounds, 0.5) <= alpha / len(hits))
 
 
-_T = TypeVar("_T")
-_MIN_LEAF_ROWS = 5  # rows of a leaf, Breiman's for regression
-
-
 class RankingForestSettings(NamedTuple):
-    """How a forest is grown."""
+    """Settings of a forest of ranking trees."""
 
-    seed: np.random.SeedSequence  # each tree draws from a child of its own
+    seed: np.random.SeedSequence  # each tree uses a child of it
     n_trees: int
-    feature_share: float  # of the features, that a node tries
-    jobs: int  # threads, whose number changes nothing
+    feature_share: float  # share of the features that are tried at a node
+    jobs: int  # number of threads; does not affect the result
 
 
 class _BootstrapTree(NamedTuple):
-    """A tree, and the rows that its sample left out."""
+    """A tree and the rows that are not in its bootstrap sample."""
 
     nodes: TreeNodes
     out_of_bag_rows: NDArray[np.int64]
 
 
 def compute_impurity_importance(sample: RankingSample, settings: RankingForestSettings) -> Values:
-    """Compute the share of the dispersion that each feature's splits remove, in the mean of the trees.
+    """Compute the share of the dispersion that the splits on each feature remove, averaged over the trees.
 
     Parameters
     ----------
-    sample : Sample
+    sample : RankingSample
         n rows, q features.
-    growth : Growth
-        Of at least one tree.
+    settings : RankingForestSettings
+        Settings with at least one tree.
 
     Returns
     -------
@@ -165,27 +160,29 @@ def compute_impurity_importance(sample: RankingSample, settings: RankingForestSe
 
 
 def compute_permutation_importance(sample: RankingSample, settings: RankingForestSettings) -> Values:
-    """Compute the R² that trees lose on the rows left out of their samples where a feature is shuffled there.
+    """Compute the decrease of R² on out-of-bag rows when a feature is shuffled among them.
 
     Parameters
     ----------
-    sample : Sample
+    sample : RankingSample
         n rows, q features.
-    growth : Growth
-        Of at least one tree.
+    settings : RankingForestSettings
+        Settings with at least one tree.
 
     Returns
     -------
     float64 array, shape (q,)
-        R² of the signs of pairs of labels, each predicted by its mean in the leaf, over the pairs that rows
-        show: tied labels have the sign 0.
+        R² of the signs of pairs of labels, each predicted by its mean in the leaf, over the observed pairs.
+        Tied labels have the sign 0.
     """
-    shown = sample.observed if len(sample.observed) else np.ones(sample.signs.shape, dtype=np.bool_)
-    lost = _map_trees(sample, settings, lambda tree, rng: _compute_error_increases(tree, sample, shown, rng))
-    tested = [own for own in lost if own is not None]
+    observed = sample.observed if len(sample.observed) else np.ones(sample.signs.shape, dtype=np.bool_)
+    increases = _map_trees(
+        sample, settings, lambda tree, rng: _compute_error_increases(tree, sample, observed, rng)
+    )
+    tested = [increase for increase in increases if increase is not None]
     if not tested:
         return np.zeros(len(sample.columns))
-    variance = 4.0 * compute_dispersion(sample) * sample.weights.size / shown.sum()  # of signs −1 and 1
+    variance = 4.0 * compute_dispersion(sample) * sample.weights.size / observed.sum()  # of signs −1 and 1
     return np.asarray(_sum_arrays(tested) / (len(tested) * variance))
 
 
@@ -194,13 +191,13 @@ def _map_trees(
     settings: RankingForestSettings,
     function: Callable[[_BootstrapTree, np.random.Generator], _T],
 ) -> list[_T]:
-    """Grow trees on bootstrap samples of the rows, and keep what is asked of each.
+    """Apply a function to each tree of a forest on bootstrap samples of the rows.
 
-    A tree itself is not kept: its sums for every pair of labels, 16 bytes a node and pair, would fill the
-    memory where labels are many.
+    Trees are discarded afterwards: their sums, 16 bytes per node and pair of labels, would fill the memory.
     """
 
     def grow_and_apply(tree_seed: np.random.SeedSequence) -> _T:
+        """Grow a tree with its own seed and apply the function."""
         rng = np.random.default_rng(tree_seed)
         return function(_grow_bootstrap_tree(sample, settings, rng), rng)
 
@@ -211,27 +208,28 @@ def _map_trees(
 def _grow_bootstrap_tree(
     sample: RankingSample, settings: RankingForestSettings, rng: np.random.Generator
 ) -> _BootstrapTree:
-    n, tried = sample.weights.size, max(1, int(settings.feature_share * len(sample.columns)))
-    times = np.bincount(rng.integers(n, size=n), minlength=n)
-    rows = np.flatnonzero(times)
-    part = RankingSample(
+    """Grow a CRIT tree on a bootstrap sample."""
+    n, n_tried = sample.weights.size, max(1, int(settings.feature_share * len(sample.columns)))
+    multiplicities = np.bincount(rng.integers(n, size=n), minlength=n)
+    rows = np.flatnonzero(multiplicities)
+    bootstrap = RankingSample(
         np.ascontiguousarray(sample.columns[:, rows]),
         sample.categories,
         sample.signs[rows],
         sample.observed[rows] if len(sample.observed) else sample.observed,
-        times[rows].astype(np.float64),
+        multiplicities[rows].astype(np.float64),
     )
-    leaf = max(1, min(_MIN_LEAF_ROWS, len(rows) // 4))
-    nodes = grow_tree(part, min_leaf=leaf, max_features=tried, seed=int(rng.integers(2**62)))
-    return _BootstrapTree(nodes, np.flatnonzero(times == 0))
+    min_leaf = max(1, min(_MIN_LEAF_ROWS, len(rows) // 4))
+    nodes = grow_tree(bootstrap, min_leaf=min_leaf, max_features=n_tried, seed=int(rng.integers(2**62)))
+    return _BootstrapTree(nodes, np.flatnonzero(multiplicities == 0))
 
 
 def _compute_error_increases(
     tree: _BootstrapTree, sample: RankingSample, observed: Flags, rng: np.random.Generator
 ) -> Values | None:
-    """Compute what the mean square rises by where a feature is shuffled; None where no row tests the tree."""
-    nodes, out = tree
-    if not observed[out].any():
+    """Compute the increase of the mean squared error by shuffling each feature; None without test data."""
+    nodes, test_rows = tree
+    if not observed[test_rows].any():
         return None
     means = np.divide(
         nodes.sign_sums,
@@ -239,67 +237,72 @@ def _compute_error_increases(
         out=np.zeros_like(nodes.pair_weights),
         where=nodes.pair_weights > 0,
     )
-    unseen, signs, count = np.ascontiguousarray(sample.columns[:, out]), sample.signs[out], observed[out]
-    error = _compute_pair_error(nodes, means, unseen, signs, count)
-    lost = np.zeros(len(sample.columns))
+    test_columns, test_signs, test_observed = (
+        np.ascontiguousarray(sample.columns[:, test_rows]),
+        sample.signs[test_rows],
+        observed[test_rows],
+    )
+    error = _compute_pair_error(nodes, means, test_columns, test_signs, test_observed)
+    increases = np.zeros(len(sample.columns))
     for feature in np.unique(nodes.feature[nodes.feature >= 0]):
-        own = unseen[feature].copy()
-        unseen[feature] = rng.permutation(own)
-        lost[feature] = _compute_pair_error(nodes, means, unseen, signs, count) - error
-        unseen[feature] = own
-    return lost
+        column = test_columns[feature].copy()
+        test_columns[feature] = rng.permutation(column)
+        increases[feature] = (
+            _compute_pair_error(nodes, means, test_columns, test_signs, test_observed) - error
+        )
+        test_columns[feature] = column
+    return increases
 
 
 def _sum_arrays(arrays: list[Values]) -> Values:
+    """Sum arrays of equal shape in the order of the trees, so that threads do not affect the result."""
     total = np.zeros_like(arrays[0])
-    for own in arrays:  # in the order of the trees, whichever thread was first
-        total += own
+    for array in arrays:
+        total += array
     return total
 
 
 def _compute_pair_error(
     nodes: TreeNodes, means: Values, columns: Values, signs: NDArray[np.int8], observed: Flags
 ) -> float:
-    away = (signs - means[find_leaves(nodes, columns)])[observed]
-    return float((away * away).mean())
-
-
-_FEATURE_SHARE = 1 / 3  # Breiman's, tried at each split of a regression tree
-_MAX_CORE_TIME_S = 600.0  # seconds of one core
+    """Compute the mean squared error of the predicted signs over the observed pairs."""
+    errors = (signs - means[find_leaves(nodes, columns)])[observed]
+    return float((errors * errors).mean())
 
 
 def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
+    """Score features by importance; select by Boruta's rule."""
     q = len(inputs.values)
     columns = transform_to_ranks(inputs.values)
     seeds = np.random.SeedSequence(inputs.seed).spawn(2)
     forest_seed, shuffle_seed = seeds[0].spawn(2)
-    of_response = (
+    make_importances = (
         _make_ranking_importances
         if isinstance(inputs.target, RankingTarget)
         else _make_regression_importances
     )
-    plain, permuted = of_response(inputs, settings["trees"])
+    compute_impurity, compute_permutation = make_importances(inputs, settings["trees"])
     if settings["importance"] == "permutation":
-        importance = permuted(columns, forest_seed, np.random.default_rng(shuffle_seed))
+        importance = compute_permutation(columns, forest_seed, np.random.default_rng(shuffle_seed))
     else:
-        importance = plain(columns, forest_seed)
-    figures: dict[str, Values] = {}
+        importance = compute_impurity(columns, forest_seed)
+    result_columns: dict[str, Values] = {}
     selected = np.zeros(q, dtype=np.bool_)
     if settings["rule"] == "boruta":
         hits = count_shadow_hits(
             columns,
-            plain,
+            compute_impurity,
             settings["rounds"],
             seeds[1],
         )
         selected = confirm_features(hits, settings["rounds"], settings["alpha"])
-        figures["forest_hits"] = hits / settings["rounds"]
+        result_columns["forest_hits"] = hits / settings["rounds"]
     return JointScores(
         score=importance,
         loss=np.round(1.0 - importance, 9),
         selected=selected,
         direction=np.zeros(q, dtype=np.int8),
-        columns=figures,
+        columns=result_columns,
         record={"rule": settings["rule"], "selected": int(selected.sum()), "warnings": []},
     )
 
@@ -307,12 +310,13 @@ def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointSco
 def _make_regression_importances(
     inputs: JointInput, trees: int
 ) -> tuple[ImportanceFunction, PermutationFunction]:
-    """Return what grows regression forests: importance by impurity, and by shuffling."""
+    """Return importance functions of regression forests, by impurity and by permutation."""
     groups, _ = inputs.numeric_target.centered_values
     target = groups[inputs.numeric_target.tie_groups]
     target = target / np.abs(target).max()
 
     def compute_impurity(columns: Values, seed: np.random.SeedSequence) -> Values:
+        """Compute the impurity importance of each column, shape (q,)."""
         return np.asarray(
             _grow_regression_forest(columns, target, seed, trees, inputs.jobs).feature_importances_
         )
@@ -320,6 +324,7 @@ def _make_regression_importances(
     def compute_permutation(
         columns: Values, seed: np.random.SeedSequence, rng: np.random.Generator
     ) -> Values:
+        """Compute the permutation importance of each column, shape (q,)."""
         forest = _grow_regression_forest(columns, target, seed, trees, inputs.jobs)
         return _compute_regression_permutation_importance(forest, columns, target, rng)
 
@@ -329,19 +334,21 @@ def _make_regression_importances(
 def _make_ranking_importances(
     inputs: JointInput, trees: int
 ) -> tuple[ImportanceFunction, PermutationFunction]:
-    """Return the same of forests of consensus ranking trees."""
-    response = cast("RankingTarget", inputs.target)
+    """Return importance functions of forests of ranking trees, by impurity and by permutation."""
+    ranking_target = cast("RankingTarget", inputs.target)
 
     def compute_impurity(columns: Values, seed: np.random.SeedSequence) -> Values:
-        growth = RankingForestSettings(seed, trees, _FEATURE_SHARE, inputs.jobs)
-        return compute_impurity_importance(build_ranking_sample(columns, response), growth)
+        """Compute the impurity importance of each column, shape (q,)."""
+        settings = RankingForestSettings(seed, trees, _FEATURE_SHARE, inputs.jobs)
+        return compute_impurity_importance(build_ranking_sample(columns, ranking_target), settings)
 
     def compute_permutation(
         columns: Values, seed: np.random.SeedSequence, rng: np.random.Generator
     ) -> Values:
-        del rng  # every tree shuffles by its own seed
-        growth = RankingForestSettings(seed, trees, _FEATURE_SHARE, inputs.jobs)
-        return compute_permutation_importance(build_ranking_sample(columns, response), growth)
+        """Compute the permutation importance of each column, shape (q,)."""
+        del rng  # every tree shuffles with its own seed
+        settings = RankingForestSettings(seed, trees, _FEATURE_SHARE, inputs.jobs)
+        return compute_permutation_importance(build_ranking_sample(columns, ranking_target), settings)
 
     return compute_impurity, compute_permutation
 
@@ -349,7 +356,7 @@ def _make_ranking_importances(
 def _grow_regression_forest(
     columns: Values, target: Values, seed: np.random.SeedSequence, trees: int, jobs: int
 ) -> Any:
-    """Grow a forest; its trees are seeded one by one, so that the number of threads changes nothing."""
+    """Grow a forest; its trees have their own seeds, so that the number of threads does not matter."""
     from sklearn.ensemble import RandomForestRegressor
 
     forest = RandomForestRegressor(
@@ -364,36 +371,39 @@ def _grow_regression_forest(
 def _compute_regression_permutation_importance(
     forest: Any, columns: Values, target: Values, rng: np.random.Generator
 ) -> Values:
-    """Compute the R² that trees lose on the rows left out of their samples where a feature is shuffled there.
+    """Compute the decrease of R² on out-of-bag rows when a feature is shuffled among them; shape (q,).
 
-    Tree by tree (Breiman 2001), not by the forest's own predictions, for threads add these up in any order.
+    Errors are averaged over trees (Breiman 2001). The forest's predictions are not used, because threads sum
+    them in any order.
     """
     n, q = columns.shape
-    lost = np.zeros(q)
-    tested = 0
-    for one, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
-        tree = one.tree_
-        out = np.setdiff1d(np.arange(n), sample)
-        if not len(out):
+    increases = np.zeros(q)
+    n_tested = 0
+    for estimator, sample in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        tree = estimator.tree_
+        test_rows = np.setdiff1d(np.arange(n), sample)
+        if not len(test_rows):
             continue
-        tested += 1
-        unseen, aim = columns[out].astype(np.float32), target[out]
-        error = _compute_tree_error(tree, unseen, aim)
+        n_tested += 1
+        test_columns, test_target = columns[test_rows].astype(np.float32), target[test_rows]
+        error = _compute_tree_error(tree, test_columns, test_target)
         for feature in np.unique(tree.feature[tree.feature >= 0]):
-            own = unseen[:, feature].copy()
-            unseen[:, feature] = rng.permutation(own)
-            lost[feature] += _compute_tree_error(tree, unseen, aim) - error
-            unseen[:, feature] = own
-    return lost / (max(tested, 1) * float(target.var()))
+            column = test_columns[:, feature].copy()
+            test_columns[:, feature] = rng.permutation(column)
+            increases[feature] += _compute_tree_error(tree, test_columns, test_target) - error
+            test_columns[:, feature] = column
+    return increases / (max(n_tested, 1) * float(target.var()))
 
 
 def _compute_tree_error(tree: Any, rows: NDArray[np.float32], target: Values) -> float:
-    away = tree.predict(rows)[:, 0] - target
-    return float((away * away).mean())
+    """Compute the mean squared error of a tree's predictions."""
+    errors = tree.predict(rows)[:, 0] - target
+    return float((errors * errors).mean())
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
-    # a tree takes about 0.2 µs a row and feature; in a round of boruta there are twice as many features
+    """Estimate the number of features that take `_MAX_CORE_TIME_S` on one core."""
+    # A tree takes about 0.2 µs per row and feature. A round of Boruta has twice as many features.
     forests = 1 + (2 * settings["rounds"] if settings["rule"] == "boruta" else 0)
     forests += 1 if settings["importance"] == "permutation" else 0
     return int(np.clip(_MAX_CORE_TIME_S / (2e-7 * n_rows * settings["trees"] * forests), 20, 5000))
@@ -408,26 +418,26 @@ FOREST = JointScreener(
         ScreenerOption(
             "importance",
             "permutation",
-            "the R² lost on rows left out of a tree's sample where the feature is shuffled, or the share of "
-            "the variance that its splits remove",
+            "decrease of R² on out-of-bag rows when the feature is shuffled, or share of the variance "
+            "that its splits remove",
             choices=("permutation", "impurity"),
         ),
         ScreenerOption(
             "rule",
             "boruta",
-            "select what beats the best of all features shuffled, round after round; none only ranks",
+            "boruta selects features that repeatedly beat the best shuffled feature; none only ranks",
             choices=("boruta", "none"),
         ),
-        ScreenerOption("rounds", 20, "rounds of boruta", min_value=5),
+        ScreenerOption("rounds", 20, "number of rounds of boruta", min_value=5),
         ScreenerOption(
-            "alpha", 0.05, "boruta's level, shared among the features", min_value=1e-6, max_value=0.5
+            "alpha", 0.05, "level of boruta, divided by the number of features", min_value=1e-6, max_value=0.5
         ),
-        ScreenerOption("trees", 200, "trees in a forest", min_value=10),
+        ScreenerOption("trees", 200, "number of trees in a forest", min_value=10),
     ),
-    summary="importance in a random forest, for features shown together",
-    assumes="the response is a function of few of the features shown, of any shape",
-    fails="near copies share their importance; boruta keeps all that is relevant, copies included",
-    cost="O(trees · features · rows · log rows), twice that for each round of boruta",
+    summary="importance in a random forest of all features together",
+    assumes="the target is a function of few of the features, of any shape",
+    fails="near copies share their importance; boruta selects all relevant features, including copies",
+    cost="O(trees · features · rows · log rows), and twice that for each round of boruta",
     source="Breiman 2001; Kursa and Rudnicki 2010 (Boruta); scikit-learn; of rankings Clémençon et al. 2018",
     target_types=("numeric", "ranking"),
 )

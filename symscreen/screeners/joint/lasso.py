@@ -1,7 +1,7 @@
-"""The LASSO in glmnet's conventions (Friedman, Hastie and Tibshirani 2010), cross-validated.
+"""The LASSO with the conventions of glmnet (Friedman, Hastie and Tibshirani 2010), with cross-validation.
 
-Features are standardised inside, the response is centred, and a path holds 100 λ by default. All of them are
-computed: glmnet's early stop, once the deviance hardly changes any more, is not applied.
+Features are standardised internally, the target is centred, and a path has 100 λ by default. All of them are
+computed: glmnet's early stopping, when the deviance hardly changes, is not applied.
 """
 
 from __future__ import annotations
@@ -39,35 +39,31 @@ if TYPE_CHECKING:
 
 __all__ = ["LASSO", "LassoCrossValidation", "compute_lasso_path", "cross_validate_lasso"]
 
-_MAX_STANDARD_SCORE = (
-    1e100  # spreads from its mean; a row left out that lies farther would have an infinite square
-)
-_WORK_BUDGET = {
-    "sklearn": 5e10,
-    "glmnet": 5e9,
-}  # fits · q·n · min(q, n), in about 20 s where few features matter
-_MIN_FEATURES, _MAX_FEATURES = 20, 10_000  # features
+_MAX_STANDARD_SCORE = 1e100  # held-out values are clipped here, so that their squares are finite
+_WORK_BUDGET = {"sklearn": 5e10, "glmnet": 5e9}  # fits · q·n · min(q, n); about 20 s if few features matter
+_MIN_FEATURES, _MAX_FEATURES = 20, 10_000
 _MAX_FLOAT = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False)
 class LassoCrossValidation:
-    """A LASSO path and what cross-validation says of it; s penalties, q features.
+    """A LASSO path with its cross-validation; s penalties, q features.
 
     Parameters
     ----------
-    path : Path
-        On all rows, with the cross-validated mean squared error.
+    path : CoefficientPath
+        The path on all rows, with the cross-validated mean squared error.
     coefficients : float64 array, shape (s, q)
-        Of the standardised features, in the response's unit.
-    standard_error : float64 array, shape (s,), of the mean squared error
+        Coefficients of the standardised features, in the target's unit.
+    standard_error : float64 array, shape (s,)
+        The standard error of the mean squared error.
     stability : float64 array, shape (s, q)
         The share of the folds in which a feature's coefficient is not zero.
-    best, one_error : int
-        The rows of λ.min, of least error, and of λ.1se, the largest whose error is within one standard error
-        of the least.
-    missed : tuple of str
-        Where the solver did not converge, in words.
+    min_error_step, one_se_step : int
+        The rows of λ.min, with the smallest error, and of λ.1se, the largest λ whose error is within one
+        standard error of the smallest.
+    convergence_warnings : tuple of str
+        Warnings about λ at which the solver did not converge.
     """
 
     path: CoefficientPath
@@ -87,18 +83,18 @@ def compute_lasso_path(
     Parameters
     ----------
     values : array, shape (q, n)
-        One row a feature; finite, q ≥ 1.
+        One feature per row; finite, q ≥ 1.
     target : array, shape (n,)
-        The response; finite.
+        The target; finite.
     lambdas : array, shape (s,), optional
-        Penalties, positive, in the response's unit; by default glmnet's 100.
+        Penalties, positive, in the target's unit. Default: glmnet's 100.
     engine : {"sklearn", "glmnet"}
-        The solver, as for `symscreen.linear_models.lasso_path.fit_lasso_path`.
+        The solver, see `symscreen.linear_models.lasso_path.fit_lasso_path`.
 
     Returns
     -------
-    Path
-        From the largest λ down, without errors.
+    CoefficientPath
+        In descending order of λ, without errors.
 
     Raises
     ------
@@ -123,52 +119,54 @@ def cross_validate_lasso(
     lambdas: ArrayLike | None = None,
     engine: str = "sklearn",
 ) -> LassoCrossValidation:
-    """Cross-validate the LASSO as cv.glmnet does where it is given the penalties: every fold at all of them.
+    """Cross-validate the LASSO like cv.glmnet with given penalties: every fold uses all of them.
 
     Parameters
     ----------
     values : array, shape (q, n)
-        One row a feature; finite, q ≥ 1.
+        One feature per row; finite, q ≥ 1.
     target : array, shape (n,)
-        The response; finite.
+        The target; finite.
     folds : array, shape (n,)
-        The fold of each row: two labels or more. Each fit standardises the features anew.
+        The label of each row's fold; at least two labels. Each fit standardises the features again.
     lambdas, engine
-        As for `compute_lasso_path`.
+        As in `compute_lasso_path`.
 
     Returns
     -------
-    CrossValidated
-        With error and standard error as `symscreen.linear_models.model_criteria.compute_cv_error` has them.
+    LassoCrossValidation
+        With errors and standard errors from `symscreen.linear_models.model_criteria.compute_cv_error`.
 
     Raises
     ------
     OptionError
-        As for `compute_lasso_path`, or if the folds are fewer than two or do not fit the rows.
+        As in `compute_lasso_path`, or if there are fewer than two folds, or not one label per row.
 
     Examples
     --------
     >>> x = np.linspace(-1.0, 1.0, 30)
     >>> cv = cross_validate_lasso([x, x**2], 2.0 * x, np.arange(30) % 5)
-    >>> (cv.coefficients[cv.best] != 0.0).tolist()
+    >>> (cv.coefficients[cv.min_error_step] != 0.0).tolist()
     [True, False]
     """
     values, target = np.asarray(values, np.float64), np.asarray(target, np.float64)
     labels, fold = np.unique(np.asarray(folds), return_inverse=True)
     if labels.size < 2 or fold.shape != target.shape:
         raise OptionError(
-            f"{fold.size} rows are dealt into {labels.size} folds, and the response has {target.size} rows; "
-            "give every row the label of its fold, and two labels or more"
+            f"{fold.size} rows are assigned to {labels.size} folds, and the target has {target.size} rows; "
+            "give the label of a fold for every row, with at least two labels"
         )
     full = _fit_all_rows(values, target, lambdas, engine)
     squares, stability = np.empty((full.lambdas.size, target.size)), np.zeros(full.unit_coefficients.shape)
-    missed = _format_convergence_warnings(engine, full.n_unconverged, full.lambdas.size, "on all rows")
+    convergence_warnings = _format_convergence_warnings(
+        engine, full.n_unconverged, full.lambdas.size, "on all rows"
+    )
     for label in range(labels.size):
         out = fold == label
-        squares[:, out], inside, without = _fit_without_rows(out, values, full)
-        stability += inside
-        missed += _format_convergence_warnings(
-            engine, without, full.lambdas.size, f"without fold {label + 1}"
+        squares[:, out], is_active, n_unconverged = _fit_without_rows(out, values, full)
+        stability += is_active
+        convergence_warnings += _format_convergence_warnings(
+            engine, n_unconverged, full.lambdas.size, f"without fold {label + 1}"
         )
     error, standard_error = compute_cv_error(squares, fold)
     return LassoCrossValidation(
@@ -178,58 +176,70 @@ def cross_validate_lasso(
         stability / labels.size,
         find_min_error_step(error),
         find_one_se_step(error, standard_error),
-        missed,
+        convergence_warnings,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _LassoFit:
-    """A path on all rows. In units of 2^exponent the response is near 1, so that its squares are finite."""
+    """A path on all rows. In units of 2^exponent the target is near 1, so that its squares are finite."""
 
     standardized: StandardizedData
     engine: str
     exponent: int
-    target: Values  # in these units, as are the next two
+    target: Values  # in units of 2^exponent, like the next two
     lambdas: Values
-    unit_coefficients: Values  # the coefficients of the standardised features, (s, q)
+    unit_coefficients: Values  # (s, q): coefficients of the standardised features
     n_unconverged: int
 
     def build_path(self, cv_error: Values) -> CoefficientPath:
-        own, intercepts = self.standardized.unscale_coefficients(
+        """Build the path with coefficients of the original features."""
+        coefficients, intercepts = self.standardized.unscale_coefficients(
             _scale_by_pow2(self.unit_coefficients, self.exponent)
         )
-        return CoefficientPath(_scale_by_pow2(self.lambdas, self.exponent), own, intercepts, cv_error)
+        lambdas = _scale_by_pow2(self.lambdas, self.exponent)
+        return CoefficientPath(lambdas, coefficients, intercepts, cv_error)
 
 
 def _fit_all_rows(values: Values, target: Values, lambdas: ArrayLike | None, engine: str) -> _LassoFit:
-    standard = standardize_features(values, target)
-    exponent = int(np.frexp(np.abs(standard.target).max())[1])
-    unit = np.ldexp(standard.target, -exponent)
+    """Fit the path on all rows."""
+    standardized = standardize_features(values, target)
+    exponent = int(np.frexp(np.abs(standardized.target).max())[1])
+    scaled_target = np.ldexp(standardized.target, -exponent)
     if lambdas is None:
-        steps = compute_glmnet_lambdas(standard.features, unit)
+        sorted_lambdas = compute_glmnet_lambdas(standardized.features, scaled_target)
     else:
-        steps = np.sort(np.ldexp(np.asarray(lambdas, np.float64).ravel(), -exponent))[::-1]
-        if not (steps.size and np.isfinite(steps).all() and (steps > 0.0).all()):
-            raise OptionError(f"the LASSO's penalties are {lambdas!r}; give positive numbers, at least one")
-    units, missed = fit_lasso_path(standard.features, unit, steps, engine)
-    return _LassoFit(standard, engine, exponent, unit, steps, units, missed)
+        sorted_lambdas = np.sort(np.ldexp(np.asarray(lambdas, np.float64).ravel(), -exponent))[::-1]
+        if not (sorted_lambdas.size and np.isfinite(sorted_lambdas).all() and (sorted_lambdas > 0.0).all()):
+            raise OptionError(
+                f"the LASSO's penalties must be positive numbers, at least one: they are {lambdas!r}"
+            )
+    unit_coefficients, n_unconverged = fit_lasso_path(
+        standardized.features, scaled_target, sorted_lambdas, engine
+    )
+    return _LassoFit(
+        standardized, engine, exponent, scaled_target, sorted_lambdas, unit_coefficients, n_unconverged
+    )
 
 
 def _fit_without_rows(
     held_out: NDArray[np.bool_], values: Values, full_fit: _LassoFit
 ) -> tuple[Values, NDArray[np.bool_], int]:
-    """Fit without some rows; return the squared errors on them, (s, rows), what is selected, what missed."""
-    rest = standardize_features(np.ascontiguousarray(values[:, ~held_out]), full_fit.target[~held_out])
-    units, missed = fit_lasso_path(rest.features, rest.target, full_fit.lambdas, full_fit.engine)
+    """Fit without some rows; return squared errors, (s, rows), active features, (s, q), and missed λ."""
+    training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), full_fit.target[~held_out])
+    coefficients, n_unconverged = fit_lasso_path(
+        training.features, training.target, full_fit.lambdas, full_fit.engine
+    )
     with np.errstate(over="ignore"):
-        away = (values[:, held_out] - rest.centres[:, None]) / rest.scales[:, None]
-    predicted = rest.target_mean + units @ np.clip(away, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE)
-    return (full_fit.target[held_out] - predicted) ** 2, units != 0.0, missed
+        z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
+    predicted = training.target_mean + coefficients @ np.clip(z, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE)
+    return (full_fit.target[held_out] - predicted) ** 2, coefficients != 0.0, n_unconverged
 
 
 def _format_convergence_warnings(
     engine: str, n_unconverged: int, n_steps: int, fit_description: str
 ) -> tuple[str, ...]:
+    """Format the warning about λ without convergence, if there are any."""
     return (
         (f"{engine} did not converge at {n_unconverged} of {n_steps} λ {fit_description}",)
         if n_unconverged
@@ -238,12 +248,13 @@ def _format_convergence_warnings(
 
 
 def _scale_by_pow2(values: Values, exponent: int) -> Values:
-    """Multiply by 2^exponent; what leaves float64 stays at its largest number."""
+    """Multiply by 2^exponent, clipped to the range of float64."""
     with np.errstate(over="ignore"):
         return np.clip(np.ldexp(values, exponent), -_MAX_FLOAT, _MAX_FLOAT)
 
 
 def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
+    """Cross-validate the path; score features by their coefficients at the chosen λ."""
     target = inputs.numeric_target.values
     folds = assign_folds(target.size, settings["folds"], inputs.seed)
     cv = cross_validate_lasso(inputs.values, target, folds, engine=settings["engine"])
@@ -273,23 +284,25 @@ def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointSco
 
 
 def _collect_warnings(cv: LassoCrossValidation, n_rows: int, folds: int) -> list[str]:
+    """Collect warnings about convergence, folds and the chosen λ."""
     warnings = list(cv.convergence_warnings)
     if folds > n_rows:
-        warnings.append(f"{n_rows} rows make {n_rows} folds, each of one row, not {folds}")
+        warnings.append(f"{n_rows} rows give {n_rows} folds of one row each, not {folds}")
     if cv.min_error_step == cv.path.steps.size - 1:
         warnings.append(
-            "the cross-validated error is least at the smallest λ of the path: a model with more features "
+            "the cross-validated error is smallest at the smallest λ of the path: a model with more features "
             "may predict better"
         )
     return warnings
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
-    # a path has about min(q, n) knots at the most, and each costs about q·n
+    """Estimate the number of features q that the work budget allows: q·n·min(q, n) per fit."""
+    # A path has at most about min(q, n) knots, and each costs about q·n.
     fits = min(n_rows, settings["folds"]) + 1
-    room = _WORK_BUDGET[settings["engine"]] / (fits * n_rows)
-    # q·min(q, n) ≤ room
-    return int(np.clip(max(room / n_rows, np.sqrt(room)), _MIN_FEATURES, _MAX_FEATURES))
+    budget = _WORK_BUDGET[settings["engine"]] / (fits * n_rows)
+    # q·min(q, n) ≤ budget
+    return int(np.clip(max(budget / n_rows, np.sqrt(budget)), _MIN_FEATURES, _MAX_FEATURES))
 
 
 LASSO = JointScreener(
@@ -304,18 +317,18 @@ LASSO = JointScreener(
             "sklearn follows the path exactly; glmnet is R's own solver (the extra symscreen[glmnet])",
             choices=("sklearn", "glmnet"),
         ),
-        ScreenerOption("folds", 10, "folds of the cross-validation; more than rows are rows", min_value=2),
+        ScreenerOption("folds", 10, "folds of the cross-validation, at most the number of rows", min_value=2),
         ScreenerOption(
             "rule",
             "min",
-            "λ of least error, which seldom loses a true term; or the largest within a standard error, which "
-            "keeps fewer false ones",
+            "λ with the smallest error, which seldom loses a true term; or the largest within one standard "
+            "error, which selects fewer false ones",
             choices=("min", "1se"),
         ),
     ),
-    summary="coefficient of the LASSO at the cross-validated λ, for features of one scale; 0 where left out",
-    assumes="the response is a sum of few of the features shown",
-    fails="among near copies it names one, not always the true one; at λ.min it keeps false features too",
-    cost="seconds for 1000 features, 1000 rows and 10 folds; a minute where nothing is sparse",
+    summary="coefficient of the LASSO at the cross-validated λ, for standardised features; 0 if not selected",
+    assumes="the target is a sum of few of the features",
+    fails="among near copies it selects one, not always the true one; λ.min also selects false features",
+    cost="seconds for 1000 features, 1000 rows and 10 folds; a minute if nothing is sparse",
     source="Tibshirani 1996; path and cross-validation as in glmnet (Friedman, Hastie and Tibshirani 2010)",
 )

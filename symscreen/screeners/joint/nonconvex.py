@@ -1,6 +1,6 @@
-"""SCAD and MCP in ncvreg's conventions (Breheny and Huang 2011), cross-validated.
+"""SCAD and MCP with the conventions of ncvreg (Breheny and Huang 2011), with cross-validation.
 
-Sparse linear models like the LASSO, but with a penalty that does not shrink large coefficients.
+Sparse linear models like the LASSO, with a penalty that does not shrink large coefficients.
 """
 
 from __future__ import annotations
@@ -36,19 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MCP", "SCAD"]
 
-_MAX_STANDARD_SCORE = (
-    1e60  # spreads from its mean; a row left out that lies farther would have an infinite square
-)
-_WORK_BUDGET = 8e7  # features × rows × fits that take about 20 s on one core where few features matter
-_MIN_FEATURES, _MAX_FEATURES = 20, 10_000  # features
+_MAX_STANDARD_SCORE = 1e60  # held-out values are clipped here, so that their squares are finite
+_WORK_BUDGET = 8e7  # features × rows × fits; about 20 s on one core if few features matter
+_MIN_FEATURES, _MAX_FEATURES = 20, 10_000
 _MAX_FLOAT = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True, eq=False)
 class _CrossValidation:
-    """What the folds say of the path of all rows, at each of its s λ."""
+    """Cross-validation results at each of the s λ of the path on all rows."""
 
-    error: Values  # (s,): mean squared
+    error: Values  # (s,): mean squared error
     standard_error: Values  # (s,)
     stability: Values  # (s, q): the share of folds in which a feature is selected
     n_unconverged: int  # fits that did not converge
@@ -57,24 +55,27 @@ class _CrossValidation:
 def _score_features(
     inputs: JointInput, settings: Mapping[str, Any], penalty: NonconvexPenalty
 ) -> JointScores:
-    whole = standardize_features(inputs.values, inputs.numeric_target.values)
-    # in this unit, a power of two, the response is near 1, so that its squares neither overflow nor vanish
-    _, exponent = np.frexp(np.abs(whole.target).max())
-    target = np.ldexp(whole.target, -exponent)
-    lambdas = compute_lambda_sequence(whole.features, target)
+    """Fit and cross-validate the path; score features by their coefficients at the chosen λ."""
+    standardized = standardize_features(inputs.values, inputs.numeric_target.values)
+    # In this unit, a power of two, the target is near 1, so that its squares neither overflow nor underflow.
+    _, exponent = np.frexp(np.abs(standardized.target).max())
+    target = np.ldexp(standardized.target, -exponent)
+    lambdas = compute_lambda_sequence(standardized.features, target)
     fit = partial(fit_nonconvex_path, lambdas=lambdas, penalty=penalty, gamma=float(settings["gamma"]))
-    path = fit(whole.features, target)
+    path = fit(standardized.features, target)
     folds = assign_folds(target.size, int(settings["folds"]), inputs.seed)
-    checked = _cross_validate(fit, inputs.values, target, folds, inputs.jobs)
+    validation = _cross_validate(fit, inputs.values, target, folds, inputs.jobs)
 
     steps = {
-        "min": find_min_error_step(checked.error),
-        "1se": find_one_se_step(checked.error, checked.standard_error),
+        "min": find_min_error_step(validation.error),
+        "1se": find_one_se_step(validation.error, validation.standard_error),
     }
     step = steps[settings["rule"]]
     chosen, entry = path.coefficients[step], find_entry_lambdas(path.coefficients, lambdas)
     coefficients, penalties = _scale_by_pow2(path.coefficients, exponent), _scale_by_pow2(lambdas, exponent)
-    error, standard_error = (_scale_by_pow2(e, 2 * exponent) for e in (checked.error, checked.standard_error))
+    error, standard_error = (
+        _scale_by_pow2(e, 2 * exponent) for e in (validation.error, validation.standard_error)
+    )
     return JointScores(
         score=coefficients[step],
         loss=compute_path_loss(chosen, entry, lambdas),
@@ -82,9 +83,9 @@ def _score_features(
         direction=compute_path_direction(path.coefficients, step),
         columns={
             f"{penalty}_entry": _scale_by_pow2(entry, exponent),
-            f"{penalty}_stability": checked.stability[step],
+            f"{penalty}_stability": validation.stability[step],
         },
-        path=CoefficientPath(penalties, *whole.unscale_coefficients(coefficients), error),
+        path=CoefficientPath(penalties, *standardized.unscale_coefficients(coefficients), error),
         record={
             "gamma": float(settings["gamma"]),
             "rule": settings["rule"],
@@ -95,7 +96,7 @@ def _score_features(
             "standard_error": float(standard_error[step]),
             "folds": int(folds.max()) + 1,
             "selected": int(np.count_nonzero(chosen)),
-            "warnings": _collect_warnings(path, checked, steps["min"], folds, int(settings["folds"])),
+            "warnings": _collect_warnings(path, validation, steps["min"], folds, int(settings["folds"])),
         },
     )
 
@@ -103,28 +104,33 @@ def _score_features(
 def _cross_validate(
     fit: partial[NonconvexPath], values: Values, target: Values, folds: NDArray[np.int64], jobs: int
 ) -> _CrossValidation:
+    """Cross-validate the path at the given λ, in folds of rows, shape (n,)."""
+
     def fit_without_fold(fold: int) -> tuple[Values, NDArray[np.bool_], int]:
-        held = folds == fold
-        rest = standardize_features(np.ascontiguousarray(values[:, ~held]), target[~held])
-        path = fit(rest.features, rest.target)
+        """Return squared errors, shape (s, held-out rows), active features, and the number of missed λ."""
+        held_out = folds == fold
+        training = standardize_features(np.ascontiguousarray(values[:, ~held_out]), target[~held_out])
+        path = fit(training.features, training.target)
         with np.errstate(over="ignore"):
-            away = (values[:, held] - rest.centres[:, None]) / rest.scales[:, None]
-        predicted = rest.target_mean + path.coefficients @ np.clip(
-            away, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE
+            z = (values[:, held_out] - training.centres[:, None]) / training.scales[:, None]
+        predicted = training.target_mean + path.coefficients @ np.clip(
+            z, -_MAX_STANDARD_SCORE, _MAX_STANDARD_SCORE
         )
-        missed = int(np.count_nonzero(~path.converged))
-        return np.square(target[held] - predicted), path.coefficients != 0.0, missed
+        n_missed = int(np.count_nonzero(~path.converged))
+        return np.square(target[held_out] - predicted), path.coefficients != 0.0, n_missed
 
     with ThreadPoolExecutor(jobs) as pool:
-        parts, inside, missed = zip(*pool.map(fit_without_fold, range(int(folds.max()) + 1)), strict=True)
-    squares = np.empty((len(parts[0]), target.size))
-    for fold, part in enumerate(parts):
-        squares[:, folds == fold] = part
-    return _CrossValidation(*compute_cv_error(squares, folds), np.mean(inside, axis=0), sum(missed))
+        errors, is_active, n_missed = zip(
+            *pool.map(fit_without_fold, range(int(folds.max()) + 1)), strict=True
+        )
+    squares = np.empty((len(errors[0]), target.size))
+    for fold, fold_errors in enumerate(errors):
+        squares[:, folds == fold] = fold_errors
+    return _CrossValidation(*compute_cv_error(squares, folds), np.mean(is_active, axis=0), sum(n_missed))
 
 
 def _scale_by_pow2(values: Values, exponent: int) -> Values:
-    """Multiply by 2^exponent; what leaves float64 stays at its largest number."""
+    """Multiply by 2^exponent, clipped to the range of float64."""
     with np.errstate(over="ignore"):
         return np.clip(np.ldexp(values, exponent), -_MAX_FLOAT, _MAX_FLOAT)
 
@@ -136,12 +142,13 @@ def _collect_warnings(
     folds: NDArray[np.int64],
     requested_folds: int,
 ) -> list[str]:
+    """Collect warnings about convergence, folds and the chosen λ."""
     warnings = []
     steps = path.converged.size
     if not path.converged.all():
         warnings.append(
-            f"the fit did not converge at {np.count_nonzero(~path.converged)} of {steps} λ on all rows: the "
-            "coefficients there are where it stopped; features that are nearly sums of others do this"
+            f"the fit did not converge at {np.count_nonzero(~path.converged)} of {steps} λ on all rows: its "
+            "coefficients there are the last iterates; nearly collinear features cause this"
         )
     if validation.n_unconverged:
         fits = steps * (int(folds.max()) + 1)
@@ -149,28 +156,33 @@ def _collect_warnings(
             f"{validation.n_unconverged} of the {fits} fits of the cross-validation did not converge"
         )
     if requested_folds > folds.size:
-        warnings.append(f"{folds.size} rows make {folds.size} folds, each of one row, not {requested_folds}")
+        warnings.append(f"{folds.size} rows give {folds.size} folds of one row each, not {requested_folds}")
     if min_error_step == steps - 1:
         warnings.append(
-            "the cross-validated error is least at the smallest λ of the path: a model with more features "
+            "the cross-validated error is smallest at the smallest λ of the path: a model with more features "
             "may predict better"
         )
     return warnings
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
+    """Estimate the number of features that the work budget allows."""
     fits = min(n_rows, int(settings["folds"])) + 1
     return int(np.clip(_WORK_BUDGET / (n_rows * fits), _MIN_FEATURES, _MAX_FEATURES))
 
 
 def _make_options(gamma: float, min_gamma: float) -> tuple[ScreenerOption, ...]:
+    """Build the options of SCAD and MCP, which differ in γ."""
     return (
         ScreenerOption(
             "gamma", gamma, "γ: coefficients beyond γλ are not shrunk", min_value=min_gamma, max_value=1e6
         ),
-        ScreenerOption("folds", 10, "folds of the cross-validation; more than rows are rows", min_value=2),
+        ScreenerOption("folds", 10, "folds of the cross-validation, at most the number of rows", min_value=2),
         ScreenerOption(
-            "rule", "min", "λ of least error, or the largest within a standard error", ("min", "1se")
+            "rule",
+            "min",
+            "λ with the smallest error, or the largest within one standard error",
+            ("min", "1se"),
         ),
     )
 
@@ -181,10 +193,10 @@ SCAD = JointScreener(
     capacity=_estimate_capacity,
     equivalence="affine",
     options=_make_options(gamma=3.7, min_gamma=2.001),
-    summary="coefficient under SCAD at the cross-validated λ, for features of one scale; 0 where left out",
-    assumes="the response is a sum of few of the features shown",
-    fails="among near copies it names one, not always the true one; its optimum is one of several",
-    cost="under a second for 1000 related features, 400 rows and 10 folds; 10 s where nothing is sparse",
+    summary="coefficient under SCAD at the cross-validated λ, for standardised features; 0 if not selected",
+    assumes="the target is a sum of few of the features",
+    fails="among near copies it selects one, not always the true one; it finds one of several local optima",
+    cost="under a second for 1000 related features, 400 rows and 10 folds; 10 s if nothing is sparse",
     source="Fan and Li 2001; path and cross-validation as in ncvreg (Breheny and Huang 2011)",
 )
 
@@ -193,6 +205,6 @@ MCP = replace(
     name="mcp",
     score_function=partial(_score_features, penalty="mcp"),
     options=_make_options(gamma=3.0, min_gamma=1.001),
-    summary="coefficient under MCP at the cross-validated λ, for features of one scale; 0 where left out",
+    summary="coefficient under MCP at the cross-validated λ, for standardised features; 0 if not selected",
     source="Zhang 2010; path and cross-validation as in ncvreg (Breheny and Huang 2011)",
 )

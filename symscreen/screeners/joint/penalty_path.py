@@ -1,8 +1,8 @@
-"""What a path of penalised fits says of its features: one rule for the LASSO, SCAD and MCP.
+"""Results from a path of penalised fits, for the LASSO, SCAD and MCP.
 
-A path is a matrix of coefficients, one row a penalty λ from the largest down, one column a feature. A feature
-*enters* at the first λ at which its coefficient is not zero; it is *selected* where its coefficient at the λ
-chosen by cross-validation is not zero.
+A path is a matrix of coefficients, with one row per penalty λ in descending order and one column per feature.
+A feature *enters* at the first λ with a nonzero coefficient. It is *selected* if its coefficient is nonzero
+at the λ chosen by cross-validation.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ __all__ = [
     "find_one_se_step",
 ]
 
-_COEFFICIENT_DIGITS = (
-    6  # of a coefficient over the largest: finer differences are the solver's, not the data's
-)
-_RELATIVE_ERROR_TOLERANCE = 1e-9  # two cross-validated errors this close, relatively, are one
-_RELATIVE_ROUNDING_ERROR = 1e-16  # an error this far below that of the first λ is rounding
+_COEFFICIENT_DIGITS = 6  # digits of coefficient / largest; finer differences depend on the solver
+_RELATIVE_ERROR_TOLERANCE = 1e-9  # cross-validated errors with a smaller relative difference are tied
+_RELATIVE_ROUNDING_ERROR = 1e-16  # relative to the error at the first λ: smaller errors are rounding
 
 
 def find_entry_lambdas(coefficients: Values, lambdas: Values) -> Values:
@@ -38,42 +36,42 @@ def find_entry_lambdas(coefficients: Values, lambdas: Values) -> Values:
     Parameters
     ----------
     coefficients : float64 array, shape (s, q)
-        Any scale: only which are zero counts.
+        In any unit: only zeros matter.
     lambdas : float64 array, shape (s,)
-        From the largest down; s ≥ 1.
+        In descending order; s ≥ 1.
 
     Returns
     -------
     float64 array, shape (q,)
-        NaN where a feature never enters.
+        NaN if a feature never enters.
 
     Examples
     --------
     >>> find_entry_lambdas(np.array([[0.0, 0.0], [0.5, 0.0]]), np.array([2.0, 1.0])).tolist()
     [1.0, nan]
     """
-    inside = coefficients != 0.0
-    return np.where(inside.any(axis=0), lambdas[inside.argmax(axis=0)], np.nan)
+    is_active = coefficients != 0.0
+    return np.where(is_active.any(axis=0), lambdas[is_active.argmax(axis=0)], np.nan)
 
 
 def compute_path_loss(coefficient: Values, entry_lambdas: Values, lambdas: Values) -> Values:
-    """Order features: the selected by the size of their coefficients, the others by their entry.
+    """Compute losses that sort selected features by coefficient, then the others by their entry.
 
     Parameters
     ----------
     coefficient : float64 array, shape (q,)
-        At the λ chosen, for features of one scale; 0 where a feature is not selected.
-    entry : float64 array, shape (q,)
-        As `find_entry_lambdas` finds it.
+        Coefficients of standardised features at the chosen λ; 0 if not selected.
+    entry_lambdas : float64 array, shape (q,)
+        From `find_entry_lambdas`.
     lambdas : float64 array, shape (s,)
-        From the largest down, those that `entry` is taken from.
+        The penalties of the path, in descending order.
 
     Returns
     -------
     float64 array, shape (q,)
-        Selected: 1 − |coefficient| / (the largest), in [0, 1), rounded to six digits, so that what the
-        solver leaves undecided does not order features. Others: 1 + k/s in [1, 2) where the feature enters at
-        the k-th λ, counted from 0. Never entered: 2.
+        Selected: 1 − |coefficient| / (the largest), in [0, 1), rounded to six digits, so that the solver's
+        tolerance does not affect the order. Others: 1 + k/s in [1, 2) if the feature enters at the k-th λ,
+        counted from 0. Never entered: 2.
 
     Examples
     --------
@@ -82,30 +80,34 @@ def compute_path_loss(coefficient: Values, entry_lambdas: Values, lambdas: Value
     >>> compute_path_loss(np.array([-1.0, 4.0, 0.0, 0.0]), entry, lambdas).tolist()
     [0.75, 0.0, 1.5, 2.0]
     """
-    size = np.abs(coefficient)
-    largest = size.max(initial=0.0)
-    # a share that rounds to 0 is still selected: it stays below 1
-    share = np.maximum(np.round(size / (largest or 1.0), _COEFFICIENT_DIGITS), 10.0**-_COEFFICIENT_DIGITS)
-    # NaN, never entered, sorts behind every λ: its place is s
-    place = np.searchsorted(-lambdas, -entry_lambdas)
-    return np.where(size > 0.0, np.round(1.0 - share, _COEFFICIENT_DIGITS), 1.0 + place / lambdas.size)
+    magnitude = np.abs(coefficient)
+    largest = magnitude.max(initial=0.0)
+    # A selected feature whose share rounds to 0 still has a loss below 1.
+    share = np.maximum(
+        np.round(magnitude / (largest or 1.0), _COEFFICIENT_DIGITS), 10.0**-_COEFFICIENT_DIGITS
+    )
+    # NaN (never entered) sorts after every λ: its step is s.
+    entry_step = np.searchsorted(-lambdas, -entry_lambdas)
+    return np.where(
+        magnitude > 0.0, np.round(1.0 - share, _COEFFICIENT_DIGITS), 1.0 + entry_step / lambdas.size
+    )
 
 
 def compute_path_direction(coefficients: Values, step: int) -> NDArray[np.int8]:
-    """Say with which sign each feature acts.
+    """Return the sign of each feature's effect.
 
     Parameters
     ----------
     coefficients : float64 array, shape (s, q)
-        One row a λ, from the largest down.
+        One row per λ, in descending order of λ.
     step : int
-        The row of the λ chosen.
+        The row of the chosen λ.
 
     Returns
     -------
     int8 array, shape (q,)
-        The sign of the coefficient at the λ chosen; where that is 0, of the coefficient with which the
-        feature first entered; 0 where it never did.
+        The sign of the coefficient at the chosen λ. If it is 0, the sign with which the feature first
+        entered; 0 if it never entered.
 
     Examples
     --------
@@ -119,44 +121,42 @@ def compute_path_direction(coefficients: Values, step: int) -> NDArray[np.int8]:
 
 
 def find_min_error_step(error: Values) -> int:
-    """Find the λ of least cross-validated error: λ.min.
+    """Find the λ with the smallest cross-validated error: λ.min.
 
     Parameters
     ----------
     error : float64 array, shape (s,)
-        The mean squared error at each λ, from the largest λ down; finite, not negative.
+        The mean squared error at each λ, in descending order of λ; finite, not negative.
 
     Returns
     -------
     int
-        The first row among those whose errors cannot be told from the least: the fewest features.
+        The first row whose error is within the numerical tolerance of the smallest: that with the fewest
+        features.
 
     Examples
     --------
     >>> find_min_error_step(np.array([3.0, 1.0, 1.0 - 1e-13, 2.0]))
     1
     """
-    return int(
-        np.argmax(
-            error <= error.min() * (1.0 + _RELATIVE_ERROR_TOLERANCE) + _RELATIVE_ROUNDING_ERROR * error[0]
-        )
-    )
+    threshold = error.min() * (1.0 + _RELATIVE_ERROR_TOLERANCE) + _RELATIVE_ROUNDING_ERROR * error[0]
+    return int(np.argmax(error <= threshold))
 
 
 def find_one_se_step(error: Values, standard_error: Values) -> int:
-    """Find the largest λ whose error is within one standard error of the least: λ.1se.
+    """Find the largest λ whose error is within one standard error of the smallest: λ.1se.
 
     Parameters
     ----------
     error : float64 array, shape (s,)
-        The mean squared error at each λ, from the largest λ down; finite, not negative.
+        The mean squared error at each λ, in descending order of λ; finite, not negative.
     standard_error : float64 array, shape (s,)
-        Of each mean.
+        The standard error of each mean.
 
     Returns
     -------
     int
-        Its row; never behind `find_min_error_step`.
+        The row of this λ; never after `find_min_error_step`.
 
     Examples
     --------

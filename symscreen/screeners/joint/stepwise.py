@@ -1,4 +1,4 @@
-"""The stepwise screener: forward selection, backward elimination, best subset."""
+"""The stepwise screener: forward selection, backward elimination and best subsets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPWISE"]
 
-_MAX_SEARCH_WORK = 4_000_000_000  # numbers that an exhaustive search may touch: some ten seconds
-_MAX_SEARCH_FEATURES = 300  # features
-_MIN_NOISE_DEGREES = 10  # degrees of freedom that σ² of Cp rests on, unless half of all are fewer
+_MAX_SEARCH_WORK = 4_000_000_000  # floats that an exhaustive search may process: about ten seconds
+_MAX_SEARCH_FEATURES = 300
+_MIN_NOISE_DEGREES = 10  # minimum degrees of freedom for σ² of Cp, unless half of all are fewer
 
 
 @dataclass(frozen=True, eq=False)
 class _StepwiseProblem:
-    """Features and response on one scale, and what counts as rounding there."""
+    """Standardised features and target, with their numerical tolerances."""
 
     standardized: StandardizedData
     target: Values
@@ -46,12 +46,13 @@ class _StepwiseProblem:
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return int(self.target.size)
 
 
 @dataclass(frozen=True, eq=False)
 class _StepwiseTrace:
-    """The model of each size from 0, the step at which features come in (NaN: never), and with what sign."""
+    """The model of each size from 0, with the step (NaN: never) and the sign at which features enter."""
 
     models: list[Integers]
     rss: Values
@@ -63,28 +64,33 @@ class _StepwiseTrace:
 
 
 def _build_problem(values: Values, target: Values) -> _StepwiseProblem:
+    """Standardise the data, and compute the tolerances."""
     data = standardize_features(values, target)
-    own = standardize_features(target[None], target)
-    spread = float(own.scales[0])
-    floor = compute_rounding_floor(float(np.abs(target).max()), spread)
+    target_data = standardize_features(target[None], target)
+    target_scale = float(target_data.scales[0])
+    rss_floor = compute_rounding_floor(float(np.abs(target).max()), target_scale)
     return _StepwiseProblem(
-        data, own.features[0], spread, compute_span_tolerance(data.centres, data.scales), floor
+        data,
+        target_data.features[0],
+        target_scale,
+        compute_span_tolerance(data.centres, data.scales),
+        rss_floor,
     )
 
 
 def _trace_models(problem: _StepwiseProblem, direction: str, max_size: int, max_work: int) -> _StepwiseTrace:
-    """Trace the path in one direction."""
-    # more terms than half the degrees of freedom fit anything, and every criterion would reward them
-    most = min(max_size, (problem.n - 1) // 2)
+    """Compute the models of one direction."""
+    # With more terms than half the degrees of freedom anything fits, and every criterion would choose them.
+    max_size = min(max_size, (problem.n - 1) // 2)
     if direction == "exhaustive":
-        return _trace_best_subsets(problem, most, max_work)
+        return _trace_best_subsets(problem, max_size, max_work)
     features, target = problem.standardized.features, problem.target
-    order, set_aside, warnings = _order_features(problem, direction, most)
+    order, set_aside, warnings = _order_features(problem, direction, max_size)
     step, sign = np.full(len(features), np.nan), np.zeros(len(features))
     step[order] = np.arange(1.0, order.size + 1.0)
     fits = fit_nested_models(features, target, order)
     sign[order] = np.sign(np.diagonal(fits.coefficients[1:]))
-    sizes = range(min(most, order.size) + 1)
+    sizes = range(min(max_size, order.size) + 1)
     coefficients = np.zeros((len(sizes), len(features)))
     coefficients[:, order] = fits.coefficients[: len(sizes)]
     models = [order[:size] for size in sizes]
@@ -94,133 +100,140 @@ def _trace_models(problem: _StepwiseProblem, direction: str, max_size: int, max_
 def _order_features(
     problem: _StepwiseProblem, direction: str, max_size: int
 ) -> tuple[Integers, Integers, list[str]]:
-    """Order features by their steps; say which were set aside before, and what is to be told."""
+    """Order features by their steps; return also the features excluded beforehand, and warnings."""
     features, target = problem.standardized.features, problem.target
     q, n = features.shape
-    nobody = np.empty(0, dtype=np.int64)
+    nothing = np.empty(0, dtype=np.int64)
     if direction == "forward":
-        return select_forward(features, target, max_size, problem.tolerance, problem.rss_floor), nobody, []
+        return select_forward(features, target, max_size, problem.tolerance, problem.rss_floor), nothing, []
     forward = select_forward(features, target, q, problem.tolerance, problem.rss_floor)
-    # of linearly dependent features those stay that forward selection takes, then the first
+    # Of linearly dependent features those are used that forward selection takes, then the first.
     sequence = np.append(forward, np.setdiff1d(np.arange(q), forward))
-    start = select_independent(features, sequence, problem.tolerance)
-    set_aside, warnings = np.setdiff1d(np.arange(q), start), []
-    if start.size > n - 2:
-        start, set_aside = np.sort(forward[: (n - 1) // 2]), nobody
+    initial = select_independent(features, sequence, problem.tolerance)
+    excluded, warnings = np.setdiff1d(np.arange(q), initial), []
+    if initial.size > n - 2:
+        initial, excluded = np.sort(forward[: (n - 1) // 2]), nothing
         warnings.append(
-            f"{q} features are too many for {n} rows to start backward elimination from them all: it starts "
-            f"from the {start.size} that forward selection takes first"
+            f"{q} features are too many for {n} rows to start backward elimination from all: it starts "
+            f"from the first {initial.size} of forward selection"
         )
-    return start[eliminate_backward(features[start], target, problem.rss_floor)], set_aside, warnings
+    return initial[eliminate_backward(features[initial], target, problem.rss_floor)], excluded, warnings
 
 
 def _trace_best_subsets(problem: _StepwiseProblem, max_size: int, max_work: int) -> _StepwiseTrace:
     """Find the best subset of every size."""
     features, target = problem.standardized.features, problem.target
     q = len(features)
-    # a search needs q² · min(q, n) numbers; where these are too many, exchanges alone must do
+    # A search needs q² · min(q, n) floats. If these are too many, only exchanges are used.
     nodes = max_work // (q * min(q, problem.n)) if q <= _MAX_SEARCH_FEATURES else -1
-    found = find_best_subsets(features, target, max_size, problem.tolerance, problem.rss_floor, nodes)
-    rss, coefficients = np.empty(len(found.models)), np.zeros((len(found.models), q))
+    subsets = find_best_subsets(features, target, max_size, problem.tolerance, problem.rss_floor, nodes)
+    rss, coefficients = np.empty(len(subsets.models)), np.zeros((len(subsets.models), q))
     step, sign = np.full(q, np.nan), np.zeros(q)
-    for size, model in enumerate(found.models):
+    for size, model in enumerate(subsets.models):
         fits = fit_nested_models(features, target, model)
         rss[size], coefficients[size, model] = fits.rss[-1], fits.coefficients[-1]
         new = model[np.isnan(step[model])]
         step[new], sign[new] = size, np.sign(coefficients[size, new])
     warnings = []
-    if found.proven_size < len(found.models) - 1:
+    if subsets.proven_size < len(subsets.models) - 1:
         warnings.append(
-            f"the models of more than {found.proven_size} features are the best found, not proven best: the "
-            "search was cut short; show it fewer features, or lower max_size"
+            f"models of more than {subsets.proven_size} features are the best found, not proven optimal: the "
+            "search stopped early; give it fewer features, or lower max_size"
         )
     return _StepwiseTrace(
-        list(found.models), rss, coefficients, step, sign, np.empty(0, dtype=np.int64), warnings
+        list(subsets.models), rss, coefficients, step, sign, np.empty(0, dtype=np.int64), warnings
     )
 
 
 def _cross_validate_sizes(
     values: Values, target: Values, n_sizes: int, settings: Mapping[str, Any], seed: int
 ) -> tuple[Values, list[str]]:
-    """Cross-validate the whole path: the mean squared error by size, in units of the response's variance."""
-    dealt = assign_folds(target.size, settings["folds"], seed)
-    folds = int(dealt.max()) + 1
+    """Cross-validate the whole path; return mean squared error / variance by size, and warnings."""
+    row_folds = assign_folds(target.size, settings["folds"], seed)
+    n_folds = int(row_folds.max()) + 1
     total = np.zeros(n_sizes)
-    told: list[list[str]] = []
-    for fold in range(folds):
-        out = dealt == fold
-        problem = _build_problem(np.ascontiguousarray(values[:, ~out]), target[~out])
-        traced = _trace_models(
-            problem, settings["direction"], settings["max_size"], _MAX_SEARCH_WORK // folds
+    fold_warnings: list[list[str]] = []
+    for fold in range(n_folds):
+        held_out = row_folds == fold
+        problem = _build_problem(np.ascontiguousarray(values[:, ~held_out]), target[~held_out])
+        trace = _trace_models(
+            problem, settings["direction"], settings["max_size"], _MAX_SEARCH_WORK // n_folds
         )
-        told += [traced.warnings] if traced.warnings else []
-        used = np.flatnonzero(traced.coefficients.any(axis=0))
+        fold_warnings += [trace.warnings] if trace.warnings else []
+        in_any_model = np.flatnonzero(trace.coefficients.any(axis=0))
         data = problem.standardized
         with np.errstate(over="ignore", invalid="ignore"):
-            z = (values[np.ix_(used, out)] - data.centres[used, None]) / data.scales[used, None]
-            predicted = data.target_mean + problem.target_scale * (traced.coefficients[:, used] @ z)
-            squares = ((target[out] - predicted) ** 2).sum(axis=1)
-        # where a fold has no larger model, its largest stands for it
+            z = (values[np.ix_(in_any_model, held_out)] - data.centres[in_any_model, None]) / data.scales[
+                in_any_model, None
+            ]
+            predicted = data.target_mean + problem.target_scale * (trace.coefficients[:, in_any_model] @ z)
+            squares = ((target[held_out] - predicted) ** 2).sum(axis=1)
+        # A fold without a model of this size uses its largest one.
         total += squares[np.minimum(np.arange(n_sizes), squares.size - 1)]
     errors = total / target.size / np.var(target)
-    warnings = [f"in {len(told)} of {folds} folds: {told[0][0]}"] if told else []
+    warnings = [f"in {len(fold_warnings)} of {n_folds} folds: {fold_warnings[0][0]}"] if fold_warnings else []
     return np.where(np.isfinite(errors), errors, np.inf), warnings
 
 
 def _estimate_noise(problem: _StepwiseProblem) -> tuple[float, str]:
-    """Estimate σ² for Cp, as a share of the response's sum of squares, and say from what."""
+    """Estimate σ² for Cp as a share of the target's sum of squares; return also the model that it is from."""
     features, n = problem.standardized.features, problem.n
     model = select_independent(features, np.arange(len(features)), problem.tolerance)
-    told = "all features"
+    source = "all features"
     if n - 1 - model.size < min(_MIN_NOISE_DEGREES, n // 2):
         model = select_forward(features, problem.target, (n - 1) // 2, problem.tolerance, problem.rss_floor)
-        told = "the largest forward model"
+        source = "the largest forward model"
     rss = fit_nested_models(features, problem.target, model).rss[-1]
-    return max(float(rss), problem.rss_floor) / (n - 1 - model.size), f"{told} ({model.size} independent)"
+    return max(float(rss), problem.rss_floor) / (n - 1 - model.size), f"{source} ({model.size} independent)"
 
 
 def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointScores:
-    # by a power of two, which is exact, so that neither sums overflow nor squares vanish
+    """Compute the models of all sizes, choose one by the criterion, and score its features."""
+    # Scaling by a power of two is exact; it keeps sums from overflow and squares from underflow.
     _, exponent = np.frexp(np.abs(inputs.numeric_target.values).max())
-    response = np.ldexp(inputs.numeric_target.values, -int(exponent))
-    problem = _build_problem(inputs.values, response)
-    traced = _trace_models(problem, settings["direction"], settings["max_size"], _MAX_SEARCH_WORK)
-    criterion, sizes = settings["criterion"], len(traced.models)
+    scaled_target = np.ldexp(inputs.numeric_target.values, -int(exponent))
+    problem = _build_problem(inputs.values, scaled_target)
+    trace = _trace_models(problem, settings["direction"], settings["max_size"], _MAX_SEARCH_WORK)
+    criterion, sizes = settings["criterion"], len(trace.models)
     record: dict[str, Any] = {"direction": settings["direction"], "criterion": criterion}
-    error, noise, warnings = np.full(sizes, np.nan), np.nan, list(traced.warnings)
+    error, noise_variance, warnings = np.full(sizes, np.nan), np.nan, list(trace.warnings)
     if criterion == "cv":
-        error, of_folds = _cross_validate_sizes(inputs.values, response, sizes, settings, inputs.seed)
-        warnings += of_folds
-        by_size = np.maximum(error, problem.rss_floor)
+        error, cv_warnings = _cross_validate_sizes(inputs.values, scaled_target, sizes, settings, inputs.seed)
+        warnings += cv_warnings
+        criterion_values = np.maximum(error, problem.rss_floor)
     else:
         if criterion == "cp":
-            noise, record["noise_from"] = _estimate_noise(problem)
-            record["noise_share"] = noise
-        by_size = compute_criterion(criterion, traced.rss, problem.n, noise, problem.rss_floor)
-    size = int(np.argmin(by_size))
-    path = _build_path(problem, traced, error, int(exponent))
+            noise_variance, record["noise_from"] = _estimate_noise(problem)
+            record["noise_share"] = noise_variance
+        criterion_values = compute_criterion(
+            criterion, trace.rss, problem.n, noise_variance, problem.rss_floor
+        )
+    size = int(np.argmin(criterion_values))
+    path = _build_path(problem, trace, error, int(exponent))
     record |= {
         "size": size,
-        "criterion_by_size": [float(value) if np.isfinite(value) else None for value in by_size],
-        "rss_share_by_size": traced.rss.tolist(),
-        "set_aside": traced.excluded.tolist(),
+        "criterion_by_size": [float(value) if np.isfinite(value) else None for value in criterion_values],
+        "rss_share_by_size": trace.rss.tolist(),
+        "set_aside": trace.excluded.tolist(),
         "in_span_of_chosen": find_spanned_features(
-            problem.standardized.features, traced.models[size], problem.tolerance
+            problem.standardized.features, trace.models[size], problem.tolerance
         ).tolist(),
-        "warnings": warnings + _collect_warnings(problem, traced, path, size, settings),
+        "warnings": warnings + _collect_warnings(problem, trace, path, size, settings),
     }
-    return _build_scores(traced, size, path, record)
+    return _build_scores(trace, size, path, record)
 
 
 def _build_path(
     problem: _StepwiseProblem, trace: _StepwiseTrace, cv_error: Values, exponent: int
 ) -> CoefficientPath:
-    """Bring coefficients, intercepts and errors back to the scales of the data."""
-    own, intercepts = problem.standardized.unscale_coefficients(trace.coefficients * problem.target_scale)
+    """Convert coefficients, intercepts and errors to the units of the data."""
+    coefficients, intercepts = problem.standardized.unscale_coefficients(
+        trace.coefficients * problem.target_scale
+    )
     with np.errstate(over="ignore", under="ignore"):
         return CoefficientPath(
             np.arange(float(len(trace.models))),
-            np.ldexp(own, exponent),
+            np.ldexp(coefficients, exponent),
             np.ldexp(intercepts, exponent),
             np.ldexp(cv_error * problem.target_scale**2, 2 * exponent),
         )
@@ -233,38 +246,35 @@ def _collect_warnings(
     size: int,
     settings: Mapping[str, Any],
 ) -> list[str]:
-    """Say what bounds the choice of the size, and what cannot be shown."""
+    """Collect warnings about limits of the chosen size, and overflow."""
     warnings = []
-    rows_allow = (problem.n - 1) // 2
+    max_size_by_rows = (problem.n - 1) // 2
     if trace.rss[-1] <= problem.rss_floor:
-        enough = int(np.argmax(trace.rss <= problem.rss_floor))
+        exact_size = int(np.argmax(trace.rss <= problem.rss_floor))
         warnings.append(
-            f"{enough} features fit the response but for rounding: larger models are not told apart"
+            f"{exact_size} features fit the target up to rounding: larger models are not distinguished"
         )
-    elif rows_allow == 0:
+    elif max_size_by_rows == 0:
         warnings.append(f"{problem.n} rows are too few for a model with any feature")
-    elif size == rows_allow:
-        warnings.append(f"the criterion falls up to {size} features; {problem.n} rows support no more")
+    elif size == max_size_by_rows:
+        warnings.append(f"the criterion decreases up to {size} features; {problem.n} rows do not allow more")
     elif size == settings["max_size"]:
-        advice = (
-            "" if settings["criterion"] == "cv" else ", or choose by criterion=cv, which mistrusts chance"
-        )
-        warnings.append(
-            f"the criterion falls up to {size} features, the most allowed: raise max_size{advice}"
-        )
+        advice = "" if settings["criterion"] == "cv" else ", or use criterion=cv, which penalises chance fits"
+        warnings.append(f"the criterion decreases up to {size} features, the maximum: raise max_size{advice}")
     if not np.isfinite(path.coefficients).all() or not np.isfinite(path.intercepts).all():
-        warnings.append("coefficients overflow on the features' own scales: scale the data")
+        warnings.append("coefficients overflow in the units of the features: scale the data")
     return warnings
 
 
 def _build_scores(
     trace: _StepwiseTrace, size: int, path: CoefficientPath, record: dict[str, Any]
 ) -> JointScores:
+    """Sort features by their steps, with the chosen ones first."""
     selected = np.zeros(trace.entry_step.size, dtype=np.bool_)
     selected[trace.models[size]] = True
     score = trace.coefficients[size].copy()
     sign = np.where(selected, np.sign(score), trace.entry_sign)
-    # the chosen by their steps, then the others on the path by theirs, then, all alike, those never on it
+    # The chosen features by their steps, then the others of the path by theirs, then all the rest, tied.
     last = float(np.nanmax(trace.entry_step, initial=0.0))
     loss = np.where(
         np.isnan(trace.entry_step), 2.0 * last + 1.0, trace.entry_step + np.where(selected, 0.0, last)
@@ -275,12 +285,13 @@ def _build_scores(
 
 
 def _estimate_capacity(n_rows: int, settings: Mapping[str, Any]) -> int:
+    """Return the number of features that each direction can take in about ten seconds."""
     if settings["direction"] == "exhaustive":
         return 50 if settings["max_size"] > 4 else 120
     if settings["direction"] == "backward":
-        # a fold of the cross-validation leaves out so many rows at most
-        out = -(-n_rows // settings["folds"]) if settings["criterion"] == "cv" else 0
-        return max(1, min(n_rows - out - 2, 500))
+        # Each fold of the cross-validation leaves out at most this number of rows.
+        n_held_out = -(-n_rows // settings["folds"]) if settings["criterion"] == "cv" else 0
+        return max(1, min(n_rows - n_held_out - 2, 500))
     return max(1, 10_000_000 // n_rows)  # memory: three copies of the features
 
 
@@ -293,22 +304,22 @@ STEPWISE = JointScreener(
         ScreenerOption(
             "direction",
             "forward",
-            "take features one by one, leave them out one by one, or search all subsets",
+            "add features one by one, remove them one by one, or search all subsets",
             choices=("forward", "backward", "exhaustive"),
         ),
         ScreenerOption(
             "criterion",
             "bic",
-            "what chooses the size: Mallows' Cp, BIC, AIC, or cross-validation of the whole path",
+            "how the size is chosen: Mallows' Cp, BIC, AIC, or cross-validation of the whole path",
             choices=("cp", "bic", "aic", "cv"),
         ),
-        ScreenerOption("max_size", 20, "the most features in a model", min_value=1),
+        ScreenerOption("max_size", 20, "maximum number of features in a model", min_value=1),
         ScreenerOption("folds", 10, "folds of the cross-validation", min_value=2),
     ),
-    summary="order of entry into a linear model; the score is the standardised coefficient, 0 if not chosen",
-    assumes="the response is a sum of few of the features shown, each with its own coefficient",
-    fails="among close copies, where chance decides which one enters; with far more features than rows, "
-    "where Cp, AIC and BIC take too many: use criterion=cv there",
-    cost="forward and backward O(features · rows · size); exhaustive exponential, to some 50 features",
+    summary="order of entry into a linear model; the score is the standardised coefficient, or 0",
+    assumes="the target is a sum of few of the features, each with its own coefficient",
+    fails="among near copies, where chance decides; with many more features than rows Cp, AIC and "
+    "BIC select too many: use criterion=cv",
+    cost="forward and backward O(features · rows · size); exhaustive exponential, up to 50 features",
     source="Miller 2002; Furnival and Wilson 1974; Mallows 1973; Schwarz 1978",
 )

@@ -1,1 +1,1 @@
-"""Inference."""
+"""Inference on a ranking: error control, intervals, stability, redundancy and numerical error."""

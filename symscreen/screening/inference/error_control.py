@@ -1,10 +1,12 @@
-"""What is seen of every feature while a space streams by: its p-value, and how good noise gets.
+"""Error control over a whole space: p-values, q-values and max-T p-values.
 
-Error control over a whole space: which figures were asked for, which of them would be honest, and these.
+While a space streams by, an `InferenceAccumulator` counts the p-value of every feature and tracks the best
+statistic under each permutation of the target. Its states are merged over chunks, and the figures of the
+features shown are computed at the end (`compute_error_control`).
 
-The p-values of a screen hold for features that were fixed before the response was looked at. So there are
-none where the response chose the space (cuts between layers, later rounds), and none where not every feature
-was scored over all rows (race, sieve).
+The p-values of a screen are valid for features that were fixed before the target was seen. So there are none
+if the target chose the space (pruning between layers, later rounds), and none if some features were not
+scored on all rows (race, sieve).
 """
 
 from __future__ import annotations
@@ -68,24 +70,24 @@ __all__ = [
     "parse_error_control",
 ]
 
-_MAX_WAITING_COUNTS = 1 << 20  # counts that wait to be added up
-_MAX_PARTS = 256
+_MAX_WAITING_COUNTS = 1 << 20  # distinct p-values in states that are not merged yet
+_MAX_PARTS = 256  # states that are not merged yet
 
 
 @dataclass(frozen=True, eq=False)
 class InferenceConfig:
-    """What is to be seen of every feature.
+    """What is accumulated over all features.
 
     Parameters
     ----------
     screener : Screener
-        Whose statistic it is, the first one's.
+        The ranking (first) screener, whose statistic is used.
     sign : {"free", "positive"}
-        Whether falling with the response is as good as rising with it.
-    null : Null or None
-        Its distribution under independence, where p-values are wanted.
-    shuffles : Shuffles or None
-        The response permuted, where the best of the space under permutations is wanted.
+        Whether decreasing relations count as well as increasing ones.
+    null : NullDistribution or None
+        Distribution of the statistic under independence; None if no p-values are wanted.
+    permuted_target : PermutedTarget or None
+        Permutations of the target; None if no max-T p-values are wanted.
     """
 
     screener: Screener
@@ -94,14 +96,14 @@ class InferenceConfig:
     permuted_target: PermutedTarget | None
 
     def compute_p_values(self, block: SortedBlock, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute p-values of features, shape (m,); only where there is a null distribution."""
-        assert self.null is not None  # noqa: S101  # who asks has looked
+        """Compute the p-values of a block of features, shape (m,); requires a null distribution."""
+        assert self.null is not None  # noqa: S101  # the callers check this
         return self.null(block, statistics, self.sign)
 
 
 @contextmanager
 def limit_blas_threads(inference: InferenceConfig | None) -> Iterator[None]:
-    """Keep BLAS, where a watch uses it, from starting threads under our own."""
+    """Limit BLAS to one thread if permutations use it, because the caller has its own threads."""
     if inference is None or inference.permuted_target is None:
         yield
         return
@@ -113,14 +115,14 @@ def limit_blas_threads(inference: InferenceConfig | None) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class InferenceState:
-    """What was seen of some features.
+    """Accumulated statistics of some features.
 
     Parameters
     ----------
-    tally : Tally
-        Their p-values; empty where none were wanted.
-    best : float64 array, shape (B,), or None
-        The best of them under each permutation.
+    p_value_counts : PValueCounts
+        Counts of their p-values; empty if none are wanted.
+    max_statistics : float64 array, shape (B,), or None
+        Maximum statistic of these features under each of B permutations.
     """
 
     p_value_counts: PValueCounts
@@ -131,14 +133,14 @@ EMPTY_INFERENCE_STATE = InferenceState(merge_p_value_counts([]), None)
 
 
 class InferenceAccumulator:
-    """Sees the blocks of one range, one after the other.
+    """Accumulate the statistics of the blocks of one range of features.
 
     Parameters
     ----------
-    watch : Watch
-        What is to be seen.
-    room : Room
-        Of the thread.
+    inference : InferenceConfig
+        What is accumulated.
+    workspace : Workspace
+        Scratch arrays of the thread.
     """
 
     def __init__(self, inference: InferenceConfig, workspace: Workspace) -> None:
@@ -149,7 +151,7 @@ class InferenceAccumulator:
         )
 
     def update(self, block: SortedBlock, statistics: NDArray[np.float64]) -> None:
-        """See a block of features, whose statistics are known."""
+        """Add a block of m features with their statistics, shape (m,)."""
         if self._inference.null is not None:
             self._p_values.append(self._inference.compute_p_values(block, statistics))
         if self._inference.permuted_target is not None and self._max_statistics is not None:
@@ -157,94 +159,90 @@ class InferenceAccumulator:
 
     @property
     def state(self) -> InferenceState:
-        """What has been seen so far."""
+        """The accumulated state."""
         return InferenceState(count_p_values(np.concatenate(self._p_values)), self._max_statistics)
 
 
 def merge_inference_states(parts: Sequence[InferenceState]) -> InferenceState:
-    """Add up what was seen of several parts of a space; none or more, in any order.
+    """Merge the states of any number of parts of a space; the order does not matter.
 
     Parameters
     ----------
-    parts : sequence of Seen
-        Of one watch.
+    parts : sequence of InferenceState
+        States of one `InferenceConfig`.
 
     Returns
     -------
-    Seen
+    InferenceState
     """
-    bests = [part.max_statistics for part in parts if part.max_statistics is not None]
-    best = np.maximum.reduce(bests) if bests else None
-    return InferenceState(merge_p_value_counts([part.p_value_counts for part in parts]), best)
+    maxima = [part.max_statistics for part in parts if part.max_statistics is not None]
+    maximum = np.maximum.reduce(maxima) if maxima else None
+    return InferenceState(merge_p_value_counts([part.p_value_counts for part in parts]), maximum)
 
 
 def merge_inference_states_if_due(parts: list[InferenceState]) -> list[InferenceState]:
-    """Add parts up once they have outgrown what was added up before, so that each time pays for itself."""
-    waiting = sum(len(part.p_value_counts.keys) for part in parts[1:])
-    due = waiting > max(_MAX_WAITING_COUNTS, 2 * len(parts[0].p_value_counts.keys)) or len(parts) > _MAX_PARTS
-    return [merge_inference_states(parts)] if due else parts
+    """Merge states once the later ones exceed twice the size of the first (amortised constant cost)."""
+    n_waiting = sum(len(part.p_value_counts.keys) for part in parts[1:])
+    is_due = (
+        n_waiting > max(_MAX_WAITING_COUNTS, 2 * len(parts[0].p_value_counts.keys)) or len(parts) > _MAX_PARTS
+    )
+    return [merge_inference_states(parts)] if is_due else parts
 
 
 def compute_feature_p_values(
     inference: InferenceConfig, inference_state: InferenceState, blocks: Iterator[SortedBlock], target: Target
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Look at the features that are shown once more.
+    """Compute the p-values of the features that are shown.
 
     Parameters
     ----------
-    watch : Watch
-        As while they streamed by.
-    seen : Seen
-        Of the whole space.
-    blocks : iterator of Ordered
-        The features shown, in their order.
-    response : Response or RankingResponse
-        The response.
+    inference : InferenceConfig
+        The configuration of the stream.
+    inference_state : InferenceState
+        The state of the whole space.
+    blocks : iterator of SortedBlock
+        The k features shown, in their order.
+    target : Target
+        The target, n rows.
 
     Returns
     -------
     keys : int32 array, shape (k,) or (0,)
-        Their p-values, as the tally writes them; empty where none were wanted.
+        Encoded p-values (see `encode_p_values`); empty if none are wanted.
     family : float64 array, shape (k,) or (0,)
-        Their max-T p-values; the same.
+        Max-T p-values; empty if none are wanted.
     """
     keys, family = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
-    for ordered in blocks:
+    for block in blocks:
         if inference.null is not None:
-            keys.append(
-                encode_p_values(
-                    inference.compute_p_values(ordered, inference.screener.statistic(ordered, target))
-                )
-            )
+            statistics = inference.screener.statistic(block, target)
+            keys.append(encode_p_values(inference.compute_p_values(block, statistics)))
         if inference.permuted_target is not None and inference_state.max_statistics is not None:
-            family.append(
-                compute_max_t_p_values(
-                    compute_z_scores(ordered, inference.permuted_target), inference_state.max_statistics
-                )
-            )
+            z_scores = compute_z_scores(block, inference.permuted_target)
+            family.append(compute_max_t_p_values(z_scores, inference_state.max_statistics))
     return np.concatenate(keys), np.concatenate(family)
 
 
 _METHODS: dict[str, FdrMethod] = {"bh": "bh", "by": "by"}
-_PRUNING_REASON = "the cuts between layers chose the features by the same response"
+_PRUNING_REASON = "the cuts between layers chose the features by the same target"
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorControl:
-    """What is asked of the control of errors.
+    """Settings of error control.
 
     Parameters
     ----------
     p_values : bool
-        Whether there are p- and q-values: the first screener knows its null distribution.
+        Whether p- and q-values are computed; the ranking screener then has a null distribution.
     method : {"bh", "by"}
-        Benjamini and Hochberg's q-values, or Benjamini and Yekutieli's.
+        Method of the q-values: Benjamini and Hochberg, or Benjamini and Yekutieli.
     fdr : float or None
-        The false discovery rate that what is shown must pass; None for showing the best whatever it is.
+        False discovery rate that the features shown must pass; None to show the best regardless.
     permutations : int
-        B of max-T; 0 for none.
+        Number B of permutations for max-T p-values; 0 for none.
     groups : int64 array, shape (n,), optional
-        The number of each row's group, where permutations leave groups together.
+        Group number of each row; permutations keep groups together.
     """
 
     p_values: bool = True
@@ -266,134 +264,138 @@ def parse_error_control(
     rounds: int,
     has_pruning: bool,
 ) -> tuple[ErrorControl | None, tuple[str, ...]]:
-    """Read the options of error control.
+    """Parse the options of error control.
 
     Parameters
     ----------
     p_values : bool or None
-        Whether p- and q-values are asked for; None for having them where they can be had.
+        Whether p- and q-values are requested; None to compute them if they are valid.
     fdr, method, permutations : object
-        As they were given; a false discovery rate asks for p-values.
-    first : Screener or JointScreener
-        The one that ranks.
-    kind : Kind
-        What the response is.
+        The options as the user gave them. A false discovery rate implies p-values.
+    ranking_screener : Screener or JointScreener
+        The first screener, which ranks the features.
+    target_type : TargetType
+        The type of the target.
     search : {"exact", "race", "sieve"}
-        Which features are scored over all rows.
+        The search mode, which determines the features that are scored on all rows.
     rounds : int
-        Of the screen.
-    cut : bool
-        Whether there are cuts between layers.
+        Number of rounds of the screen.
+    has_pruning : bool
+        Whether the pool is pruned between layers.
 
     Returns
     -------
     control : ErrorControl or None
-        None where there can be no honest figures.
+        None if nothing is computed.
     notices : tuple of str
-        What is left out, and why, where it would be there else.
+        What is left out and why.
 
     Raises
     ------
     OptionError
-        If an option is out of its range, or asks for what cannot be had.
+        If an option is out of range, or what it requests would not be valid.
 
     Examples
     --------
-    >>> given = {"p_values": False, "fdr": None, "method": "bh", "permutations": 200}
-    >>> plain = {"kind": "numeric", "search": "exact", "rounds": 1, "cut": False}
-    >>> parse_error_control(first=SCREENERS["t0"], **given, **plain)[0].permutations
+    >>> options = {"p_values": False, "fdr": None, "method": "bh", "permutations": 200}
+    >>> screen = {"target_type": "numeric", "search": "exact", "rounds": 1, "has_pruning": False}
+    >>> parse_error_control(ranking_screener=SCREENERS["t0"], **options, **screen)[0].permutations
     200
     """
     if method not in _METHODS:
         raise OptionError(f"fdr_method is {method!r}{suggest(str(method), _METHODS)}")
     if fdr is not None and (isinstance(fdr, bool) or not isinstance(fdr, float) or not 0.0 < fdr < 1.0):
         raise OptionError(f"fdr is {fdr!r}; give a rate between 0 and 1, such as 0.05")
-    many = 0 if permutations is None else check_positive_int("permutations", permutations)
-    why = _find_obstacle(ranking_screener, target_type, search, has_pruning=has_pruning)
+    n_permutations = 0 if permutations is None else check_positive_int("permutations", permutations)
+    obstacle = _find_obstacle(ranking_screener, target_type, search, has_pruning=has_pruning)
     has_null = isinstance(ranking_screener, Screener) and ranking_screener.null_distribution is not None
     if p_values or fdr is not None:
-        asked = "--p-values" if fdr is None else f"--fdr {fdr:g}"
-        known = f"the null distribution of {ranking_screener.name} is not known, put {_list_screeners_with('null')} first"
-        _check_available(asked, why or (None if has_null else known))
+        option = "--p-values" if fdr is None else f"--fdr {fdr:g}"
+        names = _list_screeners_with("null_distribution")
+        unknown = f"the null distribution of {ranking_screener.name} is unknown, put {names} first"
+        _check_available(option, obstacle or (None if has_null else unknown))
         if fdr is not None and rounds > 1:
             _check_available(
-                asked, "rounds after the first screen what was fitted to the response, use --rounds 1"
+                option, "later rounds screen residuals that were fitted to the target, use --rounds 1"
             )
-    if many:
-        linear = isinstance(ranking_screener, Screener) and ranking_screener.rank_weights is not None
-        known = f"{ranking_screener.name} is no linear rank statistic, put {_list_screeners_with('weights')} first"
-        _check_available(f"--permutations {many}", why or (None if linear else known))
-    wanted = has_null and (p_values is not False or fdr is not None)
+    if n_permutations:
+        is_linear = isinstance(ranking_screener, Screener) and ranking_screener.rank_weights is not None
+        names = _list_screeners_with("rank_weights")
+        nonlinear = f"{ranking_screener.name} is not a linear rank statistic, put {names} first"
+        _check_available(f"--permutations {n_permutations}", obstacle or (None if is_linear else nonlinear))
+    computes_p_values = has_null and (p_values is not False or fdr is not None)
     notices: tuple[str, ...] = ()
-    if wanted and why == _PRUNING_REASON:
+    if computes_p_values and obstacle == _PRUNING_REASON:
         notices = (f"p- and q-values are left out: {_PRUNING_REASON}",)
-    elif wanted and why is None and rounds > 1:
-        notices = (
-            "p- and q-values are given for round 1: later ones screen what was fitted to the response",
-        )
-    wanted = wanted and why is None
-    control = ErrorControl(wanted, _METHODS[method], fdr, many) if wanted or many else None
-    return control, notices
+    elif computes_p_values and obstacle is None and rounds > 1:
+        notices = ("p- and q-values are for round 1 only: later rounds screen residuals of a fitted model",)
+    computes_p_values = computes_p_values and obstacle is None
+    if not (computes_p_values or n_permutations):
+        return None, notices
+    return ErrorControl(computes_p_values, _METHODS[method], fdr, n_permutations), notices
 
 
 def _check_available(option: str, reason: str | None) -> None:
     if reason is not None:
-        raise OptionError(f"{option} cannot be had: {reason}")
+        raise OptionError(f"{option} is not available: {reason}")
 
 
 def _find_obstacle(
     ranking_screener: AnyScreener, target_type: TargetType, search: SearchMode, *, has_pruning: bool
 ) -> str | None:
-    """Say what keeps any screener's figures from being honest."""
+    """Return the reason why p-values would not be valid for any screener, or None."""
     if not isinstance(ranking_screener, Screener):
         return f"{ranking_screener.name} judges features together, put a column screener such as t0 first"
     if target_type != "numeric":
-        return f"the response is {TARGET_TYPE_DESCRIPTIONS[target_type]}"
+        return f"the target is {TARGET_TYPE_DESCRIPTIONS[target_type]}"
     if search != "exact":
         return f"--search {search} does not score every feature over all rows, use --search exact"
     return _PRUNING_REASON if has_pruning else None
 
 
 def _list_screeners_with(attribute: str) -> str:
-    return " or ".join(one.name for one in SCREENERS.values() if getattr(one, attribute, None) is not None)
+    """List the names of the screeners that have a null distribution or rank weights."""
+    screeners = SCREENERS.values()
+    return " or ".join(each.name for each in screeners if getattr(each, attribute, None) is not None)
 
 
 def build_inference(
     error_control: ErrorControl | None, target: Target, ranking_screener: AnyScreener, sign: Sign, seed: int
 ) -> InferenceConfig | None:
-    """Say what is to be seen of every feature while a space streams by.
+    """Build the configuration of what is accumulated over all features.
 
     Parameters
     ----------
-    control : ErrorControl or None
-        What is asked.
-    response : Response or RankingResponse
-        The response.
-    first : Screener or JointScreener
-        The one that ranks.
+    error_control : ErrorControl or None
+        Settings of error control.
+    target : Target
+        The target, n rows.
+    ranking_screener : Screener or JointScreener
+        The first screener, which ranks the features.
     sign : {"free", "positive"}
-        Whether falling with the response is as good as rising with it.
+        Whether decreasing relations count as well as increasing ones.
     seed : int
-        Of the null distribution and the permutations.
+        Seed of the null distribution and the permutations.
 
     Returns
     -------
-    Watch or None
+    InferenceConfig or None
+        None if nothing is accumulated.
     """
     if error_control is None or not isinstance(ranking_screener, Screener):
         return None
-    known, null, shuffles = require_numeric_target(target, "error control"), None, None
+    numeric_target, null, permuted_target = require_numeric_target(target, "error control"), None, None
     if error_control.p_values and ranking_screener.null_distribution is not None:
-        null = ranking_screener.null_distribution(known, seed)
+        null = ranking_screener.null_distribution(numeric_target, seed)
     if error_control.permutations and ranking_screener.rank_weights is not None:
-        shuffles = permute_target(
-            ranking_screener.rank_weights(known),
+        permuted_target = permute_target(
+            ranking_screener.rank_weights(numeric_target),
             error_control.permutations,
             seed=seed,
             sign_free=sign == "free",
             groups=error_control.groups,
         )
-    return InferenceConfig(ranking_screener, sign, null, shuffles)
+    return InferenceConfig(ranking_screener, sign, null, permuted_target)
 
 
 def compute_error_control(
@@ -403,57 +405,52 @@ def compute_error_control(
     blocks: Iterator[SortedBlock],
     target: Target,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
-    """Compute the figures of the features that are shown.
+    """Compute the error control columns of the features that are shown.
 
     Parameters
     ----------
-    watch : Watch
-        What was to be seen.
-    control : ErrorControl
-        What is asked.
-    seen : Seen
-        What was seen of all features.
-    blocks : iterator of Ordered
+    inference : InferenceConfig
+        The configuration of the stream.
+    error_control : ErrorControl
+        Settings of error control.
+    inference_state : InferenceState
+        The state of the whole space.
+    blocks : iterator of SortedBlock
         The k features shown, in their order.
-    response : Response or RankingResponse
-        The response.
+    target : Target
+        The target, n rows.
 
     Returns
     -------
     columns : dict of str to float64 array, shape (k,)
-        ``p_value`` and ``q_value``, ``p_family``: those asked for.
+        ``p_value`` and ``q_value``, ``p_family``: those that were requested.
     record : dict
-        What was done, for the run's record.
+        Method, counts and settings, for the record.
     """
     keys, family = compute_feature_p_values(inference, inference_state, blocks, target)
     columns: dict[str, NDArray[np.float64]] = {}
     record: dict[str, Any] = {}
     if inference.null is not None:
-        q = compute_q_values(inference_state.p_value_counts, error_control.method)
-        columns = {
-            "p_value": decode_p_values(keys),
-            "q_value": q[np.searchsorted(inference_state.p_value_counts.keys, keys)],
-        }
+        counts = inference_state.p_value_counts
+        q = compute_q_values(counts, error_control.method)
+        columns = {"p_value": decode_p_values(keys), "q_value": q[np.searchsorted(counts.keys, keys)]}
         record = {
             "method": error_control.method,
-            "tests": inference_state.p_value_counts.total,
-            "histogram": count_p_values_per_bin(inference_state.p_value_counts).tolist(),
+            "tests": counts.total,
+            "histogram": count_p_values_per_bin(counts).tolist(),
         }
         if error_control.fdr is not None:
             record |= {
                 "fdr": error_control.fdr,
-                "passing": count_rejections(
-                    inference_state.p_value_counts, error_control.method, error_control.fdr
-                ),
+                "passing": count_rejections(counts, error_control.method, error_control.fdr),
                 "least_q": float(q[0]) if len(q) else None,
             }
     if inference.permuted_target is not None:
         columns["p_family"] = family
         record["permutations"] = error_control.permutations
         if error_control.groups is not None:
-            moved, units = (
-                count_exchangeable_groups(error_control.groups),
-                int(error_control.groups.max()) + 1,
-            )
-            record["groups"] = {"units": units, "trade_places": moved}
+            record["groups"] = {
+                "units": int(error_control.groups.max()) + 1,
+                "trade_places": count_exchangeable_groups(error_control.groups),
+            }
     return columns, record

@@ -1,9 +1,8 @@
-"""How far rounding decides what a ranking says of a feature: unsafe rows, and how far its score may be off.
+"""Numerical error of scores: how far floating point rounding may have changed the score of a feature.
 
-A score of ranks is safe where the order of the rows is certain, whatever rounding did. A score of values is
-where rounding is small beside what the values vary by.
-
-What rounding may have done to the features that a screen shows: the columns of unsafe ones.
+The score of a rank statistic is safe if the order of the rows is certain in spite of rounding. The score of a
+statistic of values is safe if the rounding error is small compared with the spread of the values. The
+features that a screen shows get columns with the number of unsafe rows and a bound on the error of the score.
 """
 
 from __future__ import annotations
@@ -46,22 +45,21 @@ __all__ = [
     "flag_numerical_errors",
 ]
 
-MAX_ERROR_SHARE_OF_STD = (
-    1e-9  # of the standard deviation of the values: what a score of values takes for certain
-)
+MAX_ERROR_SHARE_OF_STD = 1e-9  # rounding error of safe values, relative to their standard deviation
 _TARGET_TIE_INVARIANT_SCREENERS = (SCREENERS["t0"], SCREENERS["xi"])
 
 
 @dataclass(frozen=True, slots=True)
 class NumericalErrorEstimate:
-    """What rounding may have done to a feature.
+    """The possible effect of rounding on a feature.
 
     Parameters
     ----------
-    rows : int
-        In how many rows rounding decides where the row stands, or what it weighs.
-    by : float
-        How far the first screener's score may be from that of exact arithmetic; NaN where no bound is known.
+    n_unsafe_rows : int
+        Number of rows whose order or weight is decided by rounding.
+    score_error : float
+        Bound on the difference between the first screener's score and that of exact arithmetic; NaN if no
+        bound is known.
     """
 
     n_unsafe_rows: int
@@ -77,55 +75,52 @@ def estimate_numerical_error(
     *,
     decimal_errors: Mapping[str, Values] | None = None,
 ) -> NumericalErrorEstimate:
-    """Find out how far rounding decides the scores of a feature.
+    """Estimate how far rounding affects the scores of a feature.
 
     Parameters
     ----------
     expression : Expression
         The feature.
     values : float64 array, shape (n,)
-        As they were scored.
+        The values that were scored.
     columns : mapping of str to float64 array, shape (n,)
         The inputs by name, taken as exact.
-    response : AnyResponse
-        What was scored against.
+    target : Target
+        The target, n rows.
     screeners : sequence of Screener or JointScreener
-        Those asked for; the first ranks.
-    written : mapping of str to float64 array, shape (n,), optional
-        `as_written` of each input, where it is known already.
+        The screeners; the first one ranks.
+    decimal_errors : mapping of str to float64 array, shape (n,), optional
+        `compute_decimal_error` of each input, if it is already known.
 
     Returns
     -------
-    Safety
-        Of screeners that see ranks a row is unsafe where its order among the others is not certain, or equal
-        numbers, as they are written, do not tie; of those that see values, where its error may exceed 1e-9 of
-        the values' standard deviation.
+    NumericalErrorEstimate
+        For screeners of ranks a row is unsafe if its order relative to other rows is uncertain, or if values
+        that are equal in decimal notation do not tie. For screeners of values a row is unsafe if its error
+        may exceed 1e-9 of the standard deviation of the values.
     """
     bound = compute_error_bound(expression, columns)
     error = bound.error + np.abs(values - bound.values)
-    unsafe, doubt = np.zeros(len(values), dtype=np.bool_), None
-    by_rank = [one for one in screeners if one.equivalence == "ranks"]
-    if by_rank:
-        # to T0 and ξ rows of one response are alike; other scores are changed by ties among them
-        alike = isinstance(target, NumericTarget) and all(
-            one in _TARGET_TIE_INVARIANT_SCREENERS for one in by_rank
-        )
-        group = target.tie_groups if alike and isinstance(target, NumericTarget) else None
-        doubt = find_order_uncertainty(
+    unsafe, order_uncertainty = np.zeros(len(values), dtype=np.bool_), None
+    rank_screeners = [screener for screener in screeners if screener.equivalence == "ranks"]
+    if rank_screeners:
+        # T0 and ξ do not depend on the order of rows with equal targets; other scores do.
+        is_invariant = all(screener in _TARGET_TIE_INVARIANT_SCREENERS for screener in rank_screeners)
+        groups = target.tie_groups if is_invariant and isinstance(target, NumericTarget) else None
+        order_uncertainty = find_order_uncertainty(
             values,
             error,
             lambda rows: compute_exact_value_ids(
-                expression, {name: own[rows] for name, own in columns.items()}
+                expression, {name: column[rows] for name, column in columns.items()}
             ),
-            group,
+            groups,
             _bound_decimal_error(expression, error, columns, decimal_errors),
         )
-        unsafe |= doubt.is_uncertain
-    if any(one.equivalence == "affine" for one in screeners):
+        unsafe |= order_uncertainty.is_uncertain
+    if any(screener.equivalence == "affine" for screener in screeners):
         unsafe |= error > MAX_ERROR_SHARE_OF_STD * _compute_std(values)
-    return NumericalErrorEstimate(
-        int(unsafe.sum()), _bound_score_error(values, error, doubt, target, screeners[0])
-    )
+    score_error = _bound_score_error(values, error, order_uncertainty, target, screeners[0])
+    return NumericalErrorEstimate(int(unsafe.sum()), score_error)
 
 
 def _bound_decimal_error(
@@ -134,16 +129,16 @@ def _bound_decimal_error(
     columns: Mapping[str, Values],
     decimal_errors: Mapping[str, Values] | None,
 ) -> Values | None:
-    """Bound how far values are from those that the decimals of the inputs give; None where there are none."""
+    """Bound the distance of values (n,) from those of the decimal inputs; None if all decimals are exact."""
     if decimal_errors is None:
         decimal_errors = {name: compute_decimal_error(column) for name, column in columns.items()}
-    if not any(own.any() for own in decimal_errors.values()):
+    if not any(errors.any() for errors in decimal_errors.values()):
         return None
     return error + compute_error_bound(expression, columns, decimal_errors).error
 
 
 def _compute_std(values: Values) -> float:
-    """Compute the standard deviation; numbers near overflow are made smaller first."""
+    """Compute the standard deviation of values (n,), scaled so that large values do not overflow."""
     largest = float(np.abs(values).max()) or 1.0
     return largest * float(np.std(values / largest))
 
@@ -155,11 +150,12 @@ def _bound_score_error(
     target: Target,
     ranking_screener: AnyScreener,
 ) -> float:
-    """Bound how far the first screener's score may be off."""
+    """Bound the error of the ranking screener's score; NaN if no bound is known."""
     if ranking_screener is SCREENERS["pearson"]:
-        spread = _compute_std(values)
-        share = float(np.sqrt(np.mean((error / spread) ** 2))) if spread > 0 else np.inf
-        # two vectors whose difference is η of one of them stand at an angle of at most arcsin η ≤ πη/2
+        std = _compute_std(values)
+        share = float(np.sqrt(np.mean((error / std) ** 2))) if std > 0 else np.inf
+        # If the difference of two vectors is η times the length of one, their angle is at most
+        # arcsin η ≤ πη/2.
         return min(2.0, 2.0 * share)
     if (
         order_uncertainty is None
@@ -167,109 +163,103 @@ def _bound_score_error(
         or ranking_screener.equivalence != "ranks"
     ):
         return float("nan")
-    unsettled = order_uncertainty.is_uncertain & ~order_uncertainty.is_tied
     if not order_uncertainty.is_uncertain.any():
         return 0.0
-    own = _compute_score(ranking_screener, values, target)
-    if not unsettled.any():  # the exact order is known, with its ties
-        return abs(_compute_score(ranking_screener, order_uncertainty.run.astype(np.float64), target) - own)
+    score = _compute_score(ranking_screener, values, target)
+    # If every uncertain row is a tie, the exact order is known.
+    if not (order_uncertainty.is_uncertain & ~order_uncertainty.is_tied).any():
+        return abs(_compute_score(ranking_screener, order_uncertainty.run.astype(np.float64), target) - score)
     if ranking_screener is not SCREENERS["t0"] or not isinstance(target, NumericTarget):
         return float("nan")
-    least, largest = compute_t0_bounds(order_uncertainty, target)
-    return max(own - least, largest - own)
+    lowest, largest = compute_t0_bounds(order_uncertainty, target)
+    return max(score - lowest, largest - score)
 
 
 def _compute_score(screener: Screener, values: Values, target: Target) -> float:
-    ordered = sort_block(values[None, :])
-    return float(screener.score(screener.statistic(ordered, target), target)[0])
+    """Compute a screener's score of one feature, shape (n,)."""
+    block = sort_block(values[None, :])
+    return float(screener.score(screener.statistic(block, target), target)[0])
 
 
 NUMERICAL_ERROR_COLUMNS = ("unsafe_rows", "unsafe_by")
 
-_MAX_FEATURES, _MAX_FEATURES_OF_FULL_RANKING = (
-    1000,
-    100,
-)  # features looked at; of a ranking of all, which may cost little itself
-_BLOCK_VALUES = 1 << 20
+_MAX_FEATURES = 1000  # features examined per round
+_MAX_FEATURES_OF_FULL_RANKING = 100  # the same for a ranking of all features, which may itself be fast
+_BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
 def flag_numerical_errors(
     round_results: Sequence[RoundResult], dataset: Dataset, config: ScreenConfig
 ) -> tuple[list[RoundResult], dict[str, Any]]:
-    """Say of the features that rounds show how far rounding decides their scores.
+    """Flag the features shown in each round whose scores depend on rounding.
 
     Parameters
     ----------
-    found : sequence of Round
-        What was found.
-    table : Table
+    round_results : sequence of RoundResult
+        The results of the rounds.
+    dataset : Dataset
         The data.
-    job : Job
-        What was done.
+    config : ScreenConfig
+        The screen.
 
     Returns
     -------
-    list of Round
-        With the columns `COLUMNS`, where any feature is unsafe; of the first 1,000 of each round, or 100 of a
-        ranking of all features, and missing for others. They are of the features alone, so that nothing
-        depends on threads or chunks.
-    dict
-        For the record: ``rounding``, or nothing where all is safe.
+    round_results : list of RoundResult
+        If any feature is unsafe, the results with the columns `NUMERICAL_ERROR_COLUMNS`. The columns are set
+        for the first 1,000 features of each round (100 in a ranking of all features) and missing for others.
+        They do not depend on threads or chunks.
+    record : dict
+        Counts under the key ``rounding``; empty if no feature is unsafe.
     """
-    safeties = [list(_estimate_numerical_errors(each, dataset, config)) for each in round_results]
-    unsafe = sum(one.n_unsafe_rows > 0 for own in safeties for one in own)
-    if not unsafe:
+    estimates = [list(_estimate_numerical_errors(result, dataset, config)) for result in round_results]
+    flat = [estimate for round_estimates in estimates for estimate in round_estimates]
+    n_unsafe = sum(estimate.n_unsafe_rows > 0 for estimate in flat)
+    if not n_unsafe:
         return list(round_results), {}
-    first = config.scoring.screeners[0]
-    scale = compute_gini_mean_difference(dataset.target) if first.name == "t0" else 1.0
-    some = sum(
-        is_flagged(one.n_unsafe_rows, one.score_error, n=dataset.target.n, scale=scale)
-        for own in safeties
-        for one in own
+    scale = compute_gini_mean_difference(dataset.target) if config.scoring.screeners[0].name == "t0" else 1.0
+    n_flagged = sum(
+        is_flagged(estimate.n_unsafe_rows, estimate.score_error, n=dataset.target.n, scale=scale)
+        for estimate in flat
     )
-    told = {"looked_at": sum(map(len, safeties)), "unsafe": unsafe, "marked": some}
-    return [
-        _add_numerical_error_columns(each, own) for each, own in zip(round_results, safeties, strict=True)
-    ], {"rounding": told}
+    record = {"looked_at": len(flat), "unsafe": n_unsafe, "marked": n_flagged}
+    return list(map(_add_numerical_error_columns, round_results, estimates)), {"rounding": record}
 
 
 def _estimate_numerical_errors(
     round_result: RoundResult, dataset: Dataset, config: ScreenConfig
 ) -> Iterator[NumericalErrorEstimate]:
-    """Look at the features of a round, the best first."""
+    """Yield the estimates of the features shown in a round, best first."""
     columns = dict(zip(dataset.names, round_result.inputs, strict=True))
-    written = {name: compute_decimal_error(column) for name, column in columns.items()}
-    most = _MAX_FEATURES_OF_FULL_RANKING if config.scoring.limit is None else _MAX_FEATURES
-    numbers = round_result.scoring_result.features.number[round_result.shown_indices[:most]]
+    decimal_errors = {name: compute_decimal_error(column) for name, column in columns.items()}
+    max_features = _MAX_FEATURES_OF_FULL_RANKING if config.scoring.limit is None else _MAX_FEATURES
+    numbers = round_result.scoring_result.features.number[round_result.shown_indices[:max_features]]
     step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))
     for start in range(0, len(numbers), step):
-        some = numbers[start : start + step]
-        for number, values in zip(some.tolist(), round_result.space.compute_values(some), strict=True):
+        block = numbers[start : start + step]
+        for number, values in zip(block.tolist(), round_result.space.compute_values(block), strict=True):
             expression = round_result.space.build_expression(number)
-            own = {name: columns[name] for name in collect_columns(expression)}
+            names = collect_columns(expression)
             yield estimate_numerical_error(
                 expression,
                 values,
-                own,
+                {name: columns[name] for name in names},
                 round_result.target,
                 config.scoring.screeners,
-                decimal_errors={name: written[name] for name in own},
+                decimal_errors={name: decimal_errors[name] for name in names},
             )
 
 
 def _add_numerical_error_columns(
     round_result: RoundResult, numerical_errors: Sequence[NumericalErrorEstimate]
 ) -> RoundResult:
+    """Add the columns of numerical error to the result of a round."""
     import pandas as pd
 
-    places = round_result.shown_indices[: len(numerical_errors)]
-    rows, by = np.full((2, len(round_result.scoring_result.features)), np.nan)
-    rows[places], by[places] = (
-        [one.n_unsafe_rows for one in numerical_errors],
-        [one.score_error for one in numerical_errors],
-    )
-    whole = pd.array(rows, dtype="Float64").astype("Int64")
-    columns = round_result.scoring_result.extra_columns | dict(
-        zip(NUMERICAL_ERROR_COLUMNS, (whole, by), strict=True)
-    )
-    return replace(round_result, scoring_result=replace(round_result.scoring_result, extra_columns=columns))
+    scoring_result = round_result.scoring_result
+    indices = round_result.shown_indices[: len(numerical_errors)]
+    n_rows, score_errors = np.full((2, len(scoring_result.features)), np.nan)
+    n_rows[indices] = [estimate.n_unsafe_rows for estimate in numerical_errors]
+    score_errors[indices] = [estimate.score_error for estimate in numerical_errors]
+    values = (pd.array(n_rows, dtype="Float64").astype("Int64"), score_errors)
+    columns = scoring_result.extra_columns | dict(zip(NUMERICAL_ERROR_COLUMNS, values, strict=True))
+    return replace(round_result, scoring_result=replace(scoring_result, extra_columns=columns))

@@ -1,4 +1,4 @@
-"""Near-duplicates left out of a ranking: where ranks nearly agree, the best feature stands for the others."""
+"""Leave near-duplicates out of a ranking: the best feature represents those with nearly the same ranks."""
 
 from __future__ import annotations
 
@@ -29,29 +29,31 @@ __all__ = [
     "screen_until_filled",
 ]
 
-_INITIAL_WIDENING = 16  # classes looked at first for each one wanted; then eight times as many, and so on
-_MAX_CLASSES = 1 << 16
-_MAX_LISTED = 100  # near-duplicates that the record names for one feature
-_MAX_EXACT_ROWS = 1 << 20  # sums of products of twice the ranks stay below 2⁶³
-_BLOCK_VALUES = 1 << 20
+_INITIAL_WIDENING = (
+    16  # classes examined per wanted class in the first attempt; each further one has 8 times more
+)
+_MAX_CLASSES = 1 << 16  # classes examined at most
+_MAX_LISTED = 100  # near-duplicates that the record lists for one feature
+_MAX_EXACT_ROWS = 1 << 20  # up to here, sums of products of doubled ranks stay below 2⁶³
+_BLOCK_VALUES = 1 << 20  # feature values computed at a time
 
 
 def check_max_correlation(
     max_correlation: float | None, top: int | str, rounds: int, stability: int | None
 ) -> None:
-    """Refuse a cap on rank correlations that has no meaning.
+    """Check the option `distinct`, the maximum rank correlation between features shown.
 
     Parameters
     ----------
-    cap : float or None
-        The option `distinct`.
+    max_correlation : float or None
+        The option `distinct`, in (0, 1).
     top, rounds, stability
-        Of the same screen.
+        Other options of the same screen.
 
     Raises
     ------
     OptionError
-        If the cap is not between 0 and 1, or something else is asked for that does not go with it.
+        If the value is not between 0 and 1, or the option cannot be combined with the others.
     """
     if max_correlation is None:
         return
@@ -64,77 +66,80 @@ def check_max_correlation(
             f"distinct is {max_correlation!r}; give a rank correlation between 0 and 1, such as 0.99"
         )
     if top == "all":
-        raise OptionError("--top all shows every feature, --distinct leaves some out: give --top a number")
+        raise OptionError("--top all shows every feature, but --distinct omits some: give --top a number")
     if rounds != 1:
-        raise OptionError(f"--distinct thins one round, and --rounds is {rounds}: leave one of them out")
+        raise OptionError(
+            f"--distinct cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
+            "them out"
+        )
     if stability is not None:
         raise OptionError(
-            "--stability counts places in the whole ranking, which --distinct thins: leave one of them out"
+            "--stability requires the whole ranking, but --distinct omits features: leave one of them out"
         )
 
 
 def run_non_redundant_rounds(
     dataset: Dataset, config: ScreenConfig, rounds: int, max_correlation: float | None
 ) -> tuple[list[RoundResult], dict[str, Any] | None]:
-    """Screen a table, and thin what is shown where a cap is given.
+    """Screen a dataset; if a maximum correlation is given, omit redundant features from the result.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
-        What to do.
+    config : ScreenConfig
+        The screen.
     rounds : int
-        How many rounds at most; 1 where there is a cap.
-    cap : float or None
-        The largest |Spearman's rank correlation| that two features shown may have; None for any.
+        Maximum number of rounds; 1 if `max_correlation` is given.
+    max_correlation : float or None
+        Maximum absolute Spearman correlation of two features that are shown; None for no limit.
 
     Returns
     -------
-    list of Round
-        With a cap, features that are shown have a column ``stands_for``: for how many left out.
-    dict or None
-        For the record, with a cap: how many classes were looked at, and who stands for whom.
+    round_results : list of RoundResult
+        With a limit, the features shown have a column ``stands_for``: the number of features that each
+        represents.
+    record : dict or None
+        With a limit, the number of classes examined and the features that each feature represents.
 
     Notes
     -----
-    The ranking of classes is gone through from the best down. A class is shown if no better one that is shown
-    correlates with it above the cap; else the best of those stands for it. So many classes are looked at that
-    K are shown, if the space has them, up to 65,536: what is shown is what the whole ranking would give.
+    The classes are examined from best to worst. A class is shown unless it correlates above the limit with a
+    better class that is shown; the best of those then represents it. Classes are examined until K are shown,
+    up to 65,536, so the result is the same as for the whole ranking.
     """
     if max_correlation is None:
         return run_rounds(dataset, config, rounds), None
-    found, wanted = screen_until_filled(dataset, config, max_correlation), config.scoring.limit
-    own = found.round_result
-    assert wanted is not None  # noqa: S101  # the options were refused otherwise
+    result, n_wanted = screen_until_filled(dataset, config, max_correlation), config.scoring.limit
+    round_result = result.round_result
+    assert n_wanted is not None  # noqa: S101  # checked with the options
     notices = _format_redundancy_notices(
-        len(found.selected_indices),
-        wanted,
-        len(own.scoring_result.features),
+        len(result.selected_indices),
+        n_wanted,
+        len(round_result.scoring_result.features),
         max_correlation,
-        found.limit_reason,
+        result.limit_reason,
     )
-    # what passes the false discovery rate, where one is asked for
-    shown = np.intersect1d(found.selected_indices, own.shown_indices)
-    return [_mark_representatives(own, shown, found.representatives, notices)], _build_redundancy_record(
-        own, shown, found.representatives, max_correlation
-    )
+    # If a false discovery rate is given, shown_indices are the features that pass it.
+    shown = np.intersect1d(result.selected_indices, round_result.shown_indices)
+    marked = _mark_representatives(round_result, shown, result.representatives, notices)
+    return [marked], _build_redundancy_record(round_result, shown, result.representatives, max_correlation)
 
 
 @dataclass(frozen=True, eq=False)
 class RedundancyResult:
-    """A ranking that was looked through from the best down.
+    """A ranking whose redundant features were identified.
 
     Parameters
     ----------
-    found : Round
-        The classes that were looked at, and perhaps more.
-    chosen : int64 array
-        Places of those shown, ascending.
-    stands_in : int64 array, shape (m,)
-        For each class looked at the place of the one that stands for it.
-    bound : str
-        What kept it from looking further; empty where nothing did.
+    round_result : RoundResult
+        The classes that were examined, and perhaps more.
+    selected_indices : int64 array, shape (k,)
+        Indices of the classes to show, ascending.
+    representatives : int64 array, shape (m,)
+        Index of the representative of each class examined.
+    limit_reason : str
+        The limit that stopped the examination early; empty if none did.
     """
 
     round_result: RoundResult
@@ -144,87 +149,85 @@ class RedundancyResult:
 
 
 def screen_until_filled(dataset: Dataset, config: ScreenConfig, max_correlation: float) -> RedundancyResult:
-    """Look through so much of a ranking that as many features as wanted are shown.
+    """Examine a ranking until the wanted number of features can be shown.
 
     Parameters
     ----------
-    table, job
-        As of `run_non_redundant_rounds`.
-    cap : float
-        Between 0 and 1.
+    dataset, config
+        See `run_non_redundant_rounds`.
+    max_correlation : float
+        Maximum absolute rank correlation, in (0, 1).
 
     Returns
     -------
-    Thinned
+    RedundancyResult
     """
-    wanted = config.scoring.limit
-    assert wanted is not None  # noqa: S101  # the options were refused otherwise
-    found: list[RoundResult] = []
-    wide, notice = min(_INITIAL_WIDENING * wanted, max(_MAX_CLASSES, wanted)), ""
+    n_wanted = config.scoring.limit
+    assert n_wanted is not None  # noqa: S101  # checked with the options
+    rounds: list[RoundResult] = []
+    limit, limit_reason = min(_INITIAL_WIDENING * n_wanted, max(_MAX_CLASSES, n_wanted)), ""
     while True:
-        request = replace(config.scoring, limit=wide)
         try:
-            found = run_rounds(dataset, replace(config, scoring=request), 1)
+            rounds = run_rounds(dataset, replace(config, scoring=replace(config.scoring, limit=limit)), 1)
         except MemoryLimitError:
-            if not found:
+            if not rounds:
                 raise
-            notice = "the memory allowed"
+            limit_reason = "memory limit"
             break
-        kept = found[0].scoring_result.features
-        shown, stands_in = filter_redundant(found[0].space, kept, wanted, max_correlation)
-        if len(shown) == wanted or len(kept) < wide:
+        features = rounds[0].scoring_result.features
+        selected, representatives = filter_redundant(rounds[0].space, features, n_wanted, max_correlation)
+        if len(selected) == n_wanted or len(features) < limit:
             break
-        if wide >= _MAX_CLASSES:
-            notice = "what is kept of a ranking"
+        if limit >= _MAX_CLASSES:
+            limit_reason = "maximum length of a ranking"
             break
-        wide = min(8 * wide, _MAX_CLASSES)
-    return RedundancyResult(found[0], shown, stands_in, notice)
+        limit = min(8 * limit, _MAX_CLASSES)
+    return RedundancyResult(rounds[0], selected, representatives, limit_reason)
 
 
 def filter_redundant(
     space: Space, features: FeatureTable, n_wanted: int, max_correlation: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Choose features from the best down, none of which correlates with a better chosen one above a cap.
+    """Select features from best to worst so that no two correlate above a limit.
 
     Parameters
     ----------
     space : Space
-        The features.
-    kept : Kept
-        Classes, best first.
-    wanted : int
-        How many to choose at most.
-    cap : float
-        Between 0 and 1.
+        The space of the features, n rows.
+    features : FeatureTable
+        Equivalence classes, best first.
+    n_wanted : int
+        Maximum number of features to select.
+    max_correlation : float
+        Maximum absolute rank correlation, in (0, 1).
 
     Returns
     -------
-    chosen : int64 array
-        Places, ascending.
-    stands_in : int64 array, shape (m,)
-        For each class looked at, up to the last one chosen, the place of the one that stands for it.
+    selected : int64 array, shape (k,)
+        Indices of the selected classes, ascending.
+    representatives : int64 array, shape (m,)
+        Index of the representative of each class examined, up to the last one selected.
     """
     n = space.n_rows
-    kind = np.int64 if n <= _MAX_EXACT_ROWS else np.float64
-    ranks, spread = np.empty((n_wanted, n), dtype=kind), np.empty(n_wanted)
-    chosen, stands_in = list[int](), list[int]()
+    dtype = np.int64 if n <= _MAX_EXACT_ROWS else np.float64
+    ranks, norms = np.empty((n_wanted, n), dtype=dtype), np.empty(n_wanted)
+    selected, representatives = list[int](), list[int]()
     step = max(1, _BLOCK_VALUES // max(1, n))
     for start in range(0, len(features), step):
         values = space.compute_values(features.number[start : start + step])
-        for own in sort_block(values).doubled_ranks.astype(kind) - (n + 1):
-            size = float((own * own).sum()) ** 0.5
-            products = (ranks[: len(chosen)] * own).sum(axis=1)
-            near = np.flatnonzero(
-                np.round(np.abs(products) / (spread[: len(chosen)] * size), 12) > max_correlation
-            )
-            stands_in.append(chosen[near[0]] if len(near) else len(stands_in))
-            if len(near):
+        for centered_ranks in sort_block(values).doubled_ranks.astype(dtype) - (n + 1):
+            norm = float((centered_ranks * centered_ranks).sum()) ** 0.5
+            products = (ranks[: len(selected)] * centered_ranks).sum(axis=1)
+            correlations = np.round(np.abs(products) / (norms[: len(selected)] * norm), 12)
+            correlated = np.flatnonzero(correlations > max_correlation)
+            representatives.append(selected[correlated[0]] if len(correlated) else len(representatives))
+            if len(correlated):
                 continue
-            ranks[len(chosen)], spread[len(chosen)] = own, size
-            chosen.append(len(stands_in) - 1)
-            if len(chosen) == n_wanted:
-                return np.array(chosen), np.array(stands_in)
-    return np.array(chosen, dtype=np.int64), np.array(stands_in, dtype=np.int64)
+            ranks[len(selected)], norms[len(selected)] = centered_ranks, norm
+            selected.append(len(representatives) - 1)
+            if len(selected) == n_wanted:
+                return np.array(selected), np.array(representatives)
+    return np.array(selected, dtype=np.int64), np.array(representatives, dtype=np.int64)
 
 
 def _mark_representatives(
@@ -233,16 +236,13 @@ def _mark_representatives(
     representatives: NDArray[np.int64],
     notices: tuple[str, ...],
 ) -> RoundResult:
-    """Show what was chosen, and count what each stands for."""
+    """Show the selected features, and add the number of features that each represents."""
     counts = np.zeros(len(round_result.scoring_result.features), dtype=np.int64)
     counts[: len(representatives)] = np.bincount(representatives, minlength=len(representatives))
-    screened = replace(
-        round_result.scoring_result,
-        extra_columns=round_result.scoring_result.extra_columns | {"stands_for": counts - 1},
-    )
+    columns = round_result.scoring_result.extra_columns | {"stands_for": counts - 1}
     return replace(
         round_result,
-        scoring_result=screened,
+        scoring_result=replace(round_result.scoring_result, extra_columns=columns),
         shown_indices=shown_indices,
         notices=(*round_result.notices, *notices),
     )
@@ -254,12 +254,10 @@ def _format_redundancy_notices(
     if n_shown == n_wanted:
         return ()
     if limit_reason:
-        few = f"no more than the best {n_examined:,} classes were looked at ({limit_reason})"
-        return (f"distinct: {n_shown} of {n_wanted} are shown, for {few}",)
-    return (
-        f"distinct: of {n_examined:,} classes only {n_shown} have no rank correlation above "
-        f"{max_correlation:g}",
-    )
+        reason = f"only the best {n_examined:,} classes were examined ({limit_reason})"
+        return (f"distinct: {n_shown} of {n_wanted} are shown, because {reason}",)
+    condition = f"have no rank correlation above {max_correlation:g}"
+    return (f"distinct: of {n_examined:,} classes only {n_shown} {condition}",)
 
 
 def _build_redundancy_record(
@@ -268,15 +266,17 @@ def _build_redundancy_record(
     representatives: NDArray[np.int64],
     max_correlation: float,
 ) -> dict[str, Any]:
-    """Write down who stands for whom."""
+    """Build the record of the features that each shown feature represents."""
     listed = []
-    for rank, place in enumerate(shown_indices.tolist(), start=1):
-        others = np.flatnonzero(representatives == place)
-        others = others[others != place]
+    for rank, index in enumerate(shown_indices.tolist(), start=1):
+        others = np.flatnonzero(representatives == index)
+        others = others[others != index]
         if len(others):
             numbers = round_result.scoring_result.features.number[others[:_MAX_LISTED]].tolist()
             texts = [to_text(round_result.space.build_expression(number)) for number in numbers]
             places = (others[:_MAX_LISTED] + 1).tolist()
-            near = [{"place": at, "expression": text} for at, text in zip(places, texts, strict=True)]
-            listed.append({"rank": rank, "stands_for": len(others), "features": near})
+            redundant = [
+                {"place": place, "expression": text} for place, text in zip(places, texts, strict=True)
+            ]
+            listed.append({"rank": rank, "stands_for": len(others), "features": redundant})
     return {"cap": max_correlation, "classes_looked_at": len(representatives), "shown": listed}

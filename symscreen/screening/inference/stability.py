@@ -1,7 +1,7 @@
-"""Stability selection: how often a feature's class is among the best on halves of the rows.
+"""Stability selection: how often the class of a feature is among the best on half-samples of the rows.
 
-Complementary pairs: the rows are cut into two halves at random, again and again, and both halves of each pair
-are screened (Shah and Samworth 2013, Variable selection with error control: another look).
+Complementary pairs: the rows are split at random into two halves, B times, and both halves of each pair are
+screened (Shah and Samworth 2013, Variable selection with error control: another look at stability selection).
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from symscreen._typing import Integers
     from symscreen.data import Dataset
+    from symscreen.expressions.tree import Expression
     from symscreen.screening.preparation import RowGroups
     from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
-
-    RowIndices = NDArray[np.int64]
-
 __all__ = [
     "HalfSampling",
     "add_stability",
@@ -40,95 +37,102 @@ __all__ = [
     "draw_half_samples",
 ]
 
-_HALVES_RANDOM_STREAM = 2  # which of the streams of random numbers of a seed
-_MIN_GROUPS = 4
-_MIN_ROWS = 10
-_THRESHOLDS = (0.6, 0.7, 0.8, 0.9, 1.0)
+_HALVES_RANDOM_STREAM = 2  # random stream of a seed
+_MIN_GROUPS = 4  # groups of a table
+_MIN_ROWS = 10  # rows of a table
+_THRESHOLDS = (0.6, 0.7, 0.8, 0.9, 1.0)  # selection shares for which the record gives bounds
 
 
 @dataclass(frozen=True, eq=False)
 class HalfSampling:
-    """How rows are halved.
+    """How half-samples are drawn.
 
     Parameters
     ----------
-    pairs : int
-        B: how many times the rows are cut into two halves.
-    unit : int64 array, shape (n,)
-        For each row of the table the number of the unit that is never cut, from 0 up: itself, or its group.
+    n_pairs : int
+        B, the number of complementary pairs.
+    group_ids : int64 array, shape (n,)
+        For each row the number (from 0) of its group, which is never split. Without groups it is the row
+        itself.
     column : str or None
-        The column that tells the groups.
+        Name of the column of groups.
     """
 
     n_pairs: int
-    group_ids: RowIndices
+    group_ids: Integers
     column: str | None
 
     def __post_init__(self) -> None:
-        units, rows = int(self.group_ids.max(initial=-1)) + 1, len(self.group_ids)
-        if self.column is not None and units < _MIN_GROUPS:
+        n_groups, n_rows = int(self.group_ids.max(initial=-1)) + 1, len(self.group_ids)
+        if self.column is not None and n_groups < _MIN_GROUPS:
             raise OptionError(
-                f"--groups {self.column} has {units} groups, too few to halve: give at least {_MIN_GROUPS}"
+                f"--groups {self.column} has {n_groups} groups, too few to halve: give at least {_MIN_GROUPS}"
             )
-        if rows < _MIN_ROWS:
-            raise OptionError(f"--stability: {rows} rows are too few to halve; give at least {_MIN_ROWS}")
+        if n_rows < _MIN_ROWS:
+            raise OptionError(f"--stability: {n_rows} rows are too few to halve; give at least {_MIN_ROWS}")
 
 
 def build_half_sampling(
     dataset: Dataset, n_pairs: int | None, *, row_groups: RowGroups | None, top: int | str, rounds: int
 ) -> HalfSampling | None:
-    """Say how rows are halved for stability selection, or refuse it where it has no meaning.
+    """Build the half-sampling of a screen from its options.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    pairs : int or None
-        B; None for no stability selection.
-    grouping : Grouping or None
-        Rows that stay together.
+    n_pairs : int or None
+        B, the number of complementary pairs; None for no stability selection.
+    row_groups : RowGroups or None
+        Groups of rows that stay together.
     top, rounds
-        As of `symscreen.screen`.
+        The options of `symscreen.screen`.
 
     Returns
     -------
-    Halving or None
+    HalfSampling or None
 
     Raises
     ------
     OptionError
-        If there is no K, several rounds or a ranking, or if rows or groups are too few.
+        If `top` is "all", there are several rounds, the target is not numeric, or there are too few rows or
+        groups.
     """
     if n_pairs is None:
         return None
     check_positive_int("stability", n_pairs)
     if dataset.target.target_type != "numeric":
-        what = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
-        raise OptionError(f"--stability needs a numeric response, and {dataset.target.name!r} is {what}")
+        description = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
+        raise OptionError(
+            f"--stability requires a numeric target, but {dataset.target.name!r} is {description}"
+        )
     if top == "all":
         raise OptionError("--stability counts how often a feature is among the best K: give --top a number")
     if rounds != 1:
-        raise OptionError(f"--stability looks at one round, and --rounds is {rounds}: leave one of them out")
+        raise OptionError(
+            f"--stability cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
+            "them out"
+        )
     if row_groups is None:
         return HalfSampling(n_pairs, np.arange(dataset.target.n), None)
     return HalfSampling(n_pairs, row_groups.group_ids, row_groups.column)
 
 
-def draw_half_samples(half_sampling: HalfSampling, seed: int) -> Iterator[RowIndices]:
+def draw_half_samples(half_sampling: HalfSampling, seed: int) -> Iterator[Integers]:
     """Draw complementary pairs of half-samples.
 
     Parameters
     ----------
-    halving : Halving
-        How.
+    half_sampling : HalfSampling
+        The number of pairs and the groups.
     seed : int
-        Of the screen.
+        Seed of the screen.
 
     Yields
     ------
-    int64 array
-        Rows, ascending; one half after the other. Each has half of the units, rounded down: of an odd number
-        one unit is in neither half of a pair.
+    int64 array, shape (m,)
+        Row indices, ascending; the two halves of a pair follow each other. Each half has half of the groups,
+        rounded down. If the number of groups is odd, one group is in neither half of a pair.
 
     Examples
     --------
@@ -137,35 +141,35 @@ def draw_half_samples(half_sampling: HalfSampling, seed: int) -> Iterator[RowInd
     >>> sorted([*first.tolist(), *second.tolist()]) == list(range(10))
     True
     """
-    units = int(half_sampling.group_ids.max()) + 1
+    n_groups = int(half_sampling.group_ids.max()) + 1
     for pair in range(half_sampling.n_pairs):
         seeds = np.random.SeedSequence((seed, _HALVES_RANDOM_STREAM, pair))
-        mixed = np.random.default_rng(seeds).permutation(units)
-        for start in (0, units // 2):
-            inside = np.zeros(units, dtype=np.bool_)
-            inside[mixed[start : start + units // 2]] = True
-            yield np.flatnonzero(inside[half_sampling.group_ids])
+        permutation = np.random.default_rng(seeds).permutation(n_groups)
+        for start in (0, n_groups // 2):
+            is_selected = np.zeros(n_groups, dtype=np.bool_)
+            is_selected[permutation[start : start + n_groups // 2]] = True
+            yield np.flatnonzero(is_selected[half_sampling.group_ids])
 
 
 def bound_false_selections(n_selected: float, n_features: int, threshold: float) -> float:
-    """Bound how many features of low chance are expected among those selected.
+    """Bound the expected number of selected features that have a low selection probability.
 
     Parameters
     ----------
-    chosen : float
-        q, how many features a half-sample selects on average.
-    features : int
-        p, how many there are.
-    level : float
-        τ, above 1/2: the share of half-samples from which on a feature counts as selected.
+    n_selected : float
+        q, the average number of features that a half-sample selects.
+    n_features : int
+        p, the number of features.
+    threshold : float
+        τ > 1/2, the share of half-samples from which a feature counts as selected.
 
     Returns
     -------
     float
-        q²/((2τ − 1)p): Theorem 1 of Shah and Samworth (2013) with θ = q/p. It holds whatever selects and
-        however the features depend on each other: no shape of the distribution of the shares is assumed. Of
-        low chance are features that a half-sample selects with a probability of at most q/p, as a choice at
-        random would.
+        q²/((2τ − 1)p), Theorem 1 of Shah and Samworth (2013) with θ = q/p. It holds for any selection
+        procedure and any dependence between features, without assumptions on the distribution of the
+        selection shares. A feature has a low selection probability if a half-sample selects it with
+        probability at most q/p, as a random choice would.
 
     Examples
     --------
@@ -178,85 +182,85 @@ def bound_false_selections(n_selected: float, n_features: int, threshold: float)
 def add_stability(
     dataset: Dataset, config: ScreenConfig, round_result: RoundResult, half_sampling: HalfSampling
 ) -> tuple[RoundResult, dict[str, Any]]:
-    """Screen half-samples, and tell how often the class of each feature shown is among the best K.
+    """Screen half-samples and compute how often the class of each shown feature is among the best K.
 
     Parameters
     ----------
-    table : Table
+    dataset : Dataset
         The data.
-    job : Job
-        The screen; K is its limit.
-    found : Round
-        What it found in all rows.
-    halving : Halving
+    config : ScreenConfig
+        The screen; its limit is K.
+    round_result : RoundResult
+        The result on all rows.
+    half_sampling : HalfSampling
         How rows are halved.
 
     Returns
     -------
-    Round
-        With a column ``stability``.
-    dict
-        For the record: pairs, groups, q, p, and the bounds by share.
+    round_result : RoundResult
+        The result with a column ``stability``.
+    record : dict
+        Pairs, groups, q, p and the bounds by threshold, for the record.
 
     Raises
     ------
     OptionError
-        If a half cannot be screened, with the reason.
+        If a half cannot be screened; the message gives the reason.
 
     Notes
     -----
-    A feature counts as selected in a half if the screen of that half shows it, or a feature that it cannot
-    tell from it there. Each half is screened anew: a space grows, and is cut, by the rows of the half.
+    A feature counts as selected in a half if the screen of that half shows a feature of the same equivalence
+    class there. Each half is screened from scratch: its space is grown and pruned with the rows of the half.
     """
     expressions = round_result.expressions
-    counts, chosen = np.zeros(len(expressions), dtype=np.int64), []
+    counts, n_selected = np.zeros(len(expressions), dtype=np.int64), []
     for number, rows in enumerate(draw_half_samples(half_sampling, config.scoring.seed), start=1):
         try:
-            part = take_rows(dataset, rows)
-            half = run_rounds(part, _make_half_config(config, part), 1)[0]
+            half = take_rows(dataset, rows)
+            half_result = run_rounds(half, _make_half_config(config, half), 1)[0].scoring_result
         except InputError as error:
             raise OptionError(f"--stability: half {number} cannot be screened: {error}") from error
-        by_name = dict(zip(part.names, part.columns, strict=True))
-        values = np.array([evaluate_expression(one, by_name) for one in expressions]).reshape(
-            len(expressions), -1
-        )
-        varied = np.flatnonzero(values.min(axis=1) < values.max(axis=1)) if len(values) else np.arange(0)
-        places = half.scoring_result.classes.find_positions(sort_block(np.ascontiguousarray(values[varied])))
-        counts[varied[places >= 0]] += 1
-        chosen.append(int(half.scoring_result.features.class_size.sum()))
-    columns = round_result.scoring_result.extra_columns | {"stability": counts / (2 * half_sampling.n_pairs)}
-    q, p = float(np.mean(chosen)), round_result.scoring_result.n_scored
-    told = {
+        columns = dict(zip(half.names, half.columns, strict=True))
+        values = np.array([evaluate_expression(expression, columns) for expression in expressions])
+        values = values.reshape(len(expressions), -1)
+        varying = np.flatnonzero(values.min(axis=1) < values.max(axis=1)) if len(values) else np.arange(0)
+        positions = half_result.classes.find_positions(sort_block(np.ascontiguousarray(values[varying])))
+        counts[varying[positions >= 0]] += 1
+        n_selected.append(int(half_result.features.class_size.sum()))
+    scoring_result = round_result.scoring_result
+    extra_columns = scoring_result.extra_columns | {"stability": counts / (2 * half_sampling.n_pairs)}
+    q, p = float(np.mean(n_selected)), scoring_result.n_scored
+    record = {
         "pairs": half_sampling.n_pairs,
         "groups": half_sampling.column,
         "units": int(half_sampling.group_ids.max()) + 1,
         "features_selected": q,
         "features": p,
-        "false_at_most": {f"{level:g}": bound_false_selections(q, p, level) for level in _THRESHOLDS}
-        if p
-        else {},
+        "false_at_most": (
+            {f"{threshold:g}": bound_false_selections(q, p, threshold) for threshold in _THRESHOLDS}
+            if p
+            else {}
+        ),
         "bound": "q^2/((2 tau - 1) p), Shah and Samworth 2013, Theorem 1: no assumption on shapes",
     }
-    return replace(
-        round_result, scoring_result=replace(round_result.scoring_result, extra_columns=columns)
-    ), told
+    scoring_result = replace(scoring_result, extra_columns=extra_columns)
+    return replace(round_result, scoring_result=scoring_result), record
 
 
 def _make_half_config(config: ScreenConfig, half: Dataset) -> ScreenConfig:
-    """Return the screen of a half: silent, and without formulas of the user's that are constant there."""
-    by_name = dict(zip(half.names, half.columns, strict=True))
-    none = np.zeros((0, 2), dtype=np.uint64)
+    """Return the config of a half: without progress output and user formulas that are constant there."""
+    columns = dict(zip(half.names, half.columns, strict=True))
+    no_fingerprints = np.zeros((0, 2), dtype=np.uint64)
 
-    def is_varying(index: int) -> bool:
+    def is_varying(expression: Expression) -> bool:
         try:
-            evaluate_user_formulas([config.user_expressions[index]], by_name, none)
+            evaluate_user_formulas([expression], columns, no_fingerprints)
         except FormulaError:
             return False
         return True
 
-    also = [one for at, one in enumerate(config.user_expressions) if is_varying(at)]
     return replace(
         config,
-        user_expressions=also,
+        user_expressions=list(filter(is_varying, config.user_expressions)),
         scoring=replace(config.scoring, run_control=DEFAULT_RUN_CONTROL, error_control=None),
     )

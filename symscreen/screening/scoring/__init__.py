@@ -1,1 +1,1 @@
-"""Scoring."""
+"""Scoring of a space by screeners, chunk by chunk."""

@@ -1,4 +1,8 @@
-"""A range of a space to the best of its features: compute, order, score, keep."""
+"""Score a range of a space: compute and sort its features block by block, and keep the best ones.
+
+`Scorer` is a pure function of the range. Its screeners score every feature that is computed. Only features
+whose loss may still place them in a top-K list are looked up, assigned to an equivalence class and stored.
+"""
 
 from __future__ import annotations
 
@@ -51,23 +55,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ChunkResult", "Scorer", "TopKSpec", "compute_scores", "compute_threshold"]
 
-_BATCH_VALUES = 1 << 18  # values of features that wait to be signed and looked up together
+_BATCH_VALUES = 1 << 18  # values of accepted features that are collected and then processed together
 
 
 @dataclass(frozen=True, slots=True)
 class TopKSpec:
-    """A list of the best features that is kept while a space streams by.
+    """A list of the best features that is maintained while a space streams.
 
     Parameters
     ----------
-    by : int
-        The place of the screener that orders the list.
-    merged : {"ranks", "affine"}
-        Features with the same ranks, or affine copies, are one entry.
+    screener_index : int
+        Index of the screener that orders the list.
+    equivalence : {"ranks", "affine"}
+        Features with the same ranks, or affine copies, form one entry.
     mirrored : bool
-        Whether a feature and its negative are one entry; falling is then as good as rising.
+        Whether a feature and its negative form one entry. Falling is then as good as rising.
     limit : int or None
-        How many entries; None keeps every feature, unmerged.
+        Maximum number of entries; None stores every feature, unmerged.
     """
 
     screener_index: int
@@ -78,18 +82,18 @@ class TopKSpec:
 
 @dataclass(frozen=True, eq=False)
 class ChunkResult:
-    """What came of a range.
+    """Result of a range.
 
     Parameters
     ----------
-    kept : tuple of Kept
-        What each list keeps of it.
-    scored : int
-        How many features were scored.
-    lost : dict of Fate to int
-        How many had no use once their values were known.
-    seen : Seen
-        What was seen of every feature of it, kept or not.
+    top_features : tuple of FeatureTable
+        Entries of the range in each top-K list.
+    n_scored : int
+        Number of features that were scored.
+    n_invalid : dict of CandidateStatus to int
+        Counts of the features that were excluded after their values were computed.
+    inference_state : InferenceState
+        p-values and permutation statistics of all scored features.
     """
 
     top_features: tuple[FeatureTable, ...]
@@ -100,26 +104,26 @@ class ChunkResult:
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """Scores ranges of a space; a pure function of the range.
+    """Scores ranges of a space.
 
     Parameters
     ----------
     space : Space
-        The features.
-    response : AnyResponse
-        What they are scored against.
+        The space.
+    target : Target
+        The target.
     screeners : tuple of Screener
-        Column screeners: those that order a list score every feature, the others what is kept.
+        Column screeners. Those that order a list score every feature, the others only the stored ones.
     sign : {"free", "positive"}
         Whether a falling feature is as good as a rising one.
-    keeps : tuple of Keep
+    top_k_specs : tuple of TopKSpec
         The lists.
-    bars : tuple of float
-        For each list the loss above which no feature can be among the best; empty where that is not known.
-    rooms : Rooms
-        Where threads compute and order blocks.
-    watch : Watch, optional
-        What is to be seen of every feature by the first screener.
+    thresholds : tuple of float
+        Loss above which no feature can enter each list; empty if unknown.
+    workspaces : ThreadWorkspaces
+        Scratch arrays of the threads.
+    inference : InferenceConfig, optional
+        Statistics to accumulate over all features, by the first screener.
     """
 
     space: Space
@@ -132,59 +136,62 @@ class Scorer:
     inference: InferenceConfig | None = None
 
     def __call__(self, chunk: tuple[int, int]) -> ChunkResult:
-        """Score the features of a range of numbers."""
-        lists = [[make_empty_features(len(self.screeners))] for _ in self.top_k_specs]
+        """Score the features whose numbers are in the half-open range `chunk`."""
+        feature_lists = [[make_empty_features(len(self.screeners))] for _ in self.top_k_specs]
         waiting: list[list[_AcceptedFeatures]] = [[] for _ in self.top_k_specs]
-        scored = 0
-        lost: dict[CandidateStatus, int] = {}
-        room = self.workspaces.get()
-        sight = None if self.inference is None else InferenceAccumulator(self.inference, room)
-        for block in self.space.evaluate_range(*chunk, room):
-            for fate, count in block.n_invalid.items():
-                lost[fate] = lost.get(fate, 0) + count
-            scored += len(block.numbers)
+        n_scored = 0
+        n_invalid: dict[CandidateStatus, int] = {}
+        workspace = self.workspaces.get()
+        accumulator = None if self.inference is None else InferenceAccumulator(self.inference, workspace)
+        for block in self.space.evaluate_range(*chunk, workspace):
+            for status, count in block.n_invalid.items():
+                n_invalid[status] = n_invalid.get(status, 0) + count
+            n_scored += len(block.numbers)
             if not len(block.numbers):
                 continue
-            ordered = sort_block(block.values, room, block.monotone_parents)
-            known: dict[int, NDArray[np.float64]] = {}
-            if sight is not None:
-                known[0] = self.screeners[0].statistic(ordered, self.target)
-                sight.update(ordered, known[0])
-            for place, good in self._select_accepted(lists, block.numbers, ordered, known):
-                if good.block is ordered:  # the next block will stand in its room
-                    self._add_accepted(place, lists, [good])
+            sorted_block = sort_block(block.values, workspace, block.monotone_parents)
+            known_statistics: dict[int, NDArray[np.float64]] = {}
+            if accumulator is not None:
+                known_statistics[0] = self.screeners[0].statistic(sorted_block, self.target)
+                accumulator.update(sorted_block, known_statistics[0])
+            for index, accepted in self._select_accepted(
+                feature_lists, block.numbers, sorted_block, known_statistics
+            ):
+                if accepted.block is sorted_block:  # a view of the workspace, which the next block reuses
+                    self._add_accepted(index, feature_lists, [accepted])
                     continue
-                waiting[place].append(good)
-                if sum(one.block.values.size for one in waiting[place]) >= _BATCH_VALUES:
-                    self._add_accepted(place, lists, waiting[place])
-                    waiting[place] = []
-        for place, parts in enumerate(waiting):
+                waiting[index].append(accepted)
+                if sum(part.block.values.size for part in waiting[index]) >= _BATCH_VALUES:
+                    self._add_accepted(index, feature_lists, waiting[index])
+                    waiting[index] = []
+        for index, parts in enumerate(waiting):
             if parts:
-                self._add_accepted(place, lists, parts)
-        kept = [concatenate_features(parts) for parts in lists]
-        for place, keep in enumerate(self.top_k_specs):
-            if keep.limit is not None:
-                kept[place] = select_best_classes(kept[place], keep.limit)
-        return ChunkResult(tuple(kept), scored, lost, EMPTY_INFERENCE_STATE if sight is None else sight.state)
+                self._add_accepted(index, feature_lists, parts)
+        top_features = [concatenate_features(parts) for parts in feature_lists]
+        for index, spec in enumerate(self.top_k_specs):
+            if spec.limit is not None:
+                top_features[index] = select_best_classes(top_features[index], spec.limit)
+        inference_state = EMPTY_INFERENCE_STATE if accumulator is None else accumulator.state
+        return ChunkResult(tuple(top_features), n_scored, n_invalid, inference_state)
 
     def describe_features(
         self, spec: TopKSpec, numbers: NDArray[np.int64], block: SortedBlock
     ) -> FeatureTable:
-        """Describe features as a list describes them, wanted or not.
+        """Build the entries of features in a list, without selecting the best ones.
 
         Parameters
         ----------
-        keep : Keep
-            The list; how long it is does not matter.
+        spec : TopKSpec
+            The list. Its limit is ignored.
         numbers : int64 array, shape (m,)
-            The features' numbers.
-        ordered : Ordered
+            Numbers of the features.
+        block : SortedBlock
             The same features.
 
         Returns
         -------
-        Kept
-            In the order of the numbers.
+        FeatureTable
+            In the order of `numbers`.
         """
         statistics = self.screeners[spec.screener_index].statistic(block, self.target)
         sign = "free" if spec.mirrored else self.sign
@@ -198,61 +205,56 @@ class Scorer:
         block: SortedBlock,
         known_statistics: dict[int, NDArray[np.float64]],
     ) -> Iterator[tuple[int, _AcceptedFeatures]]:
-        """Yield, by the list's place, the features of a block that a list may have room for."""
-        for place, keep in enumerate(self.top_k_specs):
-            screener = self.screeners[keep.screener_index]
-            if keep.screener_index not in known_statistics:
-                known_statistics[keep.screener_index] = screener.statistic(block, self.target)
-            # a feature and its negative can be one entry only if they have one loss
-            sign = "free" if keep.mirrored else self.sign
-            loss = screener.loss(known_statistics[keep.screener_index], self.target, sign)
-            bar = min(
-                compute_threshold(feature_lists[place][0], keep.limit),
-                self.thresholds[place] if self.thresholds else np.inf,
+        """Yield, for each list, its index and the features of a block that may enter it."""
+        for index, spec in enumerate(self.top_k_specs):
+            screener = self.screeners[spec.screener_index]
+            if spec.screener_index not in known_statistics:
+                known_statistics[spec.screener_index] = screener.statistic(block, self.target)
+            statistics = known_statistics[spec.screener_index]
+            # a feature and its negative can form one entry only if they have the same loss
+            sign = "free" if spec.mirrored else self.sign
+            loss = screener.loss(statistics, self.target, sign)
+            threshold = min(
+                compute_threshold(feature_lists[index][0], spec.limit),
+                self.thresholds[index] if self.thresholds else np.inf,
             )
-            good = np.flatnonzero(round_sort_keys(loss) <= bar)
-            if len(good):
-                some = block if len(good) == len(numbers) else block.take(good)
-                yield (
-                    place,
-                    _AcceptedFeatures(
-                        numbers[good], some, loss[good], known_statistics[keep.screener_index][good]
-                    ),
-                )
+            accepted = np.flatnonzero(round_sort_keys(loss) <= threshold)
+            if len(accepted):
+                part = block if len(accepted) == len(numbers) else block.take(accepted)
+                yield index, _AcceptedFeatures(numbers[accepted], part, loss[accepted], statistics[accepted])
 
     def _add_accepted(
         self, list_index: int, feature_lists: list[list[FeatureTable]], parts: list[_AcceptedFeatures]
     ) -> None:
-        """Add features that a list may have room for to it."""
-        keep = self.top_k_specs[list_index]
-        feature_lists[list_index].append(self._build_features(keep, parts))
-        if keep.limit is not None:
-            feature_lists[list_index] = merge_classes_if_due(feature_lists[list_index], keep.limit)
+        """Add accepted features to a list and merge its parts if a merge is due."""
+        spec = self.top_k_specs[list_index]
+        feature_lists[list_index].append(self._build_features(spec, parts))
+        if spec.limit is not None:
+            feature_lists[list_index] = merge_classes_if_due(feature_lists[list_index], spec.limit)
 
     def _build_features(self, spec: TopKSpec, parts: list[_AcceptedFeatures]) -> FeatureTable:
-        """Sign, look up and score features that a list may have room for."""
+        """Compute signatures, metadata and scores of accepted features."""
         numbers = np.concatenate([part.numbers for part in parts])
         statistics = np.concatenate([part.statistics for part in parts])
-        ordered = concatenate_blocks([part.block for part in parts])
-        features = self.space.get_metadata(numbers)
+        block = concatenate_blocks([part.block for part in parts])
+        metadata = self.space.get_metadata(numbers)
+        screener = self.screeners[spec.screener_index]
         return FeatureTable(
             number=numbers,
             loss=np.concatenate([part.loss for part in parts]),
-            signature=compute_signatures(ordered, spec.equivalence, mirrored=spec.mirrored),
-            pearson=_compute_alignment(ordered, self.target),
-            complexity=features.complexity,
-            direction=_compute_direction(
-                self.screeners[spec.screener_index], statistics, ordered, self.target
-            ),
-            keys=features.keys,
+            signature=compute_signatures(block, spec.equivalence, mirrored=spec.mirrored),
+            pearson=_compute_alignment(block, self.target),
+            complexity=metadata.complexity,
+            direction=_compute_direction(screener, statistics, block, self.target),
+            keys=metadata.keys,
             class_size=np.ones(len(numbers), dtype=np.int64),
-            scores=compute_scores(self.screeners, ordered, self.target, {spec.screener_index: statistics}),
+            scores=compute_scores(self.screeners, block, self.target, {spec.screener_index: statistics}),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _AcceptedFeatures:
-    """Features of a block that a list may have room for: their loss by its screener, and the statistic."""
+    """Features of a block that may enter a list, with loss and statistic of its screener, shape (m,)."""
 
     numbers: NDArray[np.int64]
     block: SortedBlock
@@ -261,14 +263,14 @@ class _AcceptedFeatures:
 
 
 def compute_threshold(features: FeatureTable, limit: int | None) -> float:
-    """Return the loss above which no feature can be among the best any more."""
+    """Return the loss above which no further feature can be among the best `limit` classes."""
     if limit is None or len(features) < limit:
         return np.inf
     return float(features.loss[limit - 1])
 
 
 def _compute_alignment(block: SortedBlock, target: Target) -> NDArray[np.float64]:
-    """Return what members of a class are ordered by."""
+    """Return the |correlation| with the target that orders the members of a class, shape (m,)."""
     if isinstance(target, NumericTarget):
         return np.abs(compute_pearson(block, target))
     if isinstance(target, WeightedTarget):
@@ -276,29 +278,26 @@ def _compute_alignment(block: SortedBlock, target: Target) -> NDArray[np.float64
     if isinstance(target, SurvivalTarget):
         return np.abs(compute_correlations(block.values, target.scaled_times))
     if isinstance(target, MultiOutputTarget):
-        asked = zip(target.outputs, target.sort_order, strict=True)
-        found = [
-            np.abs(compute_pearson(SortedBlock(block.values[:, rows]), target)) for target, rows in asked
-        ]
         total = np.zeros(len(block.values))
-        for each in found:
-            total += each
-        return total / len(found)
+        for output, rows in zip(target.outputs, target.sort_order, strict=True):
+            total += np.abs(compute_pearson(SortedBlock(block.values[:, rows]), output))
+        return total / len(target.outputs)
     return compute_binary_correlations(block.values, target.binary_targets)
 
 
 def _compute_direction(
     screener: Screener, statistics: NDArray[np.float64], block: SortedBlock, target: Target
 ) -> NDArray[np.int8]:
-    """Return directions: where several pairs or targets are compared, the one that all of them agree on.
+    """Return the directions of features, shape (m,).
 
-    An order of several labels has none, nor have more than two classes.
+    With several pairs or outputs it is the direction on which all of them agree, else 0. Rankings of several
+    labels and targets of more than two classes have no direction.
     """
     if isinstance(target, NumericTarget | SurvivalTarget | WeightedTarget):
         return screener.direction(statistics)
     if isinstance(target, MultiOutputTarget):
-        found = compute_multioutput_ranking_metrics(block, target)
-        rises, falls = np.max(found, axis=0) > 0, np.min(found, axis=0) < 0
+        metrics = compute_multioutput_ranking_metrics(block, target)
+        rises, falls = np.max(metrics, axis=0) > 0, np.min(metrics, axis=0) < 0
         return np.asarray(rises.astype(np.int8) - falls.astype(np.int8))
     if isinstance(target, RankingTarget) or (
         isinstance(target, MulticlassTarget) and len(target.classes) > 2
@@ -318,23 +317,26 @@ def compute_scores(
     Parameters
     ----------
     screeners : sequence of Screener
-        At least one.
-    ordered : Ordered
+        At least one screener.
+    block : SortedBlock
         m features.
-    response : AnyResponse
-        The response.
-    known : dict of int to float64 array, shape (m,), optional
-        Statistics that have been computed already, by the screener's place.
+    target : Target
+        The target.
+    known_statistics : dict of int to float64 array, shape (m,), optional
+        Statistics that are computed already, by screener index.
 
     Returns
     -------
-    float64 array, shape (m, screeners)
-        The scores that are shown.
+    float64 array, shape (m, n_screeners)
+        The reported scores.
     """
     known_statistics = known_statistics or {}
-    statistics = (
-        known_statistics[place] if place in known_statistics else screener.statistic(block, target)
-        for place, screener in enumerate(screeners)
+    return np.column_stack(
+        [
+            screener.score(
+                known_statistics[index] if index in known_statistics else screener.statistic(block, target),
+                target,
+            )
+            for index, screener in enumerate(screeners)
+        ]
     )
-    pairs = zip(screeners, statistics, strict=True)
-    return np.column_stack([screener.score(values, target) for screener, values in pairs])

@@ -1,4 +1,8 @@
-"""Joint screeners over a space: each is shown the best features, merged as suits it, and judges."""
+"""Run joint screeners on a shortlist of the best features of a space.
+
+A joint screener scores many features together, so it cannot stream a space. Column screeners choose its
+shortlist. Features that it cannot distinguish are merged in the shortlist.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +42,20 @@ __all__ = ["JointResult", "Shortlist", "build_shortlist", "run_joint_screener", 
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """The features that joint screeners of one kind are shown.
+    """The features that joint screeners of one equivalence kind score.
 
     Parameters
     ----------
-    kept : Kept
-        One entry a feature shown, best first by the screener that chose them.
+    features : FeatureTable, length q
+        One entry per feature, best first by the column screeners.
     values : float64 array, shape (q, n)
         Their values.
     signatures : uint64 array, shape (s,), ascending
-        The classes that are shown, those merged for being equal up to rounding among them.
-    places : int64 array, shape (s,)
-        For each class the place of the feature that stands for it.
-    merged : {"ranks", "affine"}
-        What makes a class.
+        Signatures of the classes in the shortlist, including those that were merged as equal up to rounding.
+    positions : int64 array, shape (s,)
+        Index of the entry that represents each class.
+    equivalence : {"ranks", "affine"}
+        Which features form a class.
     """
 
     features: FeatureTable
@@ -61,36 +65,36 @@ class Shortlist:
     equivalence: EquivalenceKind
 
     def take_first(self, limit: int) -> Shortlist:
-        """Return at most the first so many features."""
+        """Return at most the first `limit` features."""
         if limit >= len(self.features):
             return self
-        shown = self.positions < limit
+        included = self.positions < limit
         return Shortlist(
             self.features.take_first(limit),
             self.values[:limit],
-            self.signatures[shown],
-            self.positions[shown],
+            self.signatures[included],
+            self.positions[included],
             self.equivalence,
         )
 
     def find_positions(self, block: SortedBlock) -> NDArray[np.int64]:
-        """Find who stands for some features.
+        """Find the representatives of features.
 
         Parameters
         ----------
-        ordered : Ordered
+        block : SortedBlock
             m features.
 
         Returns
         -------
         int64 array, shape (m,)
-            Places among the features shown, −1 where a feature's class is not shown.
+            Index in the shortlist, or −1 if the feature's class is not in the shortlist.
         """
         return self.classes.find_positions(block)
 
     @property
     def classes(self) -> EquivalenceClasses:
-        """The classes that are shown."""
+        """The classes in the shortlist."""
         return EquivalenceClasses(
             self.equivalence, mirrored=True, signatures=self.signatures, positions=self.positions
         )
@@ -98,16 +102,16 @@ class Shortlist:
 
 @dataclass(frozen=True, eq=False)
 class JointResult:
-    """A joint screener's verdict on the features it was shown.
+    """Scores of a joint screener for a shortlist.
 
     Parameters
     ----------
     screener : JointScreener
-        Who judged.
-    showing : Showing
-        What it was shown.
-    verdict : Verdict
-        What it said; in the order of the features shown.
+        The screener.
+    shortlist : Shortlist
+        The features that it scored.
+    scores : JointScores
+        Its scores, in the order of the shortlist.
     """
 
     screener: JointScreener
@@ -118,113 +122,115 @@ class JointResult:
 def build_shortlist(
     feature_lists: Sequence[FeatureTable], space: Space, limit: int, equivalence: EquivalenceKind
 ) -> Shortlist:
-    """Choose what joint screeners of one kind are shown.
+    """Build the shortlist of joint screeners of one equivalence kind.
 
     Parameters
     ----------
-    lists : sequence of Kept
-        Lists that were streamed with a margin, merged as suits them; of several the union is shown.
+    feature_lists : sequence of FeatureTable
+        Streamed top-K lists with a margin (see `add_margin`) and the same equivalence. Several lists are
+        united by the best rank in any of them.
     space : Space
-        Where it comes from.
+        The space.
     limit : int
-        How many features at most.
-    merged : {"ranks", "affine"}
-        What makes a class.
+        Maximum number of features.
+    equivalence : {"ranks", "affine"}
+        Which features form a class.
 
     Returns
     -------
-    Showing
+    Shortlist
     """
     margin = add_margin(limit)
-    kept = merge_rankings(
-        [select_best_classes(kept, margin).take_first(margin) for kept in feature_lists], margin
+    ranking = merge_rankings(
+        [select_best_classes(features, margin).take_first(margin) for features in feature_lists], margin
     )
-    stands_for = find_representatives(kept, space.compute_values(kept.number))
-    left = merge_numeric_copies(kept, stands_for).take_first(limit)
-    behind = build_merged_classes(kept, stands_for, left, equivalence, mirrored=True)
-    return Shortlist(
-        left, space.compute_values(left.number), behind.signatures, behind.positions, equivalence
-    )
+    representatives = find_representatives(ranking, space.compute_values(ranking.number))
+    merged = merge_numeric_copies(ranking, representatives).take_first(limit)
+    classes = build_merged_classes(ranking, representatives, merged, equivalence, mirrored=True)
+    values = space.compute_values(merged.number)
+    return Shortlist(merged, values, classes.signatures, classes.positions, equivalence)
 
 
 @dataclass(frozen=True, eq=False)
 class _ClassMemberCounter:
-    """Counts the features of a range that each feature shown stands for."""
+    """Count the features of a range in each class of a shortlist."""
 
     shortlist: Shortlist
     space: Space
 
     def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
-        """Count in a range of numbers; shape (q,)."""
+        """Return the counts of a range of numbers, shape (q,)."""
         sizes = np.zeros(len(self.shortlist.features), dtype=np.int64)
         for block in self.space.evaluate_range(*chunk):
-            places = self.shortlist.find_positions(sort_block(block.values))
-            sizes += np.bincount(places[places >= 0], minlength=len(sizes))
+            positions = self.shortlist.find_positions(sort_block(block.values))
+            sizes += np.bincount(positions[positions >= 0], minlength=len(sizes))
         return sizes
 
 
 def update_class_sizes(
     shortlist: Shortlist, prescreeners: Sequence[Screener], space: Space, backend: Backend, chunk_size: int
 ) -> Shortlist:
-    """Count how many features of a space stand behind each feature shown.
+    """Recount the class sizes of a shortlist if the streamed counts may be wrong.
 
-    A list that was streamed has counted them already, unless a leader tells members of one class apart: it
-    may then have dropped some of them before the best one came, so that the count would hang on chunks.
+    Streaming counts the members of each class, except if a prescreener gives different losses to members of
+    one class. It may then have dropped members before the best one was found, and the count would depend on
+    the chunks.
 
     Parameters
     ----------
-    showing : Showing
-        What is shown.
-    leaders : sequence of Screener
-        Who chose it.
+    shortlist : Shortlist
+        The shortlist.
+    prescreeners : sequence of Screener
+        The screeners that chose it.
     space : Space
-        Where it comes from.
+        The space.
     backend : Backend
-        Where chunks are computed.
+        Backend that computes the features.
     chunk_size : int
-        Candidates a task.
+        Number of candidates per task.
 
     Returns
     -------
-    Showing
-        With the sizes of all classes; as it was where they were right.
+    Shortlist
+        The shortlist with correct class sizes.
     """
-    if shortlist.equivalence == "affine" or all(one.equivalence == "ranks" for one in prescreeners):
+    if shortlist.equivalence == "affine" or all(screener.equivalence == "ranks" for screener in prescreeners):
         return shortlist
     sizes = np.zeros(len(shortlist.features), dtype=np.int64)
-    for found in backend.map(_ClassMemberCounter(shortlist, space), space.split_chunks(chunk_size)):
-        sizes += found
+    for chunk_sizes in backend.map(_ClassMemberCounter(shortlist, space), space.split_chunks(chunk_size)):
+        sizes += chunk_sizes
     return replace(shortlist, features=replace(shortlist.features, class_size=sizes))
 
 
 def run_joint_screener(
     screener: JointScreener, shortlist: Shortlist, target: Target, *, seed: int, jobs: int
 ) -> JointResult:
-    """Let a joint screener judge what it is shown.
+    """Score a shortlist by a joint screener.
 
     Parameters
     ----------
     screener : JointScreener
-        Who judges.
-    showing : Showing
-        At least one feature; of more than it can take, it is shown the first.
-    response : Response, RankingResponse or StagesResponse
-        The response.
+        The screener.
+    shortlist : Shortlist
+        At least one feature. If the screener cannot handle all of them, it scores the first ones.
+    target : Target
+        The target.
     seed, jobs : int
-        As of `JointInput`.
+        Random seed and number of threads, see `JointInput`.
 
     Returns
     -------
-    Judged
+    JointResult
+        Losses are rounded to 12 decimals.
     """
     from threadpoolctl import threadpool_limits
 
     shortlist = shortlist.take_first(screener.compute_max_features(target.n, count_labels(target)))
     values = shortlist.values.copy()
     values.flags.writeable = False
-    # the order of BLAS's sums depends on its threads, and with it the last bits of a verdict
+    # the summation order of BLAS, and with it the last bits of the scores, depends on its threads
     with threadpool_limits(1):
-        verdict = screener.score_features(JointInput(values, target, seed, jobs))
-    return JointResult(
-        screener, shortlist, replace(verdict, loss=np.round(verdict.loss, 12), score=verdict.score + 0.0)
-    )
+        scores = screener.score_features(JointInput(values, target, seed, jobs))
+    # adding 0.0 turns -0.0 into 0.0
+    scores = replace(scores, loss=np.round(scores.loss, 12), score=scores.score + 0.0)
+    return JointResult(screener, shortlist, scores)

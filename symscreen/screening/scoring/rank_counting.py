@@ -1,6 +1,8 @@
-"""How many features of a space stand before given ones: their place, without a ranking that holds them.
+"""Rank of given features in a space, without storing a ranking.
 
-How many classes of a space stand before a feature: counted exactly while they are few, else estimated.
+`compute_ranks` counts the features with a smaller loss. `compute_class_rank` counts the equivalence classes
+that precede a class: exactly up to a limit, beyond it by a bottom-k sketch of hashed class signatures
+(Bar-Yossef et al. 2002).
 """
 
 from __future__ import annotations
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["compute_class_rank", "compute_ranks"]
 
 
+_MAX_EXACT_CLASSES = 1 << 14  # k, classes counted exactly; beyond, the relative error is about 1/√k
+_TIE_TOLERANCE = 1e-9  # absolute; affine copies of a feature share their loss up to rounding
+
+
 @dataclass(frozen=True, eq=False)
 class _BetterFeatureCounter:
-    """Counts the features of a range that stand before each of some losses."""
+    """Count the features of a range that precede each of some losses, shape (k,)."""
 
     space: Space
     target: Target
@@ -45,14 +51,14 @@ class _BetterFeatureCounter:
     losses: NDArray[np.float64]
 
     def __call__(self, chunk: tuple[int, int]) -> NDArray[np.int64]:
-        """Count in a range of numbers; shape (k,)."""
-        before = np.zeros(len(self.losses), dtype=np.int64)
+        """Return the counts of a range of numbers, shape (k,)."""
+        n_better = np.zeros(len(self.losses), dtype=np.int64)
         for block in self.space.evaluate_range(*chunk):
             if len(block.numbers):
                 statistics = self.screener.statistic(sort_block(block.values), self.target)
-                found = np.sort(round_sort_keys(self.screener.loss(statistics, self.target, self.sign)))
-                before += np.searchsorted(found, self.losses, side="left")
-        return before
+                losses = np.sort(round_sort_keys(self.screener.loss(statistics, self.target, self.sign)))
+                n_better += np.searchsorted(losses, self.losses, side="left")
+        return n_better
 
 
 def compute_ranks(
@@ -65,58 +71,54 @@ def compute_ranks(
     backend: Backend,
     chunk_size: int,
 ) -> NDArray[np.int64]:
-    """Find the places of features among all of a space.
+    """Compute the ranks of features among all features of a space.
 
     Parameters
     ----------
     space : Space
-        All features.
-    response : Response, RankingResponse or StagesResponse
-        What they are scored against.
+        The space.
+    target : Target
+        The target.
     screener : Screener
-        Who scores them.
+        The screener that ranks.
     sign : {"free", "positive"}
-        As in a screen.
+        Whether a falling feature is as good as a rising one.
     values : float64 array, shape (k, n)
-        The features whose places are wanted.
+        Values of the features to rank.
     backend : Backend
-        Where chunks are scored.
+        Backend that computes the features.
     chunk_size : int
-        Candidates a task.
+        Number of candidates per task.
 
     Returns
     -------
     int64 array, shape (k,)
-        One plus the number of features that stand before each; features that tie share the best place.
+        One plus the number of features with a smaller loss. Tied features share the smallest rank.
     """
     if not len(values):
         return np.zeros(0, dtype=np.int64)
     statistics = screener.statistic(sort_block(values), target)
     losses = round_sort_keys(screener.loss(statistics, target, sign))
     counter = _BetterFeatureCounter(space, target, screener, sign, losses)
-    before = np.zeros(len(losses), dtype=np.int64)
-    for found in backend.map(counter, space.split_chunks(chunk_size)):
-        before += found
-    return before + 1
-
-
-_MAX_EXACT_CLASSES = 1 << 14  # classes counted exactly; beyond, the relative error is about 1/√_COUNTED
-_TIE_TOLERANCE = 1e-9  # copies of one feature share their loss up to rounding
+    n_better = np.zeros(len(losses), dtype=np.int64)
+    for chunk_counts in backend.map(counter, space.split_chunks(chunk_size)):
+        n_better += chunk_counts
+    return n_better + 1
 
 
 @dataclass(frozen=True, eq=False)
 class _BetterClasses:
-    """What is known of the classes of some ranges.
+    """The classes of some ranges that precede or tie with a class.
 
     Parameters
     ----------
-    before : uint64 array
-        The least hashes of the classes whose loss is less, ascending.
-    level : Kept
-        The classes whose loss is the feature's up to rounding, each its best member: itself, and of the
-        others those with the least hashes.
-    cut : int or None
-        The greatest hash up to which `level` holds every class; None for all.
+    better_hashes : uint64 array, ascending
+        The smallest hashes of the classes whose loss is smaller.
+    tied_classes : FeatureTable
+        The best member of each class whose loss is equal up to rounding: the class itself, and those of the
+        other classes that have the smallest hashes.
+    max_hash : int or None
+        `tied_classes` contains every tied class with a hash up to this one; None if it contains all.
     """
 
     better_hashes: Hashes
@@ -126,7 +128,7 @@ class _BetterClasses:
 
 @dataclass(frozen=True, eq=False)
 class _BetterClassCounter:
-    """Finds the classes of a range that stand before a loss, or beside it."""
+    """Find the classes of a range whose loss is smaller than or tied with that of a class."""
 
     scorer: Scorer
     loss: float
@@ -134,46 +136,51 @@ class _BetterClassCounter:
     max_classes: int
 
     def __call__(self, chunk: tuple[int, int]) -> _BetterClasses:
-        found = _BetterClasses(np.zeros(0, dtype=np.uint64), make_empty_features(1))
-        scorer, (screener, *_), (keep, *_) = self.scorer, self.scorer.screeners, self.scorer.top_k_specs
+        """Return the classes of a range of numbers."""
+        result = _BetterClasses(np.zeros(0, dtype=np.uint64), make_empty_features(1))
+        scorer, (screener, *_), (spec, *_) = self.scorer, self.scorer.screeners, self.scorer.top_k_specs
         for block in scorer.space.evaluate_range(*chunk):
             if not len(block.numbers):
                 continue
-            ordered = sort_block(block.values)
-            statistics = screener.statistic(ordered, scorer.target)
+            sorted_block = sort_block(block.values)
+            statistics = screener.statistic(sorted_block, scorer.target)
             loss = round_sort_keys(screener.loss(statistics, scorer.target, scorer.sign))
-            near = np.flatnonzero(loss <= self.loss + _TIE_TOLERANCE)
-            if not len(near):
+            candidates = np.flatnonzero(loss <= self.loss + _TIE_TOLERANCE)
+            if not len(candidates):
                 continue
-            some = ordered.take(near)
-            signatures = compute_signatures(some, keep.equivalence, mirrored=keep.mirrored)
-            beside = (loss[near] >= self.loss - _TIE_TOLERANCE) | (signatures == self.signature)
-            level = make_empty_features(1)
-            if beside.any():
-                places = np.flatnonzero(beside)
-                level = scorer.describe_features(keep, block.numbers[near[places]], some.take(places))
-            found = self.merge(found, _BetterClasses(_hash_signatures(signatures[~beside]), level))
-        return found
+            candidate_block = sorted_block.take(candidates)
+            signatures = compute_signatures(candidate_block, spec.equivalence, mirrored=spec.mirrored)
+            is_tied = (loss[candidates] >= self.loss - _TIE_TOLERANCE) | (signatures == self.signature)
+            tied_classes = make_empty_features(1)
+            if is_tied.any():
+                tied = np.flatnonzero(is_tied)
+                tied_classes = scorer.describe_features(
+                    spec, block.numbers[candidates[tied]], candidate_block.take(tied)
+                )
+            better_hashes = _hash_signatures(signatures[~is_tied])
+            result = self.merge(result, _BetterClasses(better_hashes, tied_classes))
+        return result
 
     def merge(self, first: _BetterClasses, second: _BetterClasses) -> _BetterClasses:
-        """Unite what two sets of ranges hold."""
-        before = np.unique(np.concatenate((first.better_hashes, second.better_hashes)))[: self.max_classes]
-        level = concatenate_features([first.tied_classes, second.tied_classes])
-        level = select_best_classes(level, max(1, len(level)))
-        cuts = [cut for cut in (first.max_hash, second.max_hash) if cut is not None]
-        others = np.sort(_hash_signatures(level.signature[level.signature != self.signature]))
-        if len(others) > self.max_classes:
-            cuts.append(int(others[self.max_classes - 1]))
-        if not cuts:
-            return _BetterClasses(before, level)
-        few = (_hash_signatures(level.signature) <= np.uint64(min(cuts))) | (
-            level.signature == self.signature
-        )
-        return _BetterClasses(before, level.take(np.flatnonzero(few)), min(cuts))
+        """Merge the results of two sets of ranges."""
+        better_hashes = np.unique(np.concatenate((first.better_hashes, second.better_hashes)))
+        better_hashes = better_hashes[: self.max_classes]
+        tied = concatenate_features([first.tied_classes, second.tied_classes])
+        tied = select_best_classes(tied, max(1, len(tied)))
+        hash_limits = [part.max_hash for part in (first, second) if part.max_hash is not None]
+        is_other = tied.signature != self.signature
+        other_hashes = np.sort(_hash_signatures(tied.signature[is_other]))
+        if len(other_hashes) > self.max_classes:
+            hash_limits.append(int(other_hashes[self.max_classes - 1]))
+        if not hash_limits:
+            return _BetterClasses(better_hashes, tied)
+        max_hash = min(hash_limits)
+        remaining = (_hash_signatures(tied.signature) <= np.uint64(max_hash)) | ~is_other
+        return _BetterClasses(better_hashes, tied.take(np.flatnonzero(remaining)), max_hash)
 
 
 def _hash_signatures(signatures: Hashes) -> Hashes:
-    """Spread signatures evenly over 64 bits: the finaliser of splitmix64, one to one."""
+    """Spread signatures evenly over 64 bits by the finalizer of splitmix64, which is a bijection."""
     state = (signatures ^ (signatures >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))
@@ -190,55 +197,55 @@ def compute_class_rank(
     chunk_size: int,
     max_exact_classes: int = _MAX_EXACT_CLASSES,
 ) -> float:
-    """Find the place of a feature's class among the classes of a space.
+    """Compute the rank of a feature's class among the classes of a space.
 
     Parameters
     ----------
     space : Space
-        The features.
-    response : Response or RankingResponse
-        What they are scored against.
+        The space.
+    target : Target
+        The target.
     screener : Screener
-        Who scores them.
+        The screener that ranks.
     sign : {"free", "positive"}
-        As in a screen.
+        Whether a falling feature is as good as a rising one.
     values : float64 array, shape (n,)
-        The feature.
+        Values of the feature.
     backend : Backend
-        Where chunks are scored.
+        Backend that computes the features.
     chunk_size : int
-        Candidates a task.
-    counted : int
-        How many classes are counted exactly.
+        Number of candidates per task.
+    max_exact_classes : int
+        k, the number of classes that are counted exactly.
 
     Returns
     -------
     float
-        One plus the number of other classes that stand before it, in the order of
-        `symscreen.screening.scoring.top_features`,
-        which breaks ties. A whole number up to `counted`; beyond, (k − 1)/u with u the k-th least of evenly
-        spread hashes in (0, 1] (k = `counted`; Bar-Yossef et al. 2002), which is off by about 1/√k of itself.
-        Infinite where the space has no member of the class.
+        One plus the number of other classes that precede it in the order of
+        `symscreen.screening.scoring.top_features`, which breaks ties. It is exact if fewer than k classes
+        precede. Otherwise their number is estimated as (k − 1)/u, where u is the k-th smallest of evenly
+        spread hashes in (0, 1] (Bar-Yossef et al. 2002), with a relative error of about 1/√k. Infinite if
+        the space has no member of the class.
     """
-    ordered, mirrored = sort_block(np.ascontiguousarray(values[None])), sign == "free"
-    loss = round_sort_keys(screener.loss(screener.statistic(ordered, target), target, sign))
-    own = compute_signatures(ordered, screener.equivalence, mirrored=mirrored)[0]
-    keep = TopKSpec(0, screener.equivalence, mirrored, limit=None)
-    better = _BetterClassCounter(
-        Scorer(space, target, (screener,), sign, (keep,)), float(loss[0]), own, max_exact_classes
-    )
-    found = _BetterClasses(np.zeros(0, dtype=np.uint64), make_empty_features(1))
-    for some in backend.map(better, space.split_chunks(chunk_size)):
-        found = better.merge(found, some)
-    level = found.tied_classes.take(found.tied_classes.compute_member_order()).signature
-    if own not in level:
+    block, mirrored = sort_block(np.ascontiguousarray(values[None])), sign == "free"
+    loss = round_sort_keys(screener.loss(screener.statistic(block, target), target, sign))
+    signature = compute_signatures(block, screener.equivalence, mirrored=mirrored)[0]
+    spec = TopKSpec(0, screener.equivalence, mirrored, limit=None)
+    scorer = Scorer(space, target, (screener,), sign, (spec,))
+    counter = _BetterClassCounter(scorer, float(loss[0]), signature, max_exact_classes)
+    result = _BetterClasses(np.zeros(0, dtype=np.uint64), make_empty_features(1))
+    for chunk_result in backend.map(counter, space.split_chunks(chunk_size)):
+        result = counter.merge(result, chunk_result)
+    tied = result.tied_classes.take(result.tied_classes.compute_member_order()).signature
+    if signature not in tied:
         return float("inf")
-    earlier = _hash_signatures(level[: int(np.flatnonzero(level == own)[0])])
-    hashes = np.unique(np.concatenate((found.better_hashes, earlier)))
-    cuts = [found.max_hash] if found.max_hash is not None else []
-    if len(found.better_hashes) == max_exact_classes:
-        cuts.append(int(found.better_hashes[-1]))
-    if not cuts:
+    preceding_tied = _hash_signatures(tied[: int(np.flatnonzero(tied == signature)[0])])
+    hashes = np.unique(np.concatenate((result.better_hashes, preceding_tied)))
+    hash_limits = [result.max_hash] if result.max_hash is not None else []
+    if len(result.better_hashes) == max_exact_classes:
+        hash_limits.append(int(result.better_hashes[-1]))
+    if not hash_limits:
         return 1.0 + len(hashes)
-    known = int((hashes <= np.uint64(min(cuts))).sum())
-    return 1.0 + max(0, round((known - 1) / ((float(min(cuts)) + 1.0) / 2.0**64)))
+    max_hash = min(hash_limits)
+    n_known = int((hashes <= np.uint64(max_hash)).sum())
+    return 1.0 + max(0, round((n_known - 1) / ((float(max_hash) + 1.0) / 2.0**64)))

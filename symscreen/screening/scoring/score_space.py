@@ -1,6 +1,8 @@
-"""Columns of a ranking that only some responses have: scores by each of several targets, Harrell's C.
+"""Score a space by all requested screeners: the ranking, every score, and the comparison of screeners.
 
-A space under all screeners asked for: one ranking, every score, every verdict, and their ranks.
+The first screener orders the ranking. While the space streams, `score_space` maintains the top-K list of the
+ranking and, if joint screeners or several screeners are requested, lists for shortlists. The joint screeners
+then score their shortlists, and all screeners are compared on the shortlist without affine copies.
 """
 
 from __future__ import annotations
@@ -73,8 +75,11 @@ __all__ = [
 ]
 
 
+_BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
+
+
 def format_target_column(screener: str, target: str) -> str:
-    """Name the column of a screener's scores by one of several targets.
+    """Return the column name of a screener's scores by one output of a multi-output target.
 
     Examples
     --------
@@ -90,81 +95,81 @@ def compute_extra_columns(
     target: Target,
     screeners: Sequence[Screener | JointScreener],
 ) -> dict[str, Any]:
-    """Compute what a ranking tells beside the screeners' own columns.
+    """Compute the columns of a ranking that only some target types have.
 
     Parameters
     ----------
-    kept : Kept
-        The ranking; its scores have a column for each screener.
-    blocks : iterable of Ordered
-        The features of it, in its order.
-    response : AnyResponse
-        What they were scored against.
+    features : FeatureTable, length k
+        The ranking. Its scores have a column for each screener.
+    blocks : iterable of SortedBlock
+        The features of the ranking, in its order.
+    target : Target
+        The target.
     screeners : sequence of Screener or JointScreener
-        Those asked for.
+        The requested screeners.
 
     Returns
     -------
     dict of str to float64 array, each of shape (k,)
-        Of several targets the score of every screener by each, as `make_multioutput_screener` joins them:
-        without a
-        sign, and of T0 in units of the target's Δ. Of survival Harrell's C, where T0 is among the screeners.
+        For a multi-output target, the score of every column screener by each output, in the form that
+        `make_multioutput_screener` combines: without a sign, and T0 in units of the output's Δ. For a
+        survival target, Harrell's C if T0 is among the screeners. Empty for other targets.
     """
-    names = [one.name for one in screeners]
+    names = [screener.name for screener in screeners]
     if isinstance(target, SurvivalTarget):
         return {HARRELL_C: compute_harrell_c(features.scores[:, names.index("t0")])} if "t0" in names else {}
     if not isinstance(target, MultiOutputTarget):
         return {}
-    columns = [one for one in screeners if isinstance(one, Screener)]
-    found: dict[str, list[NDArray[np.float64]]] = {
-        format_target_column(one.name, name): [] for one in columns for name in target.names
+    column_screeners = [screener for screener in screeners if isinstance(screener, Screener)]
+    columns: dict[str, list[NDArray[np.float64]]] = {
+        format_target_column(screener.name, name): []
+        for screener in column_screeners
+        for name in target.names
     }
-    single = {name: select_output(target, place) for place, name in enumerate(target.names)}
-    for ordered in blocks:
-        for one in columns:
-            for name, own in single.items():
-                found[format_target_column(one.name, name)].append(
-                    one.score(one.statistic(ordered, own), own)
-                )
-    return {name: np.concatenate([np.zeros(0), *parts]) for name, parts in found.items()}
-
-
-_BLOCK_VALUES = 1 << 22
+    outputs = {name: select_output(target, index) for index, name in enumerate(target.names)}
+    for block in blocks:
+        for screener in column_screeners:
+            for name, output in outputs.items():
+                scores = screener.score(screener.statistic(block, output), output)
+                columns[format_target_column(screener.name, name)].append(scores)
+    return {name: np.concatenate([np.zeros(0), *parts]) for name, parts in columns.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringConfig:
-    """What is asked of a space.
+    """How a space is scored.
 
     Parameters
     ----------
     screeners : tuple of Screener or JointScreener
-        The first one ranks.
+        The requested screeners. The first one orders the ranking.
     sign : {"free", "positive"}
-        Whether falling with the response is as good as rising with it.
+        Whether a feature that falls with the target is as good as one that rises with it.
     limit : int or None
-        How many classes to return; None for every feature, unmerged.
+        Maximum number of classes in the ranking; None for every feature, unmerged.
     prescreen : int
-        How many features joint screeners are shown at most, the best by the leader.
-    seed, jobs : int
-        For joint screeners.
+        Maximum number of features in a shortlist.
+    seed : int
+        Random seed, at least 0.
+    jobs : int
+        Number of threads of a joint screener.
     backend : Backend
-        Where chunks are scored.
+        Backend that runs the chunks.
     chunk_size : int
-        Candidates a task.
-    course : Course
-        Who is told how far it is, what keeps the state, and when it must end.
-    search : Search
-        Whether every feature is scored over all rows.
-    kind : Kind
-        What the response is.
-    control : ErrorControl, optional
-        Which figures tell how far to trust what is found.
+        Number of candidates per task.
+    run_control : RunControl
+        Progress, deadline and checkpoint hooks.
+    search : SearchConfig
+        Whether every feature is scored on all rows.
+    target_type : TargetType
+        Type of the target.
+    error_control : ErrorControl, optional
+        Requested p-values, q-values and permutations.
 
     Raises
     ------
     OptionError
-        If the seed is not a whole number of at least 0.
+        If the seed is not an integer of at least 0.
     """
 
     screeners: tuple[Screener | JointScreener, ...]
@@ -181,52 +186,53 @@ class ScoringConfig:
     error_control: ErrorControl | None = None
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
-        if not whole or self.seed < 0:
-            raise OptionError(f"seed is {self.seed!r}; give a whole number of at least 0")
+        is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
+        if not is_integer or self.seed < 0:
+            raise OptionError(f"seed is {self.seed!r}; give an integer of at least 0")
 
     @property
     def column_screeners(self) -> tuple[Screener, ...]:
-        """The column screeners asked for, or the leaders where there is none."""
-        return tuple(one for one in self.screeners if isinstance(one, Screener)) or self.prescreeners
+        """The requested column screeners; the prescreeners if there are none."""
+        requested = tuple(screener for screener in self.screeners if isinstance(screener, Screener))
+        return requested or self.prescreeners
 
     @property
     def prescreeners(self) -> tuple[Screener, ...]:
-        """The column screeners that choose what joint ones are shown."""
+        """The column screeners that choose the shortlists."""
         return select_prescreeners(self.screeners, self.target_type)
 
     @property
     def joint_screeners(self) -> tuple[JointScreener, ...]:
-        """The joint screeners asked for."""
-        return tuple(one for one in self.screeners if isinstance(one, JointScreener))
+        """The requested joint screeners."""
+        return tuple(screener for screener in self.screeners if isinstance(screener, JointScreener))
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringResult:
-    """What came of a space.
+    """Scores of a space.
 
     Parameters
     ----------
-    kept : Kept
-        The ranking; `scores` has a column for each screener asked for.
-    columns : dict of str to array, shape (k,)
-        Further columns of the ranking, by name.
-    judged : dict of str to Judged
-        The joint screeners' verdicts.
-    comparison : Comparison or None
-        All screeners' ranks over the features compared, where there are several.
-    scored : int
-        How many features were scored.
-    lost : dict of Fate to int
-        How many had no use once their values were known.
-    classes : Classes
-        By which signatures the classes of the ranking are recognised.
-    search : dict or None
-        What the record tells of a search that did not score every feature.
-    control : dict or None
-        What it tells of the control of errors.
-    outcome : Streamed or None
-        How far the stream came, and in how many tasks.
+    features : FeatureTable, length k
+        The ranking; `scores` has a column for each requested screener.
+    extra_columns : dict of str to array, shape (k,)
+        Additional columns of the ranking, by name.
+    joint_results : dict of str to JointResult
+        The results of the joint screeners, by name.
+    comparison : ScreenerComparison or None
+        Ranks of the shortlist by all screeners, if there are several.
+    n_scored : int
+        Number of features that were scored.
+    n_invalid : dict of CandidateStatus to int
+        Counts of the features that were excluded after their values were computed.
+    classes : EquivalenceClasses
+        Signatures of the classes of the ranking.
+    search_record : dict or None
+        Record of a search that did not score every feature.
+    error_control_record : dict or None
+        Record of the error control.
+    stream_result : StreamResult or None
+        Result of the stream, including the numbers of candidates and tasks.
     """
 
     features: FeatureTable
@@ -242,32 +248,30 @@ class ScoringResult:
 
 
 def find_shortlist_kinds(scoring: ScoringConfig) -> list[EquivalenceKind]:
-    """Return the kinds of lists to be shown to joint screeners and, where several score, to be compared."""
-    kinds: set[EquivalenceKind] = {one.equivalence for one in scoring.joint_screeners}
+    """Return the equivalence kinds of the shortlists for joint screeners and for the comparison."""
+    kinds: set[EquivalenceKind] = {screener.equivalence for screener in scoring.joint_screeners}
     if len(scoring.screeners) > 1:
-        kinds.add("affine")  # the finest: every screener's classes are made of its entries
+        kinds.add("affine")  # the finest: the classes of every screener are unions of its classes
     return sorted(kinds)
 
 
 def score_space(space: Space, target: Target, scoring: ScoringConfig) -> ScoringResult:
-    """Score a space by all screeners asked for.
+    """Score a space by all requested screeners.
 
     Parameters
     ----------
     space : Space
-        The features, with values.
-    response : Response, RankingResponse or StagesResponse
-        The response.
-    request : Request
-        What is asked.
+        The space with values.
+    target : Target
+        The target.
+    scoring : ScoringConfig
+        How the space is scored.
 
     Returns
     -------
-    Screened
-        The same for every backend, chunk size and number of jobs.
+    ScoringResult
+        The result does not depend on the backend, the chunk size or the number of threads.
     """
-    several = len(scoring.screeners) > 1
-    kinds, ranks_all = find_shortlist_kinds(scoring), _has_main_list(scoring)
     search = None
     if scoring.search.mode != "exact":
         search = run_search(
@@ -278,59 +282,83 @@ def score_space(space: Space, target: Target, scoring: ScoringConfig) -> Scoring
             seed=scoring.seed,
             backend=scoring.backend,
         )
-    left = space if search is None else search.space
-    watch = build_inference(scoring.error_control, target, scoring.screeners[0], scoring.sign, scoring.seed)
-    scorer = replace(make_scorer(left, target, scoring), inference=watch)
-    with limit_blas_threads(watch):
-        outcome = score_stream(scorer, scoring.backend, scoring.chunk_size, scoring.run_control)
-    lists = iter(outcome.top_features[1:] if ranks_all else outcome.top_features)
-    showings = {}
-    for kind in kinds:
-        showing = build_shortlist([next(lists) for _ in scoring.prescreeners], left, scoring.prescreen, kind)
-        showings[kind] = update_class_sizes(
-            showing, scoring.prescreeners, left, scoring.backend, scoring.chunk_size
+    scored_space = space if search is None else search.space
+    inference = build_inference(
+        scoring.error_control, target, scoring.screeners[0], scoring.sign, scoring.seed
+    )
+    scorer = replace(make_scorer(scored_space, target, scoring), inference=inference)
+    with limit_blas_threads(inference):
+        stream_result = score_stream(scorer, scoring.backend, scoring.chunk_size, scoring.run_control)
+    feature_lists = iter(stream_result.top_features)
+    if _has_main_list(scoring):
+        main_features = next(feature_lists)
+    else:
+        main_features = make_empty_features(len(scoring.column_screeners))
+    shortlists = {}
+    for kind in find_shortlist_kinds(scoring):
+        shortlist = build_shortlist(
+            [next(feature_lists) for _ in scoring.prescreeners], scored_space, scoring.prescreen, kind
         )
-    verdicts = {
-        one.name: run_joint_screener(
-            one, showings[one.equivalence], target, seed=scoring.seed, jobs=scoring.jobs
+        shortlists[kind] = update_class_sizes(
+            shortlist, scoring.prescreeners, scored_space, scoring.backend, scoring.chunk_size
         )
-        for one in scoring.joint_screeners
-        if len(showings[one.equivalence].features)
+    joint_results = {
+        screener.name: run_joint_screener(
+            screener, shortlists[screener.equivalence], target, seed=scoring.seed, jobs=scoring.jobs
+        )
+        for screener in scoring.joint_screeners
+        if len(shortlists[screener.equivalence].features)
     }
-    main = outcome.top_features[0] if ranks_all else make_empty_features(len(scoring.column_screeners))
-    kept, classes = _build_ranking(main, left, scoring, verdicts)
-    comparison = _build_comparison(showings["affine"], target, scoring, verdicts) if several else None
-    told = None if search is None else search.record
+    features, classes = _build_ranking(main_features, scored_space, scoring, joint_results)
+    comparison = None
+    if len(scoring.screeners) > 1:
+        comparison = _build_comparison(shortlists["affine"], target, scoring, joint_results)
+    search_record = None if search is None else search.record
     if search is not None and scoring.search.mode == "sieve":
-        told = search.record | {
-            "audit": _audit_search(space, search, target, scoring, outcome.top_features[0])
-        }
-    kept, columns = _add_joint_columns(
-        kept, left, scoring, joint_results=verdicts, shortlist=showings.get("affine"), comparison=comparison
+        audit = _audit_search(space, search, target, scoring, stream_result.top_features[0])
+        search_record = search.record | {"audit": audit}
+    features, columns = _add_joint_columns(
+        features,
+        scored_space,
+        scoring,
+        joint_results=joint_results,
+        shortlist=shortlists.get("affine"),
+        comparison=comparison,
     )
-    figures = None
-    if watch is not None and scoring.error_control is not None:
-        blocks = _iterate_sorted_blocks(kept, left)
-        own, figures = compute_error_control(
-            watch, scoring.error_control, outcome.inference_state, blocks, target
+    error_control_record = None
+    if inference is not None and scoring.error_control is not None:
+        error_control_columns, error_control_record = compute_error_control(
+            inference,
+            scoring.error_control,
+            stream_result.inference_state,
+            _iterate_sorted_blocks(features, scored_space),
+            target,
         )
-        columns = own | columns
-    columns = columns | compute_extra_columns(
-        kept, _iterate_sorted_blocks(kept, left), target, scoring.screeners
+        columns = error_control_columns | columns
+    columns |= compute_extra_columns(
+        features, _iterate_sorted_blocks(features, scored_space), target, scoring.screeners
     )
-    scored, lost = outcome.n_scored, outcome.n_invalid
     return ScoringResult(
-        kept, columns, verdicts, comparison, scored, lost, classes, told, figures, stream_result=outcome
+        features,
+        columns,
+        joint_results,
+        comparison,
+        stream_result.n_scored,
+        stream_result.n_invalid,
+        classes,
+        search_record,
+        error_control_record,
+        stream_result,
     )
 
 
 def make_scorer(space: Space, target: Target, scoring: ScoringConfig) -> Scorer:
-    """Return what scores the chunks of a space as a request asks.
+    """Build the scorer of the chunks of a space.
 
     Parameters
     ----------
-    space, response, request
-        As of `screened`.
+    space, target, scoring
+        See `score_space`.
 
     Returns
     -------
@@ -340,91 +368,92 @@ def make_scorer(space: Space, target: Target, scoring: ScoringConfig) -> Scorer:
 
 
 def _has_main_list(scoring: ScoringConfig) -> bool:
+    """Return whether the ranking is streamed, not derived from a shortlist."""
     return scoring.limit is None or isinstance(scoring.screeners[0], Screener)
 
 
 def _make_top_k_specs(scoring: ScoringConfig) -> tuple[TopKSpec, ...]:
-    """Say which lists are kept while the space streams by: the ranking first, then what is shown."""
+    """Return the lists to maintain: the ranking first, then the lists of each shortlist."""
     first = scoring.screeners[0]
-    keeps = []
+    specs = []
     if _has_main_list(scoring):
         mirrored = isinstance(first, JointScreener) or scoring.sign == "free"
         limit = None if scoring.limit is None else add_margin(scoring.limit)
-        keeps.append(TopKSpec(0, first.equivalence, mirrored, limit))
-    margin, leaders = add_margin(scoring.prescreen), range(len(scoring.prescreeners))
-    keeps += [
-        TopKSpec(by, kind, mirrored=True, limit=margin)
+        specs.append(TopKSpec(0, first.equivalence, mirrored, limit))
+    specs += [
+        TopKSpec(index, kind, mirrored=True, limit=add_margin(scoring.prescreen))
         for kind in find_shortlist_kinds(scoring)
-        for by in leaders
+        for index in range(len(scoring.prescreeners))
     ]
-    return tuple(keeps)
+    return tuple(specs)
 
 
 def make_search_goals(scoring: ScoringConfig) -> list[SearchGoal]:
-    """Say what a search is for: the longest list of each screener and sign, that of the ranking first.
+    """Return the goals of a search: the longest list of each screener and sign, that of the ranking first.
 
     Parameters
     ----------
-    request : Request
-        What is asked.
+    scoring : ScoringConfig
+        How the space is scored.
 
     Returns
     -------
-    list of Wanted
+    list of SearchGoal
     """
     limits: dict[tuple[int, Sign], int] = {}
-    for keep in _make_top_k_specs(scoring):
-        own = (keep.screener_index, "free" if keep.mirrored else scoring.sign)
-        limits[own] = max(limits.get(own, 0), keep.limit or 0)
-    return [SearchGoal(scoring.column_screeners[by], sign, limit) for (by, sign), limit in limits.items()]
+    for spec in _make_top_k_specs(scoring):
+        key = (spec.screener_index, "free" if spec.mirrored else scoring.sign)
+        limits[key] = max(limits.get(key, 0), spec.limit or 0)
+    return [
+        SearchGoal(scoring.column_screeners[index], sign, limit) for (index, sign), limit in limits.items()
+    ]
 
 
 def _audit_search(
     space: Space, search: SearchResult, target: Target, scoring: ScoringConfig, features: FeatureTable
 ) -> dict[str, Any]:
-    """Estimate what the first list lost: features as good as the last of those that were wanted."""
+    """Estimate how many features the search dropped that are as good as the last one of the first list."""
     limit = scoring.limit if isinstance(scoring.screeners[0], Screener) else scoring.prescreen
-    best = np.sort(features.loss)[:limit]
-    loss = float(best[-1]) if len(best) else -1.0
-    first = make_search_goals(scoring)[0]
-    known = require_numeric_target(target, "an audit")
+    best_losses = np.sort(features.loss)[:limit]
     return audit_search(
-        space, search, known, first, loss_threshold=loss, seed=scoring.seed, backend=scoring.backend
+        space,
+        search,
+        require_numeric_target(target, "an audit"),
+        make_search_goals(scoring)[0],
+        loss_threshold=float(best_losses[-1]) if len(best_losses) else -1.0,
+        seed=scoring.seed,
+        backend=scoring.backend,
     )
 
 
 def _build_ranking(
     main_features: FeatureTable, space: Space, scoring: ScoringConfig, joint_results: dict[str, JointResult]
 ) -> tuple[FeatureTable, EquivalenceClasses]:
-    """Put what was kept into the order of the first screener; say which classes it has."""
+    """Order the streamed features by the first screener; return the ranking and its classes."""
     first = scoring.screeners[0]
     if isinstance(first, Screener):
-        keep = _make_top_k_specs(scoring)[0]
+        spec = _make_top_k_specs(scoring)[0]
         if scoring.limit is not None:
-            return finalize_classes(main_features, space, scoring.limit, keep)
-        kept = rank_all_features(main_features)
-        return kept, build_all_classes(kept, keep.equivalence, mirrored=keep.mirrored)
+            return finalize_classes(main_features, space, scoring.limit, spec)
+        ranking = rank_all_features(main_features)
+        return ranking, build_all_classes(ranking, spec.equivalence, mirrored=spec.mirrored)
     if first.name not in joint_results:
         return main_features, build_all_classes(main_features, first.equivalence, mirrored=True)
-    ruling = joint_results[first.name]
+    shortlist, scores = joint_results[first.name].shortlist, joint_results[first.name].scores
     if scoring.limit is not None:
-        shown = replace(
-            ruling.shortlist.features,
-            loss=ruling.scores.loss,
-            direction=ruling.scores.direction.astype(np.int8),
-        )
-        order = shown.compute_member_order()[: scoring.limit]
-        return shown.take(order), ruling.shortlist.classes.reorder(order)
-    places = _find_shortlist_positions(main_features, space, ruling.shortlist)
-    worst = float(ruling.scores.loss.max()) + 1.0  # what was not shown comes last
-    loss = np.where(places >= 0, ruling.scores.loss[places], worst)
-    direction = np.where(places >= 0, ruling.scores.direction[places], 0).astype(np.int8)
-    kept = rank_all_features(replace(main_features, loss=loss, direction=direction))
-    return kept, build_all_classes(kept, first.equivalence, mirrored=True)
+        features = replace(shortlist.features, loss=scores.loss, direction=scores.direction.astype(np.int8))
+        order = features.compute_member_order()[: scoring.limit]
+        return features.take(order), shortlist.classes.reorder(order)
+    positions = _find_shortlist_positions(main_features, space, shortlist)
+    worst_loss = float(scores.loss.max()) + 1.0  # features that are not in the shortlist come last
+    loss = np.where(positions >= 0, scores.loss[positions], worst_loss)
+    direction = np.where(positions >= 0, scores.direction[positions], 0).astype(np.int8)
+    ranking = rank_all_features(replace(main_features, loss=loss, direction=direction))
+    return ranking, build_all_classes(ranking, first.equivalence, mirrored=True)
 
 
 def _iterate_sorted_blocks(features: FeatureTable, space: Space) -> Iterator[SortedBlock]:
-    """Compute kept features again, some at a time, and put their rows in order."""
+    """Recompute stored features and yield them as sorted blocks."""
     for start in range(0, len(features), step := max(1, _BLOCK_VALUES // max(1, space.n_rows))):
         yield sort_block(space.compute_values(features.number[start : start + step]))
 
@@ -432,28 +461,29 @@ def _iterate_sorted_blocks(features: FeatureTable, space: Space) -> Iterator[Sor
 def _find_shortlist_positions(
     features: FeatureTable, space: Space, *shortlists: Shortlist
 ) -> NDArray[np.int64]:
-    """Find who stands for each kept feature in what was shown; shape (k,), or (showings, k) for several."""
-    found = [
-        np.stack([showing.find_positions(ordered) for showing in shortlists])
-        for ordered in _iterate_sorted_blocks(features, space)
+    """Return the position of each feature's representative, shape (k,) or (n_shortlists, k)."""
+    blocks = [
+        np.stack([shortlist.find_positions(block) for shortlist in shortlists])
+        for block in _iterate_sorted_blocks(features, space)
     ]
-    places = np.concatenate([np.empty((len(shortlists), 0), dtype=np.int64), *found], axis=1)
-    return places[0] if len(shortlists) == 1 else places
+    positions = np.concatenate([np.empty((len(shortlists), 0), dtype=np.int64), *blocks], axis=1)
+    return positions[0] if len(shortlists) == 1 else positions
 
 
 def _build_comparison(
     shortlist: Shortlist, target: Target, scoring: ScoringConfig, joint_results: dict[str, JointResult]
 ) -> ScreenerComparison:
-    """Rank the features shown by every screener."""
+    """Rank the shortlist by every screener."""
     losses = {}
-    ordered = sort_block(shortlist.values)
-    for one in scoring.screeners:
-        if isinstance(one, Screener):
-            statistics = one.statistic(ordered, target)
-            losses[one.name] = round_sort_keys(one.loss(statistics, target, scoring.sign))
-        elif one.name in joint_results:
-            places = joint_results[one.name].shortlist.find_positions(ordered)
-            losses[one.name] = np.where(places >= 0, joint_results[one.name].scores.loss[places], np.nan)
+    block = sort_block(shortlist.values)
+    for screener in scoring.screeners:
+        if isinstance(screener, Screener):
+            statistics = screener.statistic(block, target)
+            losses[screener.name] = round_sort_keys(screener.loss(statistics, target, scoring.sign))
+        elif screener.name in joint_results:
+            result = joint_results[screener.name]
+            positions = result.shortlist.find_positions(block)
+            losses[screener.name] = np.where(positions >= 0, result.scores.loss[positions], np.nan)
     return compare_screeners(losses)
 
 
@@ -466,50 +496,56 @@ def _add_joint_columns(
     shortlist: Shortlist | None,
     comparison: ScreenerComparison | None,
 ) -> tuple[FeatureTable, dict[str, Any]]:
-    """Give each kept feature the score of every screener, and its rank where several were asked."""
+    """Add the scores of joint screeners; return the features and columns of ranks and joint results."""
     import pandas as pd
 
-    shown = {name: ruling.shortlist for name, ruling in joint_results.items()}
+    shortlists = {name: result.shortlist for name, result in joint_results.items()}
     if shortlist is not None:
-        shown[""] = shortlist
-    if not shown:
+        shortlists[""] = shortlist
+    if not shortlists:
         return features, {}
-    places = dict(
-        zip(shown, np.atleast_2d(_find_shortlist_positions(features, space, *shown.values())), strict=True)
+    positions = dict(
+        zip(
+            shortlists,
+            np.atleast_2d(_find_shortlist_positions(features, space, *shortlists.values())),
+            strict=True,
+        )
     )
-    by_column = dict(zip((one.name for one in scoring.column_screeners), features.scores.T, strict=True))
+    column_names = (screener.name for screener in scoring.column_screeners)
+    column_scores = dict(zip(column_names, features.scores.T, strict=True))
     scores, columns = [], dict[str, Any]()
-    for one in scoring.screeners:
-        if one.name in by_column:
-            scores.append(by_column[one.name])
+    for name in (screener.name for screener in scoring.screeners):
+        if name in column_scores:
+            scores.append(column_scores[name])
             continue
-        if one.name not in joint_results:
+        if name not in joint_results:
             scores.append(np.full(len(features), np.nan))
             continue
-        verdict, place = joint_results[one.name].scores, places[one.name]
-        scores.append(_take_or_nan(verdict.score, place))
-        selected = pd.array(_take_or_nan(verdict.selected.astype(float), place), dtype="Float64").astype(
-            "boolean"
-        )
-        columns[f"{one.name}_selected"] = selected
-        columns |= {name: _take_or_nan(values, place) for name, values in verdict.columns.items()}
+        joint_scores = joint_results[name].scores
+        scores.append(_take_or_nan(joint_scores.score, positions[name]))
+        selected = _take_or_nan(joint_scores.selected.astype(float), positions[name])
+        columns[f"{name}_selected"] = pd.array(selected, dtype="Float64").astype("boolean")
+        columns |= {
+            column: _take_or_nan(values, positions[name]) for column, values in joint_scores.columns.items()
+        }
+    ranks: dict[str, NDArray[np.float64]] = {}
     if comparison is not None:
-        ranks = {name: _take_or_nan(values, places[""]) for name, values in comparison.ranks.items()}
+        ranks = {name: _take_or_nan(values, positions[""]) for name, values in comparison.ranks.items()}
     elif scoring.limit is None:
-        # a score alone does not tell which features a joint screener ties
-        losses = {name: ruling.scores.loss for name, ruling in joint_results.items()}
+        # the score alone does not show which features a joint screener ties
+        losses = {name: result.scores.loss for name, result in joint_results.items()}
         ranks = {
-            name: _take_or_nan(values, places[name])
+            name: _take_or_nan(values, positions[name])
             for name, values in compare_screeners(losses).ranks.items()
         }
-    else:
-        ranks = {}
-    whole = {f"{name}_rank": pd.array(rank, dtype="Float64").astype("Int64") for name, rank in ranks.items()}
-    columns = whole | columns
-    return replace(features, scores=np.column_stack(scores)), columns
+    rank_columns = {
+        f"{name}_rank": pd.array(rank, dtype="Float64").astype("Int64") for name, rank in ranks.items()
+    }
+    return replace(features, scores=np.column_stack(scores)), rank_columns | columns
 
 
 def _take_or_nan(values: NDArray[np.float64], positions: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return `values` at each position, and NaN where the position is negative."""
     if not len(values):
         return np.full(len(positions), np.nan)
     return np.where(positions >= 0, values[positions], np.nan)

@@ -1,14 +1,12 @@
-"""The features kept while a space streams by, and the one order in which they stand.
+"""Tables of features and their equivalence classes, in the one order that rankings have.
 
-Features are ordered by the loss of the first screener. Features that it cannot tell apart (the same ranks, or
-affine copies) form a class; inside a class the order is |Pearson's correlation| with the response (of
-rankings and stages: its mean over pairs, `symscreen.statistics.ranks.correlations`), then complexity, then
-rising before falling, then the canonical key. A class stands where its best member stands. The order is
-total, so it does not depend on how the space was cut into chunks.
+Features are ordered by the loss of the first screener. Features that it cannot distinguish (features with the
+same ranks, or affine copies) form a class, which is recognized by a signature. Within a class the order is
+|Pearson's correlation| with the target (for rankings and stages its mean over pairs, see
+`symscreen.statistics.ranks.correlations`), then complexity, rising before falling, and the canonical key. A
+class has the position of its best member. The order is total, so it does not depend on the chunks.
 
-The classes of a ranking: features that its first screener cannot tell apart, recognised by signatures.
-
-Of the features kept, those equal up to rounding are one; the simplest stands for them.
+Classes whose best members are equal up to rounding are merged, and the simplest member represents them.
 """
 
 from __future__ import annotations
@@ -48,32 +46,35 @@ __all__ = [
     "select_best_classes",
 ]
 
-MAX_TIED_CLASSES = 1 << 20  # classes that tie with the last one, at most
+MAX_TIED_CLASSES = 1 << 20  # maximum number of classes to keep because they tie with the last one
+
+EquivalenceKind = Literal["ranks", "affine"]
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureTable:
-    """Features, one an entry of every array.
+    """A table of k features. `loss` and `pearson` are rounded to 12 decimals.
 
     Parameters
     ----------
     number : int64 array, shape (k,)
-        The features' numbers in their space.
+        Numbers of the features in their space.
     loss : float64 array, shape (k,)
-        What they are ordered by, ascending.
+        Loss of the screener that orders the features; smaller is better.
     signature : uint64 array, shape (k,)
-        The class of each.
+        Signature of the class of each feature.
     pearson : float64 array, shape (k,)
-        |Pearson's correlation| with the response.
+        |Pearson's correlation| with the target.
     complexity : int32 array, shape (k,)
+        Complexity of the formulas.
     direction : int8 array, shape (k,)
-        +1, −1 or 0.
+        +1 if the feature rises with the target, −1 if it falls, 0 if neither.
     keys : uint64 array, shape (k, 2)
         Canonical keys.
     class_size : int64 array, shape (k,)
-        How many features of the space are in the class.
-    scores : float64 array, shape (k, screeners)
-        The raw scores, a column for each screener.
+        Number of features of the space in the class.
+    scores : float64 array, shape (k, n_screeners)
+        Reported scores, one column per screener.
     """
 
     number: NDArray[np.int64]
@@ -94,27 +95,27 @@ class FeatureTable:
         return len(self.number)
 
     def take(self, indices: NDArray[np.int64]) -> FeatureTable:
-        """Return the features at some places."""
+        """Return the features at the given indices."""
         return FeatureTable(*(getattr(self, field.name)[indices] for field in fields(self)))
 
     def take_first(self, limit: int) -> FeatureTable:
-        """Return at most the first so many."""
+        """Return at most the first `limit` features."""
         return self.take(np.arange(min(limit, len(self))))
 
     def compute_member_order(self) -> NDArray[np.int64]:
-        """Return the places in the order that members of one class have among themselves, loss first."""
+        """Return the indices that sort the features by loss, then by the order within a class."""
         return np.lexsort(
             (self.keys[:, 1], self.keys[:, 0], -self.direction, self.complexity, -self.pearson, self.loss)
         )
 
 
 def round_sort_keys(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round what orders features to 12 digits, so that a last bit never decides."""
+    """Round sort keys to 12 decimals so that rounding noise cannot change the order."""
     return np.round(values, 12)
 
 
 def make_empty_features(n_screeners: int) -> FeatureTable:
-    """Return no features, with room for some screeners' scores."""
+    """Return an empty table with `n_screeners` score columns."""
     return FeatureTable(
         number=np.zeros(0, dtype=np.int64),
         loss=np.zeros(0),
@@ -129,120 +130,118 @@ def make_empty_features(n_screeners: int) -> FeatureTable:
 
 
 def concatenate_features(parts: Sequence[FeatureTable]) -> FeatureTable:
-    """Return the features of several parts, one behind the other; at least one part."""
+    """Concatenate at least one table."""
     return FeatureTable(
         *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(FeatureTable))
     )
 
 
 def select_best_classes(features: FeatureTable, limit: int) -> FeatureTable:
-    """Merge classes into their best members and keep the best classes.
+    """Merge each class into its best member and keep the best classes.
 
     Parameters
     ----------
-    kept : Kept
-        Features, or classes merged before.
+    features : FeatureTable
+        Features, or classes that were merged before.
     limit : int
-        How many classes to keep; all that tie with the last one stay too, up to about a million.
+        Number of classes to keep. Classes that tie with the last one are kept too, up to `MAX_TIED_CLASSES`
+        in all.
 
     Returns
     -------
-    Kept
-        One entry a class, best first, with the classes' sizes added up.
+    FeatureTable
+        One entry per class, best first, with the total size of the class.
 
     Notes
     -----
-    What decides who stays, the loss and then the signature, is the same for all members of a class. So a
-    class that stays in the end has stayed in every part that held one of its members, and merging part by
-    part gives the same classes and sizes as merging all at once. Their order among equals, which depends on
-    their best members, is settled only among those that stay.
+    The loss and then the signature decide which classes are kept, and both are the same for all members of a
+    class. A class that is kept in the end was therefore kept in every part that contained one of its members.
+    Merging part by part gives the same classes and sizes as merging all parts at once. The order of tied
+    classes depends on their best members and is final only after the last merge.
     """
     features = features.take(features.compute_member_order())
-    signatures, first, which = np.unique(features.signature, return_index=True, return_inverse=True)
+    signatures, first, class_of = np.unique(features.signature, return_index=True, return_inverse=True)
     sizes = np.zeros(len(first), dtype=np.int64)
-    np.add.at(sizes, which, features.class_size)
+    np.add.at(sizes, class_of, features.class_size)
     losses = features.loss[first]
-    by_class = np.lexsort((signatures, losses))
-    if len(by_class) > limit:
-        ties = int((losses <= losses[by_class[limit - 1]]).sum())
-        by_class = by_class[: min(ties, max(limit, MAX_TIED_CLASSES))]
-    stay = np.sort(first[by_class])
-    return replace(features.take(stay), class_size=sizes[which[stay]])
+    class_order = np.lexsort((signatures, losses))
+    if len(class_order) > limit:
+        n_not_worse = int((losses <= losses[class_order[limit - 1]]).sum())
+        class_order = class_order[: min(n_not_worse, max(limit, MAX_TIED_CLASSES))]
+    selected = np.sort(first[class_order])
+    return replace(features.take(selected), class_size=sizes[class_of[selected]])
 
 
 def merge_rankings(rankings: Sequence[FeatureTable], limit: int) -> FeatureTable:
-    """Unite several lists: a feature, or a class, stands where it stands in the list that puts it first.
+    """Unite rankings: each feature or class has its best rank in any of them.
 
     Parameters
     ----------
-    lists : sequence of Kept
-        Features or classes, best first; at least one list.
+    rankings : sequence of FeatureTable
+        At least one ranking of features or classes, best first.
     limit : int
-        How many to return at most.
+        Maximum number of entries to return.
 
     Returns
     -------
-    Kept
-        Best first. The only list as it is; of several, the loss is the place.
+    FeatureTable
+        Best first. A single ranking is returned unchanged; for several rankings, the loss is the rank.
     """
     if len(rankings) == 1:
         return rankings[0].take_first(limit)
-    placed = concatenate_features(
-        [replace(kept, loss=np.arange(len(kept), dtype=np.float64)) for kept in rankings]
+    united = concatenate_features(
+        [replace(ranking, loss=np.arange(len(ranking), dtype=np.float64)) for ranking in rankings]
     )
-    placed = placed.take(placed.compute_member_order())
+    united = united.take(united.compute_member_order())
     # rounding can make two screeners choose different members of one class of affine copies
-    for own in ("number", "signature"):
-        _, first = np.unique(getattr(placed, own), return_index=True)
-        placed = placed.take(np.sort(first))
-    return placed.take_first(limit)
+    for column in ("number", "signature"):
+        _, first = np.unique(getattr(united, column), return_index=True)
+        united = united.take(np.sort(first))
+    return united.take_first(limit)
 
 
 def merge_classes_if_due(parts: list[FeatureTable], limit: int) -> list[FeatureTable]:
-    """Merge parts once they have outgrown what was merged before, so that each merge pays for itself."""
+    """Merge parts when the new ones outgrow the first, merged one, so that the amortized cost is constant."""
     if sum(map(len, parts[1:])) < 2 * len(parts[0]) + 4 * limit:
         return parts
     return [select_best_classes(concatenate_features(parts), limit)]
 
 
 def rank_all_features(features: FeatureTable) -> FeatureTable:
-    """Order all features, unmerged: by class, and inside each class by its own order.
+    """Order all features without merging: by class, and within each class by the order of its members.
 
     Parameters
     ----------
-    kept : Kept
+    features : FeatureTable
         All features of a space.
 
     Returns
     -------
-    Kept
+    FeatureTable
         The same features with the sizes of their classes.
     """
     features = features.take(features.compute_member_order())
-    _, first, which, sizes = np.unique(
+    _, first, class_of, sizes = np.unique(
         features.signature, return_index=True, return_inverse=True, return_counts=True
     )
-    order = np.argsort(first[which], kind="stable")
-    return replace(features, class_size=sizes[which]).take(order)
-
-
-EquivalenceKind = Literal["ranks", "affine"]
+    order = np.argsort(first[class_of], kind="stable")
+    return replace(features, class_size=sizes[class_of]).take(order)
 
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
-    """By which signatures the classes of a ranking are recognised.
+    """Signatures by which the classes of a ranking are recognized.
 
     Parameters
     ----------
-    merged : {"ranks", "affine"}
-        What makes a class.
+    equivalence : {"ranks", "affine"}
+        Which features form a class.
     mirrored : bool
         Whether a feature and its negative are in one class.
     signatures : uint64 array, shape (s,), ascending
-        One a class, and those of classes that were merged with it for being equal up to rounding.
-    places : int64 array, shape (s,)
-        For each signature the place in the ranking of the class's entry.
+        Signatures of the classes, including those that were merged as equal up to rounding.
+    positions : int64 array, shape (s,)
+        Index in the ranking of the entry of each signature.
     """
 
     equivalence: EquivalenceKind
@@ -252,35 +251,36 @@ class EquivalenceClasses:
 
     @property
     def has_merged_entries(self) -> bool:
-        """Whether an entry has several signatures, for classes equal up to rounding were merged."""
+        """Whether an entry has several signatures, because classes equal up to rounding were merged."""
         return len(np.unique(self.positions)) < len(self.positions)
 
     def find_positions(self, block: SortedBlock) -> NDArray[np.int64]:
-        """Find in which classes some features are.
+        """Find the classes of features.
 
         Parameters
         ----------
-        ordered : Ordered
+        block : SortedBlock
             m features.
 
         Returns
         -------
         int64 array, shape (m,)
-            Places in the ranking, −1 where a feature's class is not in it.
+            Index in the ranking, or −1 if the feature's class is not in the ranking.
         """
-        wanted = compute_signatures(block, self.equivalence, mirrored=self.mirrored)
+        signatures = compute_signatures(block, self.equivalence, mirrored=self.mirrored)
         if not len(self.signatures):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.signatures, wanted), len(self.signatures) - 1)
-        return np.where(self.signatures[at] == wanted, self.positions[at], -1)
+            return np.full(len(signatures), -1, dtype=np.int64)
+        nearest = np.minimum(np.searchsorted(self.signatures, signatures), len(self.signatures) - 1)
+        return np.where(self.signatures[nearest] == signatures, self.positions[nearest], -1)
 
     def reorder(self, order: NDArray[np.int64]) -> EquivalenceClasses:
-        """Return the classes of a ranking whose entries stand in another order, some of them left out."""
-        new = np.full(max(self.positions.max(initial=-1), order.max(initial=-1)) + 1, -1)
-        new[order] = np.arange(len(order))
-        places = new[self.positions]
+        """Return the classes of the ranking whose entries are `order`, a subset of the indices."""
+        new_positions = np.full(max(self.positions.max(initial=-1), order.max(initial=-1)) + 1, -1)
+        new_positions[order] = np.arange(len(order))
+        positions = new_positions[self.positions]
+        included = positions >= 0
         return EquivalenceClasses(
-            self.equivalence, self.mirrored, self.signatures[places >= 0], places[places >= 0]
+            self.equivalence, self.mirrored, self.signatures[included], positions[included]
         )
 
 
@@ -292,47 +292,48 @@ def build_merged_classes(
     *,
     mirrored: bool,
 ) -> EquivalenceClasses:
-    """Say which classes are behind the entries left of a list once its numeric copies are merged.
+    """Build the classes of a ranking whose numeric copies were merged.
 
     Parameters
     ----------
-    kept : Kept
-        Classes, before those equal up to rounding were merged.
-    stands_for : int64 array, shape (k,)
-        What `find_representatives` found for their best members.
-    left : Kept
-        The entries left.
-    merged, mirrored
-        As of `Classes`.
+    features : FeatureTable, length k
+        Classes before the merge.
+    representatives : int64 array, shape (k,)
+        Output of `find_representatives` for their best members.
+    merged_features : FeatureTable
+        The entries after the merge.
+    equivalence, mirrored
+        See `EquivalenceClasses`.
 
     Returns
     -------
-    Classes
+    EquivalenceClasses
+        Classes whose representative is not in `merged_features` are omitted.
     """
-    place_of = {number: place for place, number in enumerate(merged_features.number.tolist())}
-    places = np.array(
-        [place_of.get(number, -1) for number in features.number[representatives].tolist()], dtype=np.int64
+    position_of = {number: position for position, number in enumerate(merged_features.number.tolist())}
+    positions = np.array(
+        [position_of.get(number, -1) for number in features.number[representatives].tolist()], dtype=np.int64
     )
     order = np.argsort(features.signature)
-    order = order[places[order] >= 0]
-    return EquivalenceClasses(equivalence, mirrored, features.signature[order], places[order])
+    order = order[positions[order] >= 0]
+    return EquivalenceClasses(equivalence, mirrored, features.signature[order], positions[order])
 
 
 def build_all_classes(
     features: FeatureTable, equivalence: EquivalenceKind, *, mirrored: bool
 ) -> EquivalenceClasses:
-    """Say which classes a ranking of all features has: the first member of each stands for it.
+    """Build the classes of a ranking of all features. The first member of each represents it.
 
     Parameters
     ----------
-    kept : Kept
-        What `rank_all_features` returned.
-    merged, mirrored
-        As of `Classes`.
+    features : FeatureTable
+        Output of `rank_all_features`.
+    equivalence, mirrored
+        See `EquivalenceClasses`.
 
     Returns
     -------
-    Classes
+    EquivalenceClasses
     """
     signatures, first = np.unique(features.signature, return_index=True)
     return EquivalenceClasses(equivalence, mirrored, signatures, first.astype(np.int64))
@@ -341,14 +342,14 @@ def build_all_classes(
 def compute_signatures(
     block: SortedBlock, equivalence: EquivalenceKind, *, mirrored: bool
 ) -> NDArray[np.uint64]:
-    """Sign features so that those of one class have one signature.
+    """Compute signatures that are equal for the features of one class.
 
     Parameters
     ----------
-    ordered : Ordered
+    block : SortedBlock
         m features.
-    merged : {"ranks", "affine"}
-        What makes a class.
+    equivalence : {"ranks", "affine"}
+        Which features form a class.
     mirrored : bool
         Whether a feature and its negative are in one class.
 
@@ -362,47 +363,45 @@ def compute_signatures(
 
 
 def find_representatives(features: FeatureTable, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find for each feature the simplest one that equals it up to rounding.
+    """Find for each feature the simplest one that is equal to it up to rounding.
 
     Parameters
     ----------
-    kept : Kept
-        Features.
+    features : FeatureTable, length k
+        The features.
     values : float64 array, shape (k, n)
         Their values.
 
     Returns
     -------
     int64 array, shape (k,)
-        Places; a feature's own where it stands for itself.
+        Index of the representative; a feature's own index if it represents itself.
     """
-    preference = np.empty(len(features), dtype=np.int64)
-    preference[np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))] = np.arange(
-        len(features)
-    )
-    return find_numeric_duplicates(values, preference)
+    simplicity_rank = np.empty(len(features), dtype=np.int64)
+    order = np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))
+    simplicity_rank[order] = np.arange(len(features))
+    return find_numeric_duplicates(values, simplicity_rank)
 
 
 def merge_numeric_copies(features: FeatureTable, representatives: NDArray[np.int64]) -> FeatureTable:
-    """Merge classes whose shown members are the same feature up to rounding.
+    """Merge classes whose best members are equal up to rounding.
 
-    Rounding may split or tie neighbouring values, so that one feature computed in two ways can fall into
+    Rounding may split or tie neighboring values. The same feature, computed in two ways, can therefore be in
     two rank classes.
 
     Parameters
     ----------
-    kept : Kept
+    features : FeatureTable, length k
         Classes, best first.
-    stands_for : int64 array, shape (k,)
-        What `find_representatives` found for their shown members.
+    representatives : int64 array, shape (k,)
+        Output of `find_representatives` for their best members.
 
     Returns
     -------
-    Kept
-        Best first, the sizes of merged classes added up.
+    FeatureTable
+        Best first, with the total sizes of merged classes.
     """
     sizes = np.zeros(len(features), dtype=np.int64)
     np.add.at(sizes, representatives, features.class_size)
-    chosen = np.unique(representatives)
-    merged = replace(features, class_size=sizes).take(chosen)
+    merged = replace(features, class_size=sizes).take(np.unique(representatives))
     return merged.take(merged.compute_member_order())

@@ -1,1 +1,1 @@
-"""Search."""
+"""Search a space without scoring every feature on all rows: race and successive halving on subsamples."""

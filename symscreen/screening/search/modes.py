@@ -1,12 +1,9 @@
-"""The audit of a sieve: how many of the features that it dropped belonged to the best.
+"""The search modes of a screen, the audit of a halving search, and the estimate of its cost.
 
-A sample of the dropped is drawn at random and its members that are as good as the last feature shown are
-counted. Most of the sample is cleared by pairs of rows at a tiny risk, where the screener allows that; the
-rest is scored exactly.
-
-A search of a space: which features are left to be scored over all rows, and what the record tells.
-
-How long a search would look, and how many features it would leave to be scored over all rows.
+A search decides which features of a space are scored on all rows (`run_search`). The audit estimates how many
+of the dropped features belong to the best: it draws dropped features at random and counts those that are as
+good as the last feature shown. If the screener allows it, pairs of rows exclude most of the sample at a tiny
+risk (see `symscreen.screening.search.race`), and only the rest is scored exactly.
 """
 
 from __future__ import annotations
@@ -51,28 +48,28 @@ __all__ = [
     "run_search",
 ]
 
-_EXACT_SAMPLE_SIZE = 1 << 9  # of features that are all scored exactly
-_PAIRS_SAMPLE_SIZE = 1 << 15  # where few pairs clear most of them
-_LOG_CONFIDENCE = 30.0  # that a pair of rows clears a feature wrongly, as a logarithm
-_CONFIDENCE = 0.95
+_EXACT_SAMPLE_SIZE = 1 << 9  # features of an audit that are all scored exactly
+_PAIRS_SAMPLE_SIZE = 1 << 15  # features of an audit in which pairs of rows exclude most of them
+_LOG_CONFIDENCE = 30.0  # −ln of the probability that pairs of rows exclude a feature wrongly
+_CONFIDENCE = 0.95  # of the one-sided interval for the share of lost features
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAudit:
-    """What the audit found.
+    """Result of an audit: an estimate of how many good features a search dropped.
 
     Parameters
     ----------
     dropped : int
-        How many features the sieve dropped.
+        Number of features that the search dropped.
     sampled : int
-        How many of them were looked at.
+        Number of dropped features that the audit examined.
     lost : int
-        How many of these are as good as the last feature shown.
+        Number of examined features that are as good as the last feature shown.
     estimate : float
-        Of all dropped features, how many are.
+        Estimated number of all dropped features that are as good.
     at_most : float
-        The upper end of an exact one-sided 95 % interval for that (Clopper and Pearson 1934).
+        Upper end of an exact one-sided 95 % interval for that number (Clopper and Pearson 1934).
     """
 
     dropped: int
@@ -92,36 +89,36 @@ def audit_dropped_features(
     rng: np.random.Generator,
     backend: Backend,
 ) -> SearchAudit:
-    """Draw dropped features at random and score them.
+    """Draw dropped features at random, score them and count those below a loss.
 
     Parameters
     ----------
-    space, searched : Space
-        Before and after the sieve.
-    response : Response
-        What features are scored against.
-    wanted : Wanted
-        Who scores them.
-    loss : float
-        That of the last feature shown.
+    space, restricted_space : Space
+        The space before and after the search.
+    target : NumericTarget
+        The target, n rows.
+    goal : SearchGoal
+        The screener and sign that the search was for.
+    loss_threshold : float
+        The loss of the last feature shown.
     rng : numpy.random.Generator
-        What draws.
+        Draws the sample, and pairs of rows.
     backend : Backend
-        Where features are computed.
+        Computes the features.
 
     Returns
     -------
-    Audit
-        Features undefined in some row, which no score could have shown, count as rightly dropped.
+    SearchAudit
+        Features that are undefined in some row count as rightly dropped, because no score can show them.
     """
     dropped = space.size - restricted_space.size
     if dropped == 0:
         return SearchAudit(0, 0, 0, 0.0, 0.0)
-    most = _PAIRS_SAMPLE_SIZE if goal.screener.is_pairwise else _EXACT_SAMPLE_SIZE
-    numbers = _draw_dropped(space, restricted_space, min(dropped, most), dropped, rng)
-    suspects = numbers
+    sample_size = _PAIRS_SAMPLE_SIZE if goal.screener.is_pairwise else _EXACT_SAMPLE_SIZE
+    numbers = _draw_dropped(space, restricted_space, min(dropped, sample_size), dropped, rng)
+    candidates = numbers  # those that must be scored exactly
     if goal.screener.is_pairwise:
-        left = race_to_loss(
+        race_survivors = race_to_loss(
             restrict_space(space, numbers),
             target,
             goal,
@@ -130,18 +127,16 @@ def audit_dropped_features(
             rng=rng,
             backend=backend,
         )
-        if (
-            left.numbers is None and len(numbers) > _EXACT_SAMPLE_SIZE
-        ):  # too weak a signal for pairs to clear anything
+        if race_survivors.numbers is None and len(numbers) > _EXACT_SAMPLE_SIZE:
+            # The signal is too weak for pairs to exclude any feature: score a smaller sample exactly.
             numbers = np.sort(rng.choice(numbers, _EXACT_SAMPLE_SIZE, replace=False))
-        suspects = numbers if left.numbers is None else left.numbers
+        candidates = numbers if race_survivors.numbers is None else race_survivors.numbers
     lost = 0
-    for block in space.evaluate_features(space.n_materialized + suspects):
+    for block in space.evaluate_features(space.n_materialized + candidates):
         if len(block.numbers):
             statistics = goal.screener.statistic(sort_block(block.values), target)
-            lost += int(
-                (np.round(goal.screener.loss(statistics, target, goal.sign), 12) <= loss_threshold).sum()
-            )
+            losses = np.round(goal.screener.loss(statistics, target, goal.sign), 12)
+            lost += int((losses <= loss_threshold).sum())
     share = lost / len(numbers)
     at_most = float(lost) if len(numbers) == dropped else _compute_upper_share(lost, len(numbers)) * dropped
     return SearchAudit(dropped, len(numbers), lost, share * dropped, at_most)
@@ -150,40 +145,39 @@ def audit_dropped_features(
 def _draw_dropped(
     space: Space, restricted_space: Space, n_drawn: int, n_dropped: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw dropped candidates, each set of so many with the same chance."""
+    """Draw dropped candidates without replacement; return their numbers, ascending, shape (n_drawn,)."""
     if 4 * n_drawn >= n_dropped:
-        everyone = np.flatnonzero(
+        dropped = np.flatnonzero(
             (space.statuses == CandidateStatus.KEPT) & (restricted_space.statuses != CandidateStatus.KEPT)
         )
-        return np.sort(rng.choice(everyone, n_drawn, replace=False))
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < n_drawn:
+        return np.sort(rng.choice(dropped, n_drawn, replace=False))
+    drawn = np.zeros(0, dtype=np.int64)
+    while len(drawn) < n_drawn:
         more = rng.integers(0, space.candidates.total, n_drawn)
         more = more[
             (space.statuses[more] == CandidateStatus.KEPT)
             & (restricted_space.statuses[more] != CandidateStatus.KEPT)
         ]
-        found = np.concatenate((found, more))
-        found = found[
-            np.sort(np.unique(found, return_index=True)[1])
-        ]  # in the order in which they were drawn
-    return np.sort(found[:n_drawn])
+        drawn = np.concatenate((drawn, more))
+        # Remove duplicates, in the order of drawing, so that every subset has the same probability.
+        drawn = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+    return np.sort(drawn[:n_drawn])
 
 
 def _compute_upper_share(n_lost: int, n_sampled: int) -> float:
-    """Return the largest share under which so few would be found with a probability of 5 %."""
-    from scipy.special import betaincinv  # scipy.stats would take longer to import than the audit takes
+    """Compute the upper end of the one-sided Clopper-Pearson interval for the share of lost features."""
+    from scipy.special import betaincinv  # importing scipy.stats takes longer than the audit
 
     return 1.0 if n_lost == n_sampled else float(betaincinv(n_lost + 1, n_sampled - n_lost, _CONFIDENCE))
 
 
 SearchMode = Literal["exact", "race", "sieve"]
 
-_MIN_SURVIVORS = 2048  # what a sieve leaves at least
-_SURVIVORS_PER_CLASS = 32
-_SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # streams of random numbers
+_MIN_SURVIVORS = 2048  # minimum number of features that a halving search leaves
+_SURVIVORS_PER_CLASS = 32  # minimum number of features left per requested class
+_SEARCH_STREAM, _AUDIT_STREAM = 1, 2  # random streams of a seed
 _NO_P_VALUES_REASON = (
-    "p- and q-values need every feature's score, and most features were dropped on some rows"
+    "p- and q-values need the scores of all features, but most features were dropped on a subsample of rows"
 )
 
 
@@ -194,10 +188,11 @@ class SearchConfig:
     Parameters
     ----------
     mode : {"exact", "race", "sieve"}
-        Score every feature over all rows; or drop features that some rows show, at a stated risk, not to be
-        among the best; or keep a generous share of the best in each of a few rounds.
+        ``exact`` scores every feature on all rows. ``race`` drops features that some rows show, at a stated
+        risk, not to be among the best. ``sieve`` keeps a generous share of the best in each of a few rounds
+        (successive halving), without a guarantee.
     risk : float
-        Of a race: the probability allowed that any of the best is lost, in (0, 1).
+        For ``race``: the allowed probability that any of the best features is lost, in (0, 1).
     """
 
     mode: SearchMode = "exact"
@@ -209,14 +204,14 @@ EXACT_SEARCH = SearchConfig()
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search leaves.
+    """The survivors of a search.
 
     Parameters
     ----------
     space : Space
-        With only the survivors among the last layer's candidates.
+        The space, with only the survivors among the candidates of the last layer.
     record : dict
-        Mode, risk, rounds, survivors.
+        Mode, risk, rounds and number of survivors.
     """
 
     space: Space
@@ -237,50 +232,56 @@ def run_search(
     Parameters
     ----------
     space : Space
-        With values.
-    response : Response
-        What features are scored against.
-    wanted : sequence of Wanted
-        What is wanted, at least one; what any of them keeps is kept.
-    search : Search
-        How; not ``exact``.
+        The space, with values.
+    target : NumericTarget
+        The target, n rows.
+    goals : sequence of SearchGoal
+        At least one goal. A candidate survives if it survives for any goal.
+    config : SearchConfig
+        The search mode; not ``exact``.
     seed : int
-        Draws rows and pairs of rows.
+        Seed for drawing rows and pairs of rows.
     backend : Backend
-        Where features are computed.
+        Computes the features.
 
     Returns
     -------
-    Searched
-        The same for every backend. Features at hand, of the pool and of the user's own, always stay.
+    SearchResult
+        The result is the same for every backend. Materialized features (of the pool and user formulas) always
+        survive.
     """
     rng = np.random.default_rng([seed, _SEARCH_STREAM])
     survivors = np.zeros(0, dtype=np.int64)
     rounds = []
-    everyone = False
-    for one in goals:
+    keeps_all = False
+    for goal in goals:
         if config.mode == "race":
-            passed = run_race(space, target, one, risk=config.risk / len(goals), rng=rng, backend=backend)
-        else:
-            passed = run_successive_halving(
-                space, target, one, min_survivors=compute_min_survivors(one), rng=rng, backend=backend
+            goal_survivors = run_race(
+                space, target, goal, risk=config.risk / len(goals), rng=rng, backend=backend
             )
-        everyone |= passed.numbers is None
-        if passed.numbers is not None:
-            survivors = np.union1d(survivors, passed.numbers)
-        rounds += [{"screener": one.screener.name, **asdict(each)} for each in passed.rounds]
-    left = space if everyone else restrict_space(space, survivors)
+        else:
+            goal_survivors = run_successive_halving(
+                space, target, goal, min_survivors=compute_min_survivors(goal), rng=rng, backend=backend
+            )
+        keeps_all |= goal_survivors.numbers is None
+        if goal_survivors.numbers is not None:
+            survivors = np.union1d(survivors, goal_survivors.numbers)
+        rounds += [
+            {"screener": goal.screener.name, **asdict(halving_round)}
+            for halving_round in goal_survivors.rounds
+        ]
+    remaining = space if keeps_all else restrict_space(space, survivors)
     record: dict[str, Any] = {"mode": config.mode}
     if config.mode == "race":
         record["risk"] = config.risk
-    record |= {"features": space.size, "survivors": left.size, "rounds": rounds}
-    if left.size < space.size:
+    record |= {"features": space.size, "survivors": remaining.size, "rounds": rounds}
+    if remaining.size < space.size:
         record["p_values"] = _NO_P_VALUES_REASON
-    return SearchResult(left, record)
+    return SearchResult(remaining, record)
 
 
 def compute_min_survivors(goal: SearchGoal) -> int:
-    """Return how many features a sieve leaves at least."""
+    """Return the minimum number of features that a halving search leaves."""
     return max(_MIN_SURVIVORS, _SURVIVORS_PER_CLASS * goal.n_top_classes)
 
 
@@ -294,77 +295,78 @@ def audit_search(
     seed: int,
     backend: Backend,
 ) -> dict[str, Any]:
-    """Estimate, for the record, how many features as good as those shown a sieve has dropped.
+    """Estimate, for the record, how many features as good as those shown a search dropped.
 
     Parameters
     ----------
     space : Space
-        Before the search.
-    found : Searched
-        After it.
-    response, wanted, seed, backend
-        As in `searched`.
-    loss : float
-        That of the last feature shown.
+        The space before the search.
+    search_result : SearchResult
+        The result of the search.
+    target, goal, seed, backend
+        See `run_search`.
+    loss_threshold : float
+        The loss of the last feature shown.
 
     Returns
     -------
     dict
+        The fields of `SearchAudit`.
     """
     rng = np.random.default_rng([seed, _AUDIT_STREAM])
-    return asdict(
-        audit_dropped_features(
-            space, search_result.space, target, goal, loss_threshold=loss_threshold, rng=rng, backend=backend
-        )
+    audit = audit_dropped_features(
+        space, search_result.space, target, goal, loss_threshold=loss_threshold, rng=rng, backend=backend
     )
+    return asdict(audit)
 
 
-_CALIBRATION_S = 0.2  # seconds on the calibration
-_ALL_ROUNDS_TO_FIRST_RATIO = (
-    2.5  # the time of all looks in that of the first: each later one sees an eighth, four times as long
-)
-_MAX_SURVIVORS_FACTOR = 2  # a last round may leave up to twice what is enough
+_CALIBRATION_S = 0.2  # seconds
+# Time of all rounds relative to the first; each later round has 1/8 of the features at 4 times the cost each.
+_ALL_ROUNDS_TO_FIRST_RATIO = 2.5
+_MAX_SURVIVORS_FACTOR = 2  # the last round may leave up to twice the minimum number of survivors
 
 
 def estimate_search_cost(
     space: Space, target: NumericTarget, goals: Sequence[SearchGoal], n_features: int, backend: Backend
 ) -> tuple[float, int]:
-    """Forecast a sieve of a space from a small one of the same table.
+    """Estimate the cost of a halving search of a large space from a small space of the same table.
 
     Parameters
     ----------
     space : Space
-        The small one, with values.
-    response : Response
-        The response.
-    wanted : sequence of Wanted
-        What would be wanted.
-    features : int
-        How many features the large space has.
+        The small space, with values.
+    target : NumericTarget
+        The target, n rows.
+    goals : sequence of SearchGoal
+        The goals of the search.
+    n_features : int
+        Number of features of the large space.
     backend : Backend
-        Where features would be computed.
+        The backend that would compute the features.
 
     Returns
     -------
     seconds : float
-        Of all looks together.
+        Estimated time of all rounds.
     survivors : int
-        How many features would be scored over all rows.
+        Number of features that would be scored on all rows.
     """
     rng = np.random.default_rng(0)
     numbers = np.flatnonzero(space.statuses == CandidateStatus.KEPT)
     seconds, survivors = 0.0, 0
-    for one in goals:
-        survivors += _MAX_SURVIVORS_FACTOR * compute_min_survivors(one)
-        look = make_first_subsample(space, target, one, rng)
-        if look is None or not len(numbers):
+    for goal in goals:
+        survivors += _MAX_SURVIVORS_FACTOR * compute_min_survivors(goal)
+        subsample = make_first_subsample(space, target, goal, rng)
+        if subsample is None or not len(numbers):
             continue
         numbers = np.resize(numbers, max(len(numbers), 1 << 15))
         numbers.sort()
-        score_on_subsample(space, numbers[:1], look, backend)  # compiles, or loads what was compiled before
-        done, start = 0, perf_counter()
-        while (spent := perf_counter() - start) < _CALIBRATION_S:
-            score_on_subsample(space, numbers, look, backend)
-            done += len(numbers)
-        seconds += _ALL_ROUNDS_TO_FIRST_RATIO * spent / max(done, 1) * n_features
+        score_on_subsample(
+            space, numbers[:1], subsample, backend
+        )  # compiles the kernels or loads them from the cache
+        n_scored, start = 0, perf_counter()
+        while (elapsed := perf_counter() - start) < _CALIBRATION_S:
+            score_on_subsample(space, numbers, subsample, backend)
+            n_scored += len(numbers)
+        seconds += _ALL_ROUNDS_TO_FIRST_RATIO * elapsed / max(n_scored, 1) * n_features
     return seconds, survivors

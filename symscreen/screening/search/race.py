@@ -1,24 +1,21 @@
-"""How many discordant pairs show, at a stated risk, that a feature is not among the best.
+"""Race: drop features once pairs of rows show, at a stated risk, that they are not among the best.
 
-T0 / (2Δ) is a probability p, and N pairs of rows are N independent throws
-(`symscreen.screening.search.subsamples`), each in
-[0, 1], with mean p over all. For a feature with p ≤ p₀, Hoeffding's first theorem (1963) says::
+T0 / (2Δ) is a probability p, and N drawn pairs of rows are N independent trials with mean p (see
+`symscreen.screening.search.subsamples`). For a feature with p ≤ p₀, Hoeffding's first theorem (1963) gives::
 
     P(share of discordant pairs ≥ x) ≤ exp(−N · KL(x, p₀)),   KL(x, p) = x ln(x/p) + (1−x) ln((1−x)/(1−p))
 
-for every x > p₀: no assumption on the feature, the response or the number of rows, and the smaller p₀, the
-smaller the variance that the bound allows for. Independent throws of unequal chance, as stratified ones are,
-only make it safer.
+for every x > p₀. The bound needs no assumption on the feature, the target or the number of rows. It accounts
+for the small variance if p₀ is small. It also holds for independent trials with unequal probabilities, such
+as the stratified pairs.
 
-The race: features drop out when pairs of rows show, at a stated risk, that they are not among the best.
+The race first runs a halving search as a pilot and scores its survivors exactly; the loss of the last wanted
+class is the threshold. All features are then evaluated on the smallest number of pairs that can exclude a
+feature unrelated to the target. The survivors are evaluated on twice as many pairs, and so on.
 
-First a sieve finds good features, and these are scored exactly: their losses say what must be beaten. Then
-all features are looked at, at as few pairs of rows as can exclude a feature that knows nothing of the
-response; at twice as many those that are left; and so on (`symscreen.screening.search.race` has the bound).
-
-A loss to beat that is taken from exact scores can only be too large, never too small, whatever pairs chose
-the features. So a class that belongs to the best is lost with a probability of at most risk / (classes ·
-rounds) in each round, and any of them at most with the risk.
+The threshold comes from exact scores of some features, so it can only be too large, never too small,
+whichever pairs selected them. A class of the best is therefore lost with probability at most risk / (classes
+· rounds) in each round, and any of them with probability at most the risk.
 """
 
 from __future__ import annotations
@@ -58,47 +55,47 @@ __all__ = [
 
 
 def compute_log_confidence_budget(risk: float, *, n_classes: int, n_rounds: int) -> float:
-    """Return how much each exclusion must be worth, so that all together keep to a risk.
+    """Compute the confidence that each exclusion needs so that all together stay within a risk.
 
     Parameters
     ----------
     risk : float
-        The probability allowed that any of the best classes is lost, in (0, 1).
-    classes : int
-        How many of the best classes are wanted: features with the same ranks order every pair alike, so a
-        class is lost or kept whole, and there are no more ways to lose than wanted classes times rounds.
-    rounds : int
-        How many rounds there are at most.
+        The allowed probability that any of the best classes is lost, in (0, 1).
+    n_classes : int
+        Number of best classes that are wanted. Features with the same ranks order every pair alike, so a
+        class is lost or kept as a whole, and the union bound has n_classes · n_rounds terms.
+    n_rounds : int
+        Maximum number of rounds.
 
     Returns
     -------
     float
-        L = ln(classes · rounds / risk).
+        L = ln(n_classes · n_rounds / risk).
 
     Examples
     --------
-    >>> round(compute_log_confidence_budget(1e-6, classes=56, rounds=10), 2)
+    >>> round(compute_log_confidence_budget(1e-6, n_classes=56, n_rounds=10), 2)
     20.14
     """
     return math.log(n_classes * n_rounds / risk)
 
 
 def compute_rejection_threshold(n_pairs: int, max_share: float, log_confidence: float) -> int:
-    """Find from how many discordant pairs on a feature with at most a given true share may be excluded.
+    """Find the smallest number of discordant pairs that excludes a feature.
 
     Parameters
     ----------
-    pairs : int
+    n_pairs : int
         N.
-    share : float
-        p₀, the largest true share of a feature that must not be lost, in [0, 1].
-    log_odds : float
-        L: a feature with a share of p₀ or less is excluded with a probability of at most e^−L.
+    max_share : float
+        p₀, the largest true share of discordant pairs of a feature that must not be lost, in [0, 1].
+    log_confidence : float
+        L: a feature with a true share of p₀ or less is excluded with probability at most e^−L.
 
     Returns
     -------
     int
-        Twice the count, from 0 to 2N; 2N + 1 where no count is enough.
+        Twice the count, from 0 to 2N; 2N + 1 if no count suffices.
 
     Examples
     --------
@@ -106,10 +103,10 @@ def compute_rejection_threshold(n_pairs: int, max_share: float, log_confidence: 
     (38, 107)
     """
     low, high = math.ceil(2 * n_pairs * max_share), 2 * n_pairs + 1
-    while low < high:  # the divergence grows with the count
+    while low < high:  # bisection: the divergence increases with the count
         middle = (low + high) // 2
-        enough = n_pairs * _compute_kl_divergence(middle / (2 * n_pairs), max_share) >= log_confidence
-        low, high = (low, middle) if enough else (middle + 1, high)
+        excludes = n_pairs * _compute_kl_divergence(middle / (2 * n_pairs), max_share) >= log_confidence
+        low, high = (low, middle) if excludes else (middle + 1, high)
     return low
 
 
@@ -123,16 +120,16 @@ def _compute_kl_divergence(x: float, p: float) -> float:
     return x * math.log(x / p) + rest
 
 
-_FIRST_ROUND_PAIRS = 32  # pairs
+_FIRST_ROUND_PAIRS = 32  # minimum number of pairs in the first round
 MAX_ROUNDS = 14
-_MIN_PILOT_SIZE = 512
-_PILOT_SIZE_PER_CLASS = 4
-_MAX_PILOT_SPACE = 1 << 14  # features that are all scored to say what must be beaten
-_MAX_FIRST_LIMIT = (
-    0.92  # of the loss expected by chance: a limit below it excludes most of what knows nothing
-)
-_ROWS_PER_PAIR = 2  # a pair more costs about as much as so many rows of an exact score
-_LOSS_TOLERANCE = 1e-9  # losses are rounded
+_MIN_PILOT_SIZE = 512  # features that are scored exactly to set the threshold
+_PILOT_SIZE_PER_CLASS = 4  # the same, per wanted class
+_MAX_PILOT_SPACE = 1 << 14  # a space of up to this many features is scored entirely to set the threshold
+# Limit of the first round, relative to the loss expected by chance. A lower limit excludes most features
+# that are unrelated to the target.
+_MAX_FIRST_LIMIT = 0.92
+_ROWS_PER_PAIR = 2  # one more pair costs about as much as this many rows of an exact score
+_LOSS_TOLERANCE = 1e-9  # because losses are rounded
 
 
 def run_race(
@@ -144,29 +141,29 @@ def run_race(
     rng: np.random.Generator,
     backend: Backend,
 ) -> Survivors:
-    """Drop what is not among the best, but for a stated risk.
+    """Drop features that are not among the best, at a stated risk.
 
     Parameters
     ----------
     space : Space
-        With values.
-    response : Response
-        What features are scored against.
-    wanted : Wanted
-        The best by T0.
+        The space, with values.
+    target : NumericTarget
+        The target, n rows.
+    goal : SearchGoal
+        The best classes by T0.
     risk : float
-        The probability allowed that any of the wanted classes is lost, in (0, 1).
+        The allowed probability that any of the wanted classes is lost, in (0, 1).
     rng : numpy.random.Generator
-        What draws pairs and scouts.
+        Draws pairs of rows and the pilot features.
     backend : Backend
-        Where candidates are computed.
+        Computes the candidates.
 
     Returns
     -------
-    Passed
-        The same for every backend.
+    Survivors
+        The result is the same for every backend.
     """
-    scouts = run_successive_halving(
+    pilot = run_successive_halving(
         space,
         target,
         goal,
@@ -174,15 +171,15 @@ def run_race(
         rng=rng,
         backend=backend,
     )
-    numbers = scouts.numbers
-    if numbers is None:
+    pilot_numbers = pilot.numbers
+    if pilot_numbers is None:
         if space.size > _MAX_PILOT_SPACE:
-            return Survivors(None, ())  # the table has too few rows for a look to cost less than a score
-        numbers = np.flatnonzero(space.statuses == CandidateStatus.KEPT)
-    beat = _compute_loss_threshold(space, numbers, target, goal)
-    log_odds = compute_log_confidence_budget(risk, n_classes=goal.n_top_classes, n_rounds=MAX_ROUNDS)
+            return Survivors(None, ())  # too few rows: a subsample costs as much as a score
+        pilot_numbers = np.flatnonzero(space.statuses == CandidateStatus.KEPT)
+    threshold = _compute_loss_threshold(space, pilot_numbers, target, goal)
+    log_confidence = compute_log_confidence_budget(risk, n_classes=goal.n_top_classes, n_rounds=MAX_ROUNDS)
     return race_to_loss(
-        space, target, goal, loss_threshold=beat, log_confidence=log_odds, rng=rng, backend=backend
+        space, target, goal, loss_threshold=threshold, log_confidence=log_confidence, rng=rng, backend=backend
     )
 
 
@@ -196,65 +193,68 @@ def race_to_loss(
     rng: np.random.Generator,
     backend: Backend,
 ) -> Survivors:
-    """Drop what pairs of rows show to have more than a given loss.
+    """Drop features that pairs of rows show to have more than a given loss.
 
     Parameters
     ----------
-    space, response, wanted, rng, backend
-        As in `race`.
-    beat : float
-        A feature with this loss, in units of Δ, or less shall not be lost.
-    log_odds : float
-        L: such a feature is dropped in a round with a probability of at most e^−L.
+    space, target, goal, rng, backend
+        See `run_race`.
+    loss_threshold : float
+        Loss in units of Δ. A feature with at most this loss should not be lost.
+    log_confidence : float
+        L: such a feature is dropped in a round with probability at most e^−L.
 
     Returns
     -------
-    Passed
-        After at most `MAX_ROUNDS` rounds; none where no affordable number of pairs excludes a feature that
-        knows nothing of the response.
+    Survivors
+        The survivors after at most `MAX_ROUNDS` rounds. No round is run if excluding a feature unrelated to
+        the target needs more pairs than an exact score is worth.
     """
-    mirrored, most = goal.sign == "free", compute_max_subsample_rows(space) // 2
-    affordable = target.n // _ROWS_PER_PAIR
-    pairs = _find_first_round_pairs(loss_threshold, log_confidence)
-    if pairs > affordable:
+    sign_free, batch_pairs = goal.sign == "free", compute_max_subsample_rows(space) // 2
+    max_pairs = target.n // _ROWS_PER_PAIR
+    n_pairs = _find_first_round_pairs(loss_threshold, log_confidence)
+    if n_pairs > max_pairs:
         return Survivors(None, ())
-    look = make_pair_subsample(target, pairs, rng, sign_free=mirrored, max_pairs=pairs)
-    limit = _compute_pairs_limit(pairs, loss_threshold, log_confidence)
-    passed, seen = filter_on_subsample(space, look, limit, backend)
-    rounds = [HalvingRound("pairs", pairs, seen, len(passed.numbers), limit)]
-    while len(passed.numbers) > goal.n_top_classes and 2 * pairs <= affordable and len(rounds) < MAX_ROUNDS:
-        look = make_pair_subsample(
-            target, pairs, rng, sign_free=mirrored, max_pairs=most, n_previous_pairs=pairs
+    subsample = make_pair_subsample(target, n_pairs, rng, sign_free=sign_free, max_pairs=n_pairs)
+    limit = _compute_pairs_limit(n_pairs, loss_threshold, log_confidence)
+    survivors, n_defined = filter_on_subsample(space, subsample, limit, backend)
+    rounds = [HalvingRound("pairs", n_pairs, n_defined, len(survivors.numbers), limit)]
+    while (
+        len(survivors.numbers) > goal.n_top_classes and 2 * n_pairs <= max_pairs and len(rounds) < MAX_ROUNDS
+    ):
+        subsample = make_pair_subsample(
+            target, n_pairs, rng, sign_free=sign_free, max_pairs=batch_pairs, n_previous_pairs=n_pairs
         )
-        told = passed.sums + score_on_subsample(space, passed.numbers, look, backend)
-        pairs = look.size
-        limit = _compute_pairs_limit(pairs, loss_threshold, log_confidence)
-        seen = int((~np.isnan(told)).sum())
+        sums = survivors.sums + score_on_subsample(space, survivors.numbers, subsample, backend)
+        n_pairs = subsample.size
+        limit = _compute_pairs_limit(n_pairs, loss_threshold, log_confidence)
+        n_defined = int((~np.isnan(sums)).sum())
         with np.errstate(invalid="ignore"):
-            passed = SubsampleScores(passed.numbers, told).take(look.finalize(told) <= limit)
-        rounds.append(HalvingRound("pairs", pairs, seen, len(passed.numbers), limit))
-    return Survivors(passed.numbers, tuple(rounds))
+            survivors = SubsampleScores(survivors.numbers, sums).take(subsample.finalize(sums) <= limit)
+        rounds.append(HalvingRound("pairs", n_pairs, n_defined, len(survivors.numbers), limit))
+    return Survivors(survivors.numbers, tuple(rounds))
 
 
 def _find_first_round_pairs(loss_threshold: float, log_confidence: float) -> int:
-    """Return the fewest pairs that exclude most features that know nothing of the response."""
-    pairs = _FIRST_ROUND_PAIRS
-    while pairs < 1 << 30 and _compute_pairs_limit(pairs, loss_threshold, log_confidence) > _MAX_FIRST_LIMIT:
-        pairs *= 2
-    return pairs
+    """Find the smallest number of pairs that excludes most features unrelated to the target."""
+    n_pairs = _FIRST_ROUND_PAIRS
+    while (
+        n_pairs < 1 << 30 and _compute_pairs_limit(n_pairs, loss_threshold, log_confidence) > _MAX_FIRST_LIMIT
+    ):
+        n_pairs *= 2
+    return n_pairs
 
 
 def _compute_pairs_limit(n_pairs: int, loss_threshold: float, log_confidence: float) -> float:
-    """Return the largest estimate of T0/Δ that does not exclude a feature; the chance of one is T0/(2Δ)."""
-    return (
-        compute_rejection_threshold(n_pairs, min(1.0, loss_threshold / 2.0), log_confidence) - 1
-    ) / n_pairs
+    """Return the largest estimate of T0/Δ that does not exclude a feature (twice the share of pairs)."""
+    threshold = compute_rejection_threshold(n_pairs, min(1.0, loss_threshold / 2.0), log_confidence)
+    return (threshold - 1) / n_pairs
 
 
 def _compute_loss_threshold(
     space: Space, pilot: NDArray[np.int64], target: NumericTarget, goal: SearchGoal
 ) -> float:
-    """Return the loss of the last wanted class among the scouts, which is at least its loss in the space."""
+    """Compute the loss of the last wanted class in the pilot, an upper bound of its loss in the space."""
     losses, classes = [np.zeros(0)], [np.zeros(0, dtype=np.uint64)]
     for block in space.evaluate_features(space.n_materialized + pilot):
         if len(block.numbers):
@@ -263,7 +263,7 @@ def _compute_loss_threshold(
             losses.append(goal.screener.loss(statistics, target, goal.sign))
             classes.append(compute_rank_signatures(ordered, mirrored=goal.sign == "free"))
     _, first = np.unique(np.concatenate(classes), return_index=True)
-    found = np.sort(np.concatenate(losses)[first])
-    return (
-        float(found[goal.n_top_classes - 1] + _LOSS_TOLERANCE) if len(found) >= goal.n_top_classes else np.inf
-    )
+    class_losses = np.sort(np.concatenate(losses)[first])
+    if len(class_losses) < goal.n_top_classes:
+        return np.inf
+    return float(class_losses[goal.n_top_classes - 1] + _LOSS_TOLERANCE)

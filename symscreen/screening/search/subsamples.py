@@ -1,25 +1,18 @@
-"""Pairs of rows drawn so that T0 is a share: how often a feature orders them against the response.
+"""Estimate losses of candidates on subsamples: random pairs of rows (for T0) or stratified samples of rows.
 
-T0 is a mean over pairs of rows of |y_i − y_j|·(1 − s), with s = sign(θ_i − θ_j)·sign(y_i − y_j) (Luo and Li
-2024, eq. 18). Draw a pair with a probability in proportion to |y_i − y_j|, and the weight is gone::
+T0 is a mean over pairs of rows of |y_i − y_j|·(1 − s) with s = sign(θ_i − θ_j)·sign(y_i − y_j) (Luo and Li
+2024, eq. 18). If pairs are drawn with probability proportional to |y_i − y_j|, the weight cancels::
 
     T0(θ) = Δ · E[1 − s] = 2Δ · p,    p = P(θ orders the pair against y) + P(θ ties the pair)/2
 
-So N pairs tell of T0 what N throws tell of a coin: no sorting, and no response is so skewed that a few rows
-decide. The rows of the first of each pair are stratified over y, which only makes the share more certain.
+N pairs therefore estimate T0 as N Bernoulli trials estimate p. No sorting is needed, and a skewed target does
+not let a few rows dominate. The first rows of the pairs are stratified over y, which only reduces the
+variance. Any other statistic is estimated by its value on a sample of rows that is stratified over the
+target.
 
-Sums, differences, products and quotients at pairs of rows, counted as they are computed.
-
-A first look is so short that fetching the operands and storing the values would cost more than the
-arithmetic. For these four operators nothing is fetched or stored; the values are those that numpy computes.
-
-Looks: some rows at which features are computed, and what their values there tell of a loss.
-
-A look at pairs of rows tells of T0 what a coin's throws tell of its chance
-(`symscreen.screening.search.subsamples`); of any
-other statistic, its value on a sample of rows, stratified over the response, is the estimate.
-
-Candidates at a few rows: computed without the rest, and read through a look.
+The first subsample is so small that loading operands and storing values would cost more than the arithmetic.
+For sums, differences, products and quotients, discordant pairs are therefore counted while the values are
+computed (`count_arithmetic_discordance`). The values are the same as numpy's.
 """
 
 from __future__ import annotations
@@ -38,16 +31,12 @@ from symscreen.targets import NumericTarget
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
-    from symscreen._typing import Numbers, Values
+    from symscreen._typing import Flags, Integers, Numbers, Values
     from symscreen.backends import Backend
     from symscreen.expansion import Space
     from symscreen.grammar import Operator
     from symscreen.screeners import Screener, Sign
 
-    Counts = NDArray[np.int64]
-    Indices = NDArray[np.int64]
 
 __all__ = [
     "UNDEFINED",
@@ -66,7 +55,7 @@ __all__ = [
     "score_on_subsample",
 ]
 
-UNDEFINED = -1
+UNDEFINED = -1  # count of a feature with a value that is not finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,42 +65,43 @@ class RowPairs:
     Parameters
     ----------
     low, high : int64 arrays, shape (N,)
-        Row numbers; the response is smaller in `low`.
+        Row indices of each pair; the target is smaller in `low`.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
+    low: Integers
+    high: Integers
 
     def __len__(self) -> int:
         return len(self.low)
 
     @property
-    def rows(self) -> NDArray[np.int64]:
-        """All rows, those of `low` before those of `high`; shape (2N,)."""
+    def rows(self) -> Integers:
+        """Row indices of all pairs, shape (2N,): `low`, then `high`."""
         return np.concatenate((self.low, self.high))
 
     def take_slice(self, start: int, stop: int) -> RowPairs:
-        """Return some of the pairs."""
+        """Return the pairs from `start` to `stop`."""
         return RowPairs(self.low[start:stop], self.high[start:stop])
 
 
 def draw_pairs(target: NumericTarget, n_pairs: int, rng: np.random.Generator) -> RowPairs:
-    """Draw pairs of rows, each with a probability in proportion to |y_i − y_j|.
+    """Draw pairs of rows with probability proportional to |y_i − y_j|.
 
     Parameters
     ----------
-    response : Response
-        The response, n rows.
-    count : int
-        N, how many; they are independent.
+    target : NumericTarget
+        The target, n rows.
+    n_pairs : int
+        N, the number of independent pairs.
     rng : numpy.random.Generator
-        What draws.
+        Random number generator.
 
     Returns
     -------
-    Pairs
-        The k-th has its first row in the k-th of N equal parts of the rows' weights Σ_j |y_i − y_j|, in the
-        order of y; over all N together each pair of rows has its due share. Rows that tie never pair.
+    RowPairs
+        The first row of pair k lies in the k-th of N equal parts of the row weights Σ_j |y_i − y_j|, in the
+        order of y. Over all N pairs, each pair of rows has its proportional probability. Tied rows never form
+        a pair.
 
     Examples
     --------
@@ -123,40 +113,40 @@ def draw_pairs(target: NumericTarget, n_pairs: int, rng: np.random.Generator) ->
     n = target.n
     centred, _ = target.centered_values
     y, group, sizes = centred[target.tie_groups], target.tie_groups, target.tie_group_sizes
-    below = np.cumsum(sizes)[group] - sizes[group]  # how many rows have a smaller response
-    above = below + sizes[group]  # the first row with a larger one
+    below = np.cumsum(sizes)[group] - sizes[group]  # number of rows with a smaller target
+    above = below + sizes[group]  # first row with a larger target
     sums = np.concatenate(([0.0], np.cumsum(y)))
-    lower = np.where(group > 0, below * y - sums[below], 0.0)  # Σ y_i − y_j over smaller y_j
+    lower = np.where(group > 0, below * y - sums[below], 0.0)  # Σ_j (y_i − y_j) over smaller y_j
     upper = np.where(above < n, sums[n] - sums[np.minimum(above, n)] - (n - above) * y, 0.0)
     weights = np.cumsum(lower + upper)
-    place = (np.arange(n_pairs) + rng.random(n_pairs)) / n_pairs * weights[-1]
-    first = np.minimum(np.searchsorted(weights, place, side="right"), n - 1)
-    rest = rng.random(n_pairs) * (lower[first] + upper[first])
-    down = (rest < lower[first]) & (group[first] > 0) | (above[first] == n)
-    rest = np.where(down, rest, rest - lower[first])
-    # of Σ_{j<t} |y_i − y_j|, which grows with t, the place where it passes what was drawn
-    start, stop = np.where(down, 0, above[first]), np.where(down, below[first], n)
+    position = (np.arange(n_pairs) + rng.random(n_pairs)) / n_pairs * weights[-1]
+    first = np.minimum(np.searchsorted(weights, position, side="right"), n - 1)
+    drawn_weight = rng.random(n_pairs) * (lower[first] + upper[first])
+    is_down = (drawn_weight < lower[first]) & (group[first] > 0) | (above[first] == n)
+    drawn_weight = np.where(is_down, drawn_weight, drawn_weight - lower[first])
+    # Bisection for the second row: the smallest t at which Σ_{j≤t} |y_i − y_j| exceeds the drawn weight.
+    start, stop = np.where(is_down, 0, above[first]), np.where(is_down, below[first], n)
     left, right = start.copy(), stop - 1
     while (left < right).any():
         middle = (left + right) // 2
-        size = np.abs((middle + 1 - start) * y[first] - (sums[middle + 1] - sums[start]))
-        beyond = size > rest
+        weight = np.abs((middle + 1 - start) * y[first] - (sums[middle + 1] - sums[start]))
+        beyond = weight > drawn_weight
         left, right = np.where(beyond, left, np.minimum(middle + 1, right)), np.where(beyond, middle, right)
-    return RowPairs(np.where(down, left, first), np.where(down, first, left))
+    return RowPairs(np.where(is_down, left, first), np.where(is_down, first, left))
 
 
-def count_doubled_discordance(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Count the pairs that each feature orders against the response, ties half.
+def count_doubled_discordance(values: Values) -> Integers:
+    """Count the pairs that each feature orders against the target; a tie counts half.
 
     Parameters
     ----------
     values : float64 array, shape (m, 2N)
-        Features at the rows of N pairs, `RowPairs.rows`.
+        Features at the rows of N pairs (`RowPairs.rows`).
 
     Returns
     -------
     int64 array, shape (m,)
-        Twice the count, from 0 to 2N; `UNDEFINED` where a value is not finite. Over 2N it is an unbiased
+        Twice the count, from 0 to 2N; `UNDEFINED` if a value is not finite. Divided by 2N it is an unbiased
         estimate of T0 / (2Δ).
 
     Examples
@@ -170,47 +160,46 @@ def count_doubled_discordance(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @compile_kernel
-def _fill_doubled_discordance(values: Values, out: Counts) -> None:
+def _fill_doubled_discordance(values: Values, out: Integers) -> None:
+    """Write twice the number of discordant pairs of features (m, 2N) to `out` (m,)."""
     for f in range(len(values)):
         out[f] = count_feature_discordance(values[f])
 
 
 @compile_kernel
 def count_feature_discordance(z: Values) -> np.int64:
-    """Count for one feature; whole numbers only, so that several pairs are compared in one instruction."""
-    pairs = z.size // 2
+    """Count twice the discordant pairs of one feature (2N,); integer arithmetic lets the loop vectorise."""
+    n_pairs = z.size // 2
     doubled = np.int64(0)
     undefined = np.int64(0)
-    for k in range(pairs):
-        low, high = z[k], z[pairs + k]
+    for k in range(n_pairs):
+        low, high = z[k], z[n_pairs + k]
         doubled += np.int64(low > high) + np.int64(low >= high)
         undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
     return np.int64(UNDEFINED) if undefined else doubled
 
 
 def is_numpy_arithmetic(numeric: Any) -> bool:
-    """Say whether an operator's numeric form is one of numpy's four."""
+    """Whether an operator's numeric form is one of numpy's add, subtract, multiply and divide."""
     return isinstance(numeric, np.ufunc) and numeric in ARITHMETIC_UFUNCS
 
 
-def count_arithmetic_discordance(
-    numeric: Any, pool: NDArray[np.float64], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Count discordant pairs of rows for an operator applied to members of a pool.
+def count_arithmetic_discordance(numeric: Any, pool: Values, left: Integers, right: Integers) -> Integers:
+    """Count discordant pairs of rows for an arithmetic operator applied to pool members.
 
     Parameters
     ----------
     numeric : numpy.ufunc
-        One for which `is_numpy_arithmetic` holds.
+        A ufunc for which `is_numpy_arithmetic` is true.
     pool : float64 array, shape (q, 2N)
-        Members at the rows of N pairs, those with the smaller response first.
+        Pool members at the rows of N pairs (`RowPairs.rows`).
     left, right : int64 arrays, shape (m,)
-        The arguments' places in the pool.
+        Indices of the arguments in the pool.
 
     Returns
     -------
     int64 array, shape (m,)
-        As `symscreen.screening.search.subsamples.count_doubled_discordance` of the values.
+        The result of `count_doubled_discordance` for the values.
 
     Examples
     --------
@@ -225,60 +214,61 @@ def count_arithmetic_discordance(
 
 @compile_kernel
 def _fill_arithmetic_discordance(
-    operator_index: int, pool: Values, left: Indices, right: Indices, out: Indices
+    operator_index: int, pool: Values, left: Integers, right: Integers, out: Integers
 ) -> None:
-    pairs = pool.shape[1] // 2
+    """Write twice the number of discordant pairs of `pool[left] ∘ pool[right]` to `out` (m,)."""
+    n_pairs = pool.shape[1] // 2
     for f in range(left.size):
         a, b = pool[left[f]], pool[right[f]]
         doubled = np.int64(0)
         undefined = np.int64(0)
         if operator_index == 0:
-            for k in range(pairs):
-                low, high = a[k] + b[k], a[pairs + k] + b[pairs + k]
+            for k in range(n_pairs):
+                low, high = a[k] + b[k], a[n_pairs + k] + b[n_pairs + k]
                 doubled += np.int64(low > high) + np.int64(low >= high)
                 undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
         elif operator_index == 1:
-            for k in range(pairs):
-                low, high = a[k] - b[k], a[pairs + k] - b[pairs + k]
+            for k in range(n_pairs):
+                low, high = a[k] - b[k], a[n_pairs + k] - b[n_pairs + k]
                 doubled += np.int64(low > high) + np.int64(low >= high)
                 undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
         elif operator_index == 2:
-            for k in range(pairs):
-                low, high = a[k] * b[k], a[pairs + k] * b[pairs + k]
+            for k in range(n_pairs):
+                low, high = a[k] * b[k], a[n_pairs + k] * b[n_pairs + k]
                 doubled += np.int64(low > high) + np.int64(low >= high)
                 undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
         else:
-            for k in range(pairs):
-                low, high = a[k] / b[k], a[pairs + k] / b[pairs + k]
+            for k in range(n_pairs):
+                low, high = a[k] / b[k], a[n_pairs + k] / b[n_pairs + k]
                 doubled += np.int64(low > high) + np.int64(low >= high)
                 undefined |= np.int64(low - low != 0.0) | np.int64(high - high != 0.0)
         out[f] = UNDEFINED if undefined else doubled
 
 
-_BLOCK_BYTES = 1 << 18
-_MIN_UNCOMMON_ROWS = 32  # rows of a sample whose response is not the commonest
+_BLOCK_BYTES = 1 << 18  # size of a block of values, which fits the cache
+_MIN_UNCOMMON_ROWS = 32  # minimum number of sampled rows whose target is not the most frequent value
 
 
 @dataclass(frozen=True, eq=False)
 class Subsample:
-    """Rows to look at, and how to read what is seen.
+    """Rows on which features are evaluated, and how their values give estimates of the loss.
 
     Parameters
     ----------
     rows : tuple of int64 arrays, shape (m,)
-        Batches of rows, each computed at once.
+        Batches of row indices; each batch is computed at once.
     size : int
-        How many pairs, or rows, there are in all.
-    tell : callable
-        (operator, members of a pool at a batch's rows, shape (q, m), places of its left arguments, of its
-        right ones, shape (k,)) to what adds up over batches, shape (k,); NaN where a value is not finite.
-    settle : callable
-        The sums to estimates of the loss.
+        Total number of pairs or rows.
+    accumulate : callable
+        Maps (operator, pool members at the rows of a batch, shape (q, m), indices of the left and right
+        arguments, shape (k,)) to values that add up over batches, shape (k,); NaN if a value is not finite.
+    finalize : callable
+        Maps the sums to estimates of the loss.
     """
 
-    rows: tuple[NDArray[np.int64], ...]
+    rows: tuple[Integers, ...]
     size: int
-    accumulate: Callable[[Operator, Values, Indices, Indices], Values]
+    accumulate: Callable[[Operator, Values, Integers, Integers], Values]
     finalize: Callable[[Values], Values]
 
 
@@ -291,85 +281,86 @@ def make_pair_subsample(
     max_pairs: int,
     n_previous_pairs: int = 0,
 ) -> Subsample:
-    """Look at pairs of rows, for T0.
+    """Make a subsample of row pairs, for T0.
 
     Parameters
     ----------
-    response : Response
-        The response.
-    count : int
-        How many pairs to draw.
+    target : NumericTarget
+        The target, n rows.
+    n_pairs : int
+        Number of pairs to draw.
     rng : numpy.random.Generator
-        What draws.
-    mirrored : bool
-        Whether falling with the response is as good as rising.
-    most : int
-        The most pairs in a batch.
-    before : int
-        How many pairs there were in earlier looks, whose sums are added to this one's.
+        Draws the pairs.
+    sign_free : bool
+        Whether a decreasing relation counts as much as an increasing one.
+    max_pairs : int
+        Maximum number of pairs per batch.
+    n_previous_pairs : int
+        Number of pairs in earlier subsamples whose sums are added to those of this one.
 
     Returns
     -------
-    Look
-        What it tells is twice the number of discordant pairs; the estimate is that of T0/Δ, or of
-        min(T0/Δ, 2 − T0/Δ).
+    Subsample
+        It accumulates twice the number of discordant pairs. The estimate is T0/Δ, or min(T0/Δ, 2 − T0/Δ) if
+        `sign_free`.
     """
     pairs = draw_pairs(target, n_pairs, rng)
-    total = n_previous_pairs + n_pairs
+    n_total = n_previous_pairs + n_pairs
 
     def finalize(doubled: Values) -> Values:
-        return (np.minimum(doubled, 2.0 * total - doubled) if sign_free else doubled) / total
+        return (np.minimum(doubled, 2.0 * n_total - doubled) if sign_free else doubled) / n_total
 
     batches = tuple(pairs.take_slice(start, start + max_pairs).rows for start in range(0, n_pairs, max_pairs))
-    return Subsample(batches, total, _accumulate_discordance, finalize)
+    return Subsample(batches, n_total, _accumulate_discordance, finalize)
 
 
 def _compute_blocks(
-    operator: Operator, pool: Values, left: Indices, right: Indices
+    operator: Operator, pool: Values, left: Integers, right: Integers
 ) -> Iterator[tuple[slice, Values]]:
-    """Compute an operator's values, so many features at a time as fit the cache."""
+    """Compute an operator's values in blocks of features that fit the cache; yield slices and values."""
     step = max(16, _BLOCK_BYTES // (8 * pool.shape[1]))
     for start in range(0, len(left), step):
-        part = slice(start, start + step)
+        block = slice(start, start + step)
         with np.errstate(all="ignore"):
             if operator.arity == 1:
-                yield part, operator.numeric(pool[left[part]])
+                yield block, operator.numeric(pool[left[block]])
             else:
-                yield part, operator.numeric(pool[left[part]], pool[right[part]])
+                yield block, operator.numeric(pool[left[block]], pool[right[block]])
 
 
-def _accumulate_discordance(operator: Operator, pool: Values, left: Indices, right: Indices) -> Values:
+def _accumulate_discordance(operator: Operator, pool: Values, left: Integers, right: Integers) -> Values:
+    """Return twice the number of discordant pairs of each feature, shape (k,); NaN where undefined."""
     if is_numpy_arithmetic(operator.numeric):
         doubled = count_arithmetic_discordance(operator.numeric, pool, left, right)
     else:
         doubled = np.empty(len(left), dtype=np.int64)
-        for part, values in _compute_blocks(operator, pool, left, right):
-            doubled[part] = count_doubled_discordance(values)
+        for block, values in _compute_blocks(operator, pool, left, right):
+            doubled[block] = count_doubled_discordance(values)
     return np.where(doubled == UNDEFINED, np.nan, doubled.astype(np.float64))
 
 
 def make_row_subsample(
     target: NumericTarget, n_rows: int, rng: np.random.Generator, screener: Screener, sign: Sign
 ) -> Subsample | None:
-    """Look at a sample of rows, one from each of equal parts of the response's order.
+    """Make a stratified sample of rows, one from each of `n_rows` equal parts of the target's order.
 
     Parameters
     ----------
-    response : Response
-        The response, n rows.
-    count : int
-        How many rows, below n.
+    target : NumericTarget
+        The target, n rows.
+    n_rows : int
+        Number of rows to draw, below n.
     rng : numpy.random.Generator
-        What draws.
+        Draws the rows.
     screener : Screener
-        Whose loss is estimated.
+        The screener whose loss is estimated.
     sign : {"free", "positive"}
-        As in a screen.
+        Whether decreasing relations count as well as increasing ones.
 
     Returns
     -------
-    Look or None
-        None where the response hardly varies on the sample, as that of a rare class: it would tell nothing.
+    Subsample or None
+        None if the target hardly varies on the sample, as with a rare class: the estimate would be useless.
     """
     edges = np.arange(n_rows + 1) * target.n // n_rows
     rows = edges[:-1] + (rng.random(n_rows) * np.diff(edges)).astype(np.int64)
@@ -378,149 +369,135 @@ def make_row_subsample(
         return None
     sample = NumericTarget(target.values[rows], target.name)
 
-    def accumulate(operator: Operator, pool: Values, left: Indices, right: Indices) -> Values:
-        told = np.full(len(left), np.nan)
-        for part, values in _compute_blocks(operator, pool, left, right):
+    def accumulate(operator: Operator, pool: Values, left: Integers, right: Integers) -> Values:
+        estimates = np.full(len(left), np.nan)
+        for block, values in _compute_blocks(operator, pool, left, right):
             defined = np.flatnonzero(np.isfinite(values).all(axis=1))
             if len(defined):
                 with np.errstate(all="ignore"):
                     statistics = screener.statistic(sort_block(values[defined]), sample)
                     losses = screener.loss(statistics, sample, sign)
-                # a feature that is constant on the sample may be the best of all
-                still = values[defined].min(axis=1) == values[defined].max(axis=1)
-                told[part][defined] = np.where(still | np.isnan(losses), -np.inf, losses)
-        return told
+                # A feature that is constant on the sample may be the best on all rows, so it is kept.
+                is_constant = values[defined].min(axis=1) == values[defined].max(axis=1)
+                estimates[block][defined] = np.where(is_constant | np.isnan(losses), -np.inf, losses)
+        return estimates
 
-    return Subsample((rows,), n_rows, accumulate, lambda told: told)
+    return Subsample((rows,), n_rows, accumulate, lambda estimates: estimates)
 
 
-_CANDIDATES_PER_TASK = 1 << 15  # candidates a task, of all
-_SURVIVORS_PER_TASK = 1 << 12  # of those that are left, at many more rows
-_POOL_BYTES = 1 << 26  # up to which the whole pool is held at the rows of a look
-_POOL_PART_BYTES = 1 << 24  # of the members of a pool that are computed as they are needed
+_CANDIDATES_PER_TASK = 1 << 15  # candidates per task in the first round
+_SURVIVORS_PER_TASK = 1 << 12  # candidates per task in later rounds, on many more rows
+_POOL_BYTES = 1 << 26  # maximum size of the pool at the rows of a batch, held as a whole
+_POOL_PART_BYTES = 1 << 24  # size of the pool members computed at a time, if the pool is larger
 
 
 @dataclass(frozen=True, eq=False)
 class SubsampleScores:
-    """What a look tells of some candidates.
+    """Accumulated values of some candidates on a subsample.
 
     Parameters
     ----------
     numbers : int64 array, shape (k,)
-        Their numbers in the layer, ascending.
-    told : float64 array, shape (k,)
-        What the look told of each, summed over its batches.
+        Candidate numbers in the layer, ascending.
+    sums : float64 array, shape (k,)
+        Accumulated value of each candidate, summed over batches.
     """
 
-    numbers: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    numbers: Integers
+    sums: Values
 
-    def take(self, selection: NDArray[np.bool_] | NDArray[np.int64]) -> SubsampleScores:
-        """Return some of them."""
+    def take(self, selection: Flags | Integers) -> SubsampleScores:
+        """Return the selected candidates."""
         return SubsampleScores(self.numbers[selection], self.sums[selection])
 
 
 def compute_max_subsample_rows(space: Space) -> int:
-    """Return at how many rows the whole pool can be held at a time."""
+    """Return the number of rows at which the whole pool fits the memory limit of a batch."""
     return max(64, _POOL_BYTES // (8 * max(1, len(space.pool))))
 
 
 def score_on_subsample(space: Space, numbers: Numbers, subsample: Subsample, backend: Backend) -> Values:
-    """Look at some candidates.
+    """Evaluate some candidates on a subsample.
 
     Parameters
     ----------
     space : Space
-        With values.
+        The space, with values.
     numbers : int64 array, shape (k,)
-        Candidates of its last layer, ascending.
-    look : Look
-        What to look at.
+        Candidates of the last layer, ascending.
+    subsample : Subsample
+        The rows to evaluate on.
     backend : Backend
-        Where candidates are computed.
+        Computes the candidates.
 
     Returns
     -------
     float64 array, shape (k,)
-        What the look tells, summed over its batches; NaN where a value is not finite. The same for every
-        backend.
+        Accumulated values, summed over batches; NaN if a value is not finite. The result is the same for
+        every backend.
     """
-    told = np.zeros(len(numbers))
+    sums = np.zeros(len(numbers))
     slices = [
         (start, min(start + _SURVIVORS_PER_TASK, len(numbers)))
         for start in range(0, len(numbers), _SURVIVORS_PER_TASK)
     ]
     for rows in subsample.rows:
-        seer = _make_evaluator(space, rows, subsample)
+        batch_evaluator = _make_evaluator(space, rows, subsample)
 
-        def score_slice(bounds: tuple[int, int], evaluator: _SubsampleEvaluator = seer) -> Values:
+        def score_slice(bounds: tuple[int, int], evaluator: _SubsampleEvaluator = batch_evaluator) -> Values:
             return evaluator.compute_sums(numbers[bounds[0] : bounds[1]])
 
-        for (start, stop), found in zip(slices, backend.map(score_slice, slices), strict=True):
-            told[start:stop] += found
-    return told
+        for (start, stop), slice_sums in zip(slices, backend.map(score_slice, slices), strict=True):
+            sums[start:stop] += slice_sums
+    return sums
 
 
 def filter_on_subsample(
     space: Space, subsample: Subsample, max_loss: float, backend: Backend
 ) -> tuple[SubsampleScores, int]:
-    """Look at all candidates of a space, and keep those that look good enough.
+    """Evaluate all candidates of a space on a subsample and keep those with a small estimated loss.
 
     Parameters
     ----------
     space : Space
-        With values.
-    look : Look
-        Of one batch.
-    limit : float
-        The largest loss that stays.
+        The space, with values.
+    subsample : Subsample
+        A subsample of one batch.
+    max_loss : float
+        The largest estimated loss to keep.
     backend : Backend
-        Where candidates are computed.
+        Computes the candidates.
 
     Returns
     -------
-    Glanced
-        Those that stay.
-    int
-        How many candidates were looked at and defined.
+    scores : SubsampleScores
+        The candidates kept.
+    n_defined : int
+        Number of candidates that were evaluated and defined.
     """
     (rows,) = subsample.rows
-    seer = _make_evaluator(space, rows, subsample)
+    evaluator = _make_evaluator(space, rows, subsample)
     total = space.candidates.total
 
     def filter_range(bounds: tuple[int, int]) -> tuple[SubsampleScores, int]:
         numbers = bounds[0] + np.flatnonzero(space.statuses[bounds[0] : bounds[1]] == CandidateStatus.KEPT)
-        told = seer.compute_sums(numbers)
+        sums = evaluator.compute_sums(numbers)
         with np.errstate(invalid="ignore"):
-            stay = np.flatnonzero(subsample.finalize(told) <= max_loss)
-        return SubsampleScores(numbers[stay], told[stay]), int((~np.isnan(told)).sum())
+            selected = np.flatnonzero(subsample.finalize(sums) <= max_loss)
+        return SubsampleScores(numbers[selected], sums[selected]), int((~np.isnan(sums)).sum())
 
     ranges = [
         (start, min(start + _CANDIDATES_PER_TASK, total)) for start in range(0, total, _CANDIDATES_PER_TASK)
     ]
-    found = list(backend.map(filter_range, ranges))
-    numbers = [part.numbers for part, _ in found]
-    told = [part.sums for part, _ in found]
-    none = np.zeros(0)
-    kept = SubsampleScores(np.concatenate([none.astype(np.int64), *numbers]), np.concatenate([none, *told]))
-    return kept, sum(seen for _, seen in found)
+    parts = list(backend.map(filter_range, ranges))
+    numbers = np.concatenate([np.zeros(0, dtype=np.int64), *(scores.numbers for scores, _ in parts)])
+    sums = np.concatenate([np.zeros(0), *(scores.sums for scores, _ in parts)])
+    return SubsampleScores(numbers, sums), sum(n_defined for _, n_defined in parts)
 
 
 @dataclass(frozen=True, eq=False)
 class _SubsampleEvaluator:
-    """Computes candidates at some rows.
-
-    Parameters
-    ----------
-    space : Space
-        Where they come from.
-    rows : int64 array, shape (m,)
-        The rows.
-    pool : float64 array, shape (q, m), or None
-        The whole pool at these rows; None where that would be large, and is computed as it is needed.
-    look : Look
-        What reads them.
-    """
+    """Evaluate candidates at the rows of a batch; `pool`, shape (q, m), is None if it is too large."""
 
     space: Space
     rows: Numbers
@@ -528,27 +505,28 @@ class _SubsampleEvaluator:
     subsample: Subsample
 
     def compute_sums(self, numbers: Numbers) -> Values:
-        """Return what the look tells of candidates, in their order."""
+        """Return the accumulated values of candidates, shape (k,), in their order."""
         parts = [np.zeros(0)]
-        step = (
-            _CANDIDATES_PER_TASK
-            if self.pool is not None
-            else max(16, _POOL_PART_BYTES // (16 * len(self.rows)))
-        )
+        step = _CANDIDATES_PER_TASK
+        if self.pool is None:
+            step = max(16, _POOL_PART_BYTES // (16 * len(self.rows)))
         operators = self.space.pool.symbols.operators
-        for segment in self.space.candidates.operator_ranges:
-            first, last = np.searchsorted(numbers, (segment.start, segment.start + segment.count)).tolist()
+        for operator_range in self.space.candidates.operator_ranges:
+            first, last = np.searchsorted(
+                numbers, (operator_range.start, operator_range.start + operator_range.count)
+            ).tolist()
             for start in range(first, last, step):
-                left, right = segment.decode(numbers[start : min(start + step, last)])
+                left, right = operator_range.decode(numbers[start : min(start + step, last)])
                 pool = self.pool
                 if pool is None:
-                    places, which = np.unique(np.concatenate((left, right)), return_inverse=True)
-                    pool = self.space.pool.compute_at_rows(self.rows, places)
-                    left, right = which[: len(left)], which[len(left) :]
-                parts.append(self.subsample.accumulate(operators[segment.code], pool, left, right))
+                    members, positions = np.unique(np.concatenate((left, right)), return_inverse=True)
+                    pool = self.space.pool.compute_at_rows(self.rows, members)
+                    left, right = positions[: len(left)], positions[len(left) :]
+                parts.append(self.subsample.accumulate(operators[operator_range.code], pool, left, right))
         return np.concatenate(parts)
 
 
 def _make_evaluator(space: Space, rows: Numbers, subsample: Subsample) -> _SubsampleEvaluator:
-    large = len(space.pool) * len(rows) * 8 > _POOL_BYTES
-    return _SubsampleEvaluator(space, rows, None if large else space.pool.compute_at_rows(rows), subsample)
+    """Make an evaluator that holds the pool at the given rows, unless the pool is too large."""
+    is_large = len(space.pool) * len(rows) * 8 > _POOL_BYTES
+    return _SubsampleEvaluator(space, rows, None if is_large else space.pool.compute_at_rows(rows), subsample)

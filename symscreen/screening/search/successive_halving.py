@@ -1,8 +1,8 @@
-"""The sieve: look at all candidates briefly, at the best of them longer, and so on, to a few thousand.
+"""Successive halving: evaluate all candidates on few rows, the best of them on more, down to a few thousand.
 
-A fixed schedule, no promise: what looks bad at first is dropped. How much that loses is measured by an audit
-(`symscreen.search.audit_dropped_features`), and it is little, because each round keeps far more than is
-wanted.
+The schedule is fixed and gives no guarantee: a feature that looks bad at first is dropped. An audit
+(`symscreen.screening.search.modes.audit_dropped_features`) measures the loss. It is small, because each round
+keeps far more features than are wanted.
 """
 
 from __future__ import annotations
@@ -41,27 +41,25 @@ __all__ = [
     "run_successive_halving",
 ]
 
-_FIRST_ROUND_SIZE = 256  # pairs or rows of the first round; four times as many in each that follows
-_SIZE_GROWTH = 4
-_SURVIVING_SHARE = 1.0 / 8.0  # of what a round looks at, how much it keeps
-_MAX_PAIRS_PER_ROW = (
-    5  # up to so many times the rows of the table pairs cost less than a score over all of them
-)
-_TRIAL_SIZE = 1 << 15  # candidates that tell where a round's limit lies
+_FIRST_ROUND_SIZE = 256  # pairs or rows in the first round
+_SIZE_GROWTH = 4  # size of each round relative to the previous one
+_SURVIVING_SHARE = 1.0 / 8.0  # share of the features that a round keeps
+_MAX_PAIRS_PER_ROW = 5  # up to this ratio, evaluating pairs costs less than a score on all rows
+_TRIAL_SIZE = 1 << 15  # candidates that determine the loss limit of the first round
 
 
 @dataclass(frozen=True, slots=True)
 class SearchGoal:
-    """What a search is for.
+    """The features that a search is for: the best classes of one screener.
 
     Parameters
     ----------
     screener : Screener
-        Whose best features are wanted.
+        The screener that ranks features.
     sign : {"free", "positive"}
-        How it orders them.
-    limit : int
-        How many classes.
+        Whether decreasing relations count as well as increasing ones.
+    n_top_classes : int
+        Number of best classes that are wanted.
     """
 
     screener: Screener
@@ -71,20 +69,20 @@ class SearchGoal:
 
 @dataclass(frozen=True, slots=True)
 class HalvingRound:
-    """What a round did, for the record.
+    """One round of a search, for the record.
 
     Parameters
     ----------
     kind : {"pairs", "rows"}
-        What it looked at.
+        Whether features were evaluated on pairs of rows or on rows.
     looked_at : int
-        How many of these, those of earlier rounds included where they count on.
+        Number of pairs or rows. Pairs of earlier rounds are included.
     features : int
-        How many features it looked at that were defined there.
+        Number of evaluated features that were defined on these rows.
     survivors : int
-        How many it kept.
+        Number of features that the round kept.
     limit : float
-        The largest estimate of the loss that it kept.
+        The largest estimated loss that it kept.
     """
 
     kind: str
@@ -96,13 +94,15 @@ class HalvingRound:
 
 @dataclass(frozen=True, eq=False)
 class Survivors:
-    """What came through.
+    """The candidates that a search keeps.
 
     Parameters
     ----------
     numbers : int64 array, shape (k,), or None
-        Candidates of the last layer, ascending; None where no round was run, and all are left.
-    rounds : tuple of Round
+        Numbers of the kept candidates of the last layer, ascending; None if no round was run and all are
+        kept.
+    rounds : tuple of HalvingRound
+        The rounds that were run.
     """
 
     numbers: NDArray[np.int64] | None
@@ -110,23 +110,24 @@ class Survivors:
 
 
 def restrict_space(space: Space, numbers: NDArray[np.int64]) -> Space:
-    """Return a space of which only some of the last layer's candidates are left.
+    """Restrict a space to some of the candidates of the last layer.
 
     Parameters
     ----------
     space : Space
-        A space.
+        The space.
     numbers : int64 array, shape (k,)
-        Candidates that are kept in it.
+        Numbers of the candidates to keep.
 
     Returns
     -------
     Space
-        With the same numbers for the same features.
+        The restricted space. Features keep their numbers.
     """
-    fates = np.where(space.statuses == CandidateStatus.KEPT, np.uint8(CandidateStatus.PRUNED), space.statuses)
-    fates[numbers] = CandidateStatus.KEPT
-    return replace(space, statuses=fates)
+    was_kept = space.statuses == CandidateStatus.KEPT
+    statuses = np.where(was_kept, np.uint8(CandidateStatus.PRUNED), space.statuses)
+    statuses[numbers] = CandidateStatus.KEPT
+    return replace(space, statuses=statuses)
 
 
 def run_successive_halving(
@@ -138,62 +139,61 @@ def run_successive_halving(
     rng: np.random.Generator,
     backend: Backend,
 ) -> Survivors:
-    """Drop what does not look promising.
+    """Drop features that look bad on subsamples of increasing size.
 
     Parameters
     ----------
     space : Space
-        With values.
-    response : Response
-        What features are scored against.
-    wanted : Wanted
-        The best of whom.
-    enough : int
-        How many candidates are kept at least.
+        The space, with values.
+    target : NumericTarget
+        The target, n rows.
+    goal : SearchGoal
+        The best classes of a screener.
+    min_survivors : int
+        Minimum number of candidates to keep.
     rng : numpy.random.Generator
-        What draws pairs, rows, and candidates for trial.
+        Draws pairs, rows and trial candidates.
     backend : Backend
-        Where candidates are computed.
+        Computes the candidates.
 
     Returns
     -------
-    Passed
-        The same for every backend.
+    Survivors
+        The result is the same for every backend.
     """
-    passed: SubsampleScores | None = None
+    is_pairwise = goal.screener.is_pairwise
+    survivors: SubsampleScores | None = None
     rounds: list[HalvingRound] = []
-    size, before = _FIRST_ROUND_SIZE, 0
-    most = _MAX_PAIRS_PER_ROW * target.n if goal.screener.is_pairwise else target.n - 1
-    while size <= most:
-        left = space.size - space.n_materialized if passed is None else len(passed.numbers)
-        if left <= 2 * min_survivors:
+    size, previous_size = _FIRST_ROUND_SIZE, 0
+    max_size = _MAX_PAIRS_PER_ROW * target.n if is_pairwise else target.n - 1
+    while size <= max_size:
+        n_remaining = space.size - space.n_materialized if survivors is None else len(survivors.numbers)
+        if n_remaining <= 2 * min_survivors:
             break
-        look = _make_subsample(space, target, goal, size, n_previous=before, rng=rng)
-        if look is not None:
-            share = max(_SURVIVING_SHARE, min_survivors / left)
-            if passed is None:
-                limit = _compute_loss_quantile(_estimate_trial_losses(space, look, rng, backend), share)
-                passed, seen = filter_on_subsample(space, look, limit, backend)
+        subsample = _make_subsample(space, target, goal, size, n_previous=previous_size, rng=rng)
+        if subsample is not None:
+            share = max(_SURVIVING_SHARE, min_survivors / n_remaining)
+            if survivors is None:
+                limit = _compute_loss_quantile(_estimate_trial_losses(space, subsample, rng, backend), share)
+                survivors, n_defined = filter_on_subsample(space, subsample, limit, backend)
             else:
-                told = score_on_subsample(space, passed.numbers, look, backend)
-                told = (
-                    told + passed.sums if goal.screener.is_pairwise else told
-                )  # pairs add up, samples do not
-                passed, seen, limit = _select_best(SubsampleScores(passed.numbers, told), look, share)
-            rounds.append(
-                HalvingRound(
-                    "pairs" if goal.screener.is_pairwise else "rows", size, seen, len(passed.numbers), limit
+                sums = score_on_subsample(space, survivors.numbers, subsample, backend)
+                if is_pairwise:  # counts of pairs add up; losses on samples of rows do not
+                    sums += survivors.sums
+                survivors, n_defined, limit = _select_best(
+                    SubsampleScores(survivors.numbers, sums), subsample, share
                 )
-            )
-            before = size
+            kind = "pairs" if is_pairwise else "rows"
+            rounds.append(HalvingRound(kind, size, n_defined, len(survivors.numbers), limit))
+            previous_size = size
         size *= _SIZE_GROWTH
-    return Survivors(None if passed is None else passed.numbers, tuple(rounds))
+    return Survivors(None if survivors is None else survivors.numbers, tuple(rounds))
 
 
 def make_first_subsample(
     space: Space, target: NumericTarget, goal: SearchGoal, rng: np.random.Generator
 ) -> Subsample | None:
-    """Return what a sieve looks at first, where the table has so many rows."""
+    """Make the subsample of the first round; None if the table has too few rows for it."""
     if not goal.screener.is_pairwise and target.n <= _FIRST_ROUND_SIZE:
         return None
     return _make_subsample(space, target, goal, _FIRST_ROUND_SIZE, n_previous=0, rng=rng)
@@ -208,19 +208,24 @@ def _make_subsample(
     n_previous: int,
     rng: np.random.Generator,
 ) -> Subsample | None:
+    """Make the subsample of one round; None if the target hardly varies on it."""
     if not goal.screener.is_pairwise:
         return make_row_subsample(target, size, rng, goal.screener, goal.sign)
-    most = compute_max_subsample_rows(space) // 2 if n_previous else size
-    mirrored = goal.sign == "free"
+    max_pairs = compute_max_subsample_rows(space) // 2 if n_previous else size
     return make_pair_subsample(
-        target, size - n_previous, rng, sign_free=mirrored, max_pairs=most, n_previous_pairs=n_previous
+        target,
+        size - n_previous,
+        rng,
+        sign_free=goal.sign == "free",
+        max_pairs=max_pairs,
+        n_previous_pairs=n_previous,
     )
 
 
 def _estimate_trial_losses(
     space: Space, subsample: Subsample, rng: np.random.Generator, backend: Backend
 ) -> NDArray[np.float64]:
-    """Estimate the losses of some candidates drawn at random; the undefined left out."""
+    """Estimate the losses of randomly drawn candidates, shape (k,); undefined ones are omitted."""
     drawn = np.unique(rng.integers(0, space.candidates.total, 2 * _TRIAL_SIZE))
     drawn = drawn[space.statuses[drawn] == CandidateStatus.KEPT]
     losses = subsample.finalize(score_on_subsample(space, drawn, subsample, backend))
@@ -228,7 +233,7 @@ def _estimate_trial_losses(
 
 
 def _compute_loss_quantile(losses: NDArray[np.float64], share: float) -> float:
-    """Return the loss that a share of them does not exceed."""
+    """Return the loss that the given share of `losses`, shape (m,), does not exceed."""
     if not len(losses):
         return np.inf
     return float(np.quantile(losses, min(1.0, share), method="higher"))
@@ -237,8 +242,9 @@ def _compute_loss_quantile(losses: NDArray[np.float64], share: float) -> float:
 def _select_best(
     scores: SubsampleScores, subsample: Subsample, share: float
 ) -> tuple[SubsampleScores, int, float]:
+    """Keep the given share of the features; return the scores kept, the number defined and the loss limit."""
     losses = subsample.finalize(scores.sums)
     limit = _compute_loss_quantile(losses[~np.isnan(losses)], share)
-    seen = int((~np.isnan(losses)).sum())
+    n_defined = int((~np.isnan(losses)).sum())
     with np.errstate(invalid="ignore"):
-        return scores.take(losses <= limit), seen, limit
+        return scores.take(losses <= limit), n_defined, limit

@@ -1,1 +1,1 @@
-"""Inference."""
+"""Confidence intervals, p-values and numerical error bounds."""

@@ -1,15 +1,16 @@
-"""Random permutations of rows that leave groups together: groups change places, rows change theirs inside.
+"""Single-step max-T permutation p-values of a whole space (Westfall and Young 1993).
 
-The best statistic of a whole space under permutations of the response (Westfall and Young 1993, max-T).
+T0 and Spearman's ρ are linear rank statistics, S = Σ_i w_i (2 R_i(θ) − (n + 1)), with w = y or the ranks of
+y. The ranks of a feature are computed once, and one matrix product gives S for all permutations of w. Over
+permutations S has mean 0 and a variance proportional to V = Σ_i (2 R_i(θ) − (n + 1))², which is smaller with
+ties. Z = S / √V therefore has the same scale for all features.
 
-T0 and Spearman's ρ are linear rank statistics, S = Σ_i w_i (2 R_i(θ) − (n + 1)) with w = y or the ranks of y.
-So the ranks of a feature are found once, and one matrix product gives S under all permutations of w. Over
-permutations S has mean 0 and a variance in proportion to V = Σ_i (2 R_i(θ) − (n + 1))², which is smaller with
-ties: Z = S / √V is on one scale for all features.
+The sums are exact although BLAS computes the product: w is rounded to integers with few enough bits that
+every partial sum over a block of rows is an integer that a float64 represents. The feature's own Z uses the
+same integers, so the test is exact for any number of bits.
 
-The product is BLAS's, and still every sum is exact: w is rounded to a whole number of so many bits that no
-sum of products over a stretch of rows leaves the whole numbers that a float64 holds. The feature's own Z is
-computed from the same whole numbers, so the test is exact whatever their number of bits.
+Permutations may keep groups of rows together: groups of equal size are exchanged, and the rows inside each
+group are shuffled.
 """
 
 from __future__ import annotations
@@ -40,24 +41,28 @@ __all__ = [
     "permute_target",
 ]
 
+_EXACT_SUM_BITS = 52  # sums of this size plus the sign bit are exact in a float64
+_MATMUL_ROWS = 4096  # rows that BLAS sums in one product
+_EQUALITY_FACTOR = 1.0 - 1e-12  # statistics that differ by a smaller relative amount are equal
+
 
 def draw_group_permutation(groups: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a permutation of rows: groups of one size trade places, and the rows of each are shuffled.
+    """Draw a permutation of rows: groups of equal size are exchanged, and rows inside groups are shuffled.
 
     Parameters
     ----------
     groups : int64 array, shape (n,)
-        The number of each row's group, from 0 up without gaps.
-    rng : Generator
-        Where it is drawn from.
+        The group index of each row, 0 … G − 1 without gaps.
+    rng : numpy.random.Generator
+        The source of randomness.
 
     Returns
     -------
     int64 array, shape (n,)
-        For each row the one whose response it gets, uniform over all that keep rows of one group in one
-        group. These permutations are a group in the algebraic sense, so the test is exact wherever rows
-        within a group are exchangeable, and groups of one size are; a group with a size of its own stays
-        where it is.
+        For each row the index of the row whose target it receives, drawn uniformly from all permutations that
+        map groups to groups. These permutations form a group in the algebraic sense. The test is therefore
+        exact if rows within a group are exchangeable and groups of equal size are exchangeable. A group whose
+        size is unique stays in place.
 
     Examples
     --------
@@ -68,21 +73,22 @@ def draw_group_permutation(groups: NDArray[np.int64], rng: np.random.Generator) 
     """
     sizes = np.bincount(groups)
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    places = np.argsort(groups, kind="stable")
-    mixed = rng.permutation(len(groups))
-    rows = mixed[np.argsort(groups[mixed], kind="stable")]  # group by group, in a random order in each
-    drawn = np.empty_like(places)
+    grouped_rows = np.argsort(groups, kind="stable")
+    shuffled = rng.permutation(len(groups))
+    # Rows sorted by group, in random order within each group.
+    shuffled_grouped = shuffled[np.argsort(groups[shuffled], kind="stable")]
+    drawn = np.empty_like(grouped_rows)
     for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
+        same_size = np.flatnonzero(sizes == size)
         within = np.arange(size)
-        to = (starts[alike][:, None] + within).ravel()
-        since = (starts[rng.permutation(alike)][:, None] + within).ravel()
-        drawn[places[to]] = rows[since]
+        targets = (starts[same_size][:, None] + within).ravel()
+        sources = (starts[rng.permutation(same_size)][:, None] + within).ravel()
+        drawn[grouped_rows[targets]] = shuffled_grouped[sources]
     return drawn
 
 
 def count_exchangeable_groups(groups: NDArray[np.int64]) -> int:
-    """Count the groups that share their size with another, and so can trade places.
+    """Count the groups that share their size with another group, so that they can be exchanged.
 
     Examples
     --------
@@ -93,23 +99,18 @@ def count_exchangeable_groups(groups: NDArray[np.int64]) -> int:
     return int((np.bincount(sizes)[sizes] > 1).sum())
 
 
-_EXACT_BITS = 52  # a sum of so many bits, and one for its sign, is exact in a float64
-_MATMUL_ROWS = 4096  # rows whose products are summed by BLAS
-_EQUALITY_FACTOR = 1.0 - 1e-12  # what differs by less is as good
-
-
 @dataclass(frozen=True, eq=False)
 class PermutedTarget:
-    """A response and its permutations.
+    """A target and its permutations.
 
     Parameters
     ----------
     weights : float64 array, shape (n,)
-        w, whole numbers.
-    shuffled : float64 array, shape (n, B)
-        A permutation of w in each column.
-    free : bool
-        Whether falling with the response is as good as rising with it: |Z| instead of Z.
+        w, with integer values.
+    permuted_weights : float64 array, shape (n, B)
+        One permutation of w per column.
+    sign_free : bool
+        Whether falling and rising features count alike: |Z| instead of Z.
     """
 
     weights: NDArray[np.float64]
@@ -118,22 +119,22 @@ class PermutedTarget:
 
     @property
     def initial_max(self) -> NDArray[np.float64]:
-        """What the best of no features is, under each permutation; shape (B,)."""
+        """The maximum statistic of an empty space under each permutation: −inf, shape (B,)."""
         return np.full(self.permuted_weights.shape[1], -np.inf)
 
     def update_max(
         self, ordered: SortedBlock, max_statistics: NDArray[np.float64], workspace: Workspace
     ) -> None:
-        """Raise the best under each permutation to what a block of features reaches.
+        """Update the maximum statistic under each permutation with a block of features.
 
         Parameters
         ----------
-        ordered : Ordered
-            m features over the n rows, none constant.
-        best : float64 array, shape (B,)
+        ordered : SortedBlock
+            m features over the n rows; none is constant.
+        max_statistics : float64 array, shape (B,)
             Changed in place.
-        room : Room
-            For the ranks and the sums.
+        workspace : Workspace
+            Scratch arrays for the ranks and the sums.
         """
         sums, scale = _compute_rank_sums(ordered, self.permuted_weights, workspace)
         _fill_max(sums, scale, self.sign_free, max_statistics)
@@ -147,53 +148,56 @@ def permute_target(
     sign_free: bool,
     groups: NDArray[np.int64] | None = None,
 ) -> PermutedTarget:
-    """Permute the response's part in a linear rank statistic.
+    """Permute the weights of a linear rank statistic.
 
     Parameters
     ----------
     weights : float64 array, shape (n,)
-        w, of moderate size, not constant, 2 ≤ n < 2²⁸.
+        w: not constant, far from overflow, 2 ≤ n < 2²⁸.
     permutations : int
-        B, at least 1. The first of more are the same.
+        B, at least 1. The first permutations do not depend on B.
     seed : int
-        Not negative.
-    free : bool
-        As in `PermutedTarget`.
+        The seed, not negative.
+    sign_free : bool
+        Whether falling and rising features count alike.
     groups : int64 array, shape (n,), optional
-        The number of each row's group: permutations then leave groups together, see
-        `symscreen.statistics.inference.max_t.draw_group_permutation`.
+        The group index of each row: permutations then keep groups together, see `draw_group_permutation`.
 
     Returns
     -------
-    Shuffles
+    PermutedTarget
 
     Examples
     --------
-    >>> permute_target(np.array([0.0, 0.5, 2.0]), 99, seed=0, free=True).permuted_weights.shape
+    >>> permute_target(np.array([0.0, 0.5, 2.0]), 99, seed=0, sign_free=True).permuted_weights.shape
     (3, 99)
     """
     n = len(weights)
-    centred = weights - (weights.min() + weights.max()) / 2.0  # Σ (2R − (n+1)) = 0: no shift of w matters
+    centred = (
+        weights - (weights.min() + weights.max()) / 2.0
+    )  # Σ (2R − (n + 1)) = 0: shifts of w do not matter
     # |2R − (n+1)| < n, so |S| < n · |w| · rows
-    bits = _EXACT_BITS - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(min(n, _MATMUL_ROWS))))
+    bits = _EXACT_SUM_BITS - int(np.ceil(np.log2(n))) - int(np.ceil(np.log2(min(n, _MATMUL_ROWS))))
     _, exponent = np.frexp(np.abs(centred).max())
-    whole = np.rint(np.ldexp(centred, bits - int(exponent)))
+    integers = np.rint(np.ldexp(centred, bits - int(exponent)))
     rng = np.random.default_rng([seed, n])
-    shuffled = np.empty((n, permutations))
+    permuted = np.empty((n, permutations))
     for b in range(permutations):
-        shuffled[:, b] = whole[rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)]
-    return PermutedTarget(whole, shuffled, sign_free)
+        permuted[:, b] = integers[
+            rng.permutation(n) if groups is None else draw_group_permutation(groups, rng)
+        ]
+    return PermutedTarget(integers, permuted, sign_free)
 
 
 def compute_z_scores(ordered: SortedBlock, permuted_target: PermutedTarget) -> NDArray[np.float64]:
-    """Compute each feature's own Z = S / √V, or |Z| where the sign is free.
+    """Compute Z = S / √V of each feature under the unpermuted target, or |Z| if the sign is free.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the n rows, none constant.
-    shuffles : Shuffles
-        The response.
+    ordered : SortedBlock
+        m features over the n rows; none is constant.
+    permuted_target : PermutedTarget
+        The target.
 
     Returns
     -------
@@ -207,22 +211,22 @@ def compute_z_scores(ordered: SortedBlock, permuted_target: PermutedTarget) -> N
 def compute_max_t_p_values(
     z: NDArray[np.float64], max_statistics: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute max-T p-values: the share of permutations in which some feature does as well.
+    """Compute max-T p-values: the share of permutations in which the best feature is at least as good.
 
-    (1 + #{b : max over the space of Z under permutation b ≥ z}) / (B + 1): the chance that any feature of a
-    space without signal is found at a level is at most this level (Westfall and Young 1993, single-step).
+    p = (1 + #{b : max over the space of Z under permutation b ≥ z}) / (B + 1). In a space without signal, the
+    probability that any feature has p ≤ α is at most α (Westfall and Young 1993, single-step).
 
     Parameters
     ----------
     z : float64 array, shape (m,)
-        Of features, from `standardised`.
-    best : float64 array, shape (B,)
-        The best of the space under each permutation.
+        Statistics of features from `compute_z_scores`.
+    max_statistics : float64 array, shape (B,)
+        The maximum over the space under each permutation.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [1/(B + 1), 1].
+        p-values in [1/(B + 1), 1].
 
     Examples
     --------
@@ -237,7 +241,7 @@ def compute_max_t_p_values(
 
 
 def _compute_rank_sums(ordered: SortedBlock, columns: Values, workspace: Workspace) -> tuple[Values, Values]:
-    """Return S for each feature and column, and 1/√V of each feature."""
+    """Compute S of each feature and column, shape (m, columns), and 1/√V of each feature, shape (m,)."""
     m, n = ordered.values.shape
     ranks = workspace.get_array("centred ranks", (m, n), np.float64)
     scale = workspace.get_array("scale", (m,), np.float64)
@@ -252,32 +256,34 @@ def _compute_rank_sums(ordered: SortedBlock, columns: Values, workspace: Workspa
 
 @compile_kernel
 def _fill_centered_ranks(order: Rows, values: Values, tied: Flags, ranks: Values, scale: Values) -> None:
+    """Write 2 R − (n + 1) of each feature, shape (m, n), and 1/√V, shape (m,)."""
     m, n = order.shape
     doubled = np.empty(n, dtype=np.int32)
     untied = 1.0 / np.sqrt(float(n) * (float(n) * n - 1.0) / 3.0)
     for f in range(m):
-        rows, own = order[f], ranks[f]
+        rows, centred = order[f], ranks[f]
         if tied[f]:
             write_doubled_ranks(rows, values[f], doubled)
             square = 0.0
             for i in range(n):
-                own[i] = doubled[i] - (n + 1)
-                square += own[i] * own[i]
+                centred[i] = doubled[i] - (n + 1)
+                square += centred[i] * centred[i]
             scale[f] = 1.0 / np.sqrt(square)
         else:
             for k in range(n):
-                own[np.uint32(rows[k])] = 2 * k + 1 - n
+                centred[np.uint32(rows[k])] = 2 * k + 1 - n
             scale[f] = untied
 
 
 @compile_kernel
 def _fill_max(sums: Values, scale: Values, sign_free: bool, max_statistics: Values) -> None:
+    """Update the maximum Z, shape (B,), with the sums S, shape (m, B), scaled by 1/√V, shape (m,)."""
     m, permutations = sums.shape
     for f in range(m):
-        own, by = sums[f], scale[f]
+        feature_sums, factor = sums[f], scale[f]
         if sign_free:
             for b in range(permutations):
-                max_statistics[b] = max(max_statistics[b], abs(own[b]) * by)
+                max_statistics[b] = max(max_statistics[b], abs(feature_sums[b]) * factor)
         else:
             for b in range(permutations):
-                max_statistics[b] = max(max_statistics[b], own[b] * by)
+                max_statistics[b] = max(max_statistics[b], feature_sums[b] * factor)

@@ -1,8 +1,8 @@
-"""Which rows' order is certain where values are known up to an error, and how far T0 depends on the others.
+"""Rows whose order is uncertain because of numerical errors, and the resulting bounds of T0.
 
-Rows sorted by value fall into runs: whatever the exact values are, those of a later run are larger. Inside a
-run any order may be the true one. T0 is least where each run stands in the order of the response, and largest
-where it stands in the reverse.
+Rows sorted by value are divided into runs such that any two rows in different runs have a certain order.
+Inside a run any order may be the true one. T0 is smallest if each run follows the order of the target, and
+largest if it follows the reverse order.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = ["OrderUncertainty", "compute_t0_bounds", "find_order_uncertainty", "f
 
 @dataclass(frozen=True, eq=False)
 class OrderUncertainty:
-    """Which rows stand in an order that errors may have made.
+    """The rows whose order errors may have changed.
 
     Parameters
     ----------
     run : int64 array, shape (n,)
-        The run of each row, from 0 up in the order of the values.
-    unsafe : bool array, shape (n,)
-        Whether errors decide where the row stands in its run.
-    tie : bool array, shape (n,)
-        Whether all rows of the run are known to have one exact value.
+        The run of each row, numbered from 0 in the order of the values.
+    is_uncertain : bool array, shape (n,)
+        Whether errors decide the position of the row in its run.
+    is_tied : bool array, shape (n,)
+        Whether all rows of the run are known to have the same exact value.
     """
 
     run: Integers
@@ -47,17 +47,17 @@ class OrderUncertainty:
 
 
 def find_separated_runs(values: Values, error: Values) -> Integers:
-    """Put the rows of a feature into runs: of two rows in different runs the order is certain.
+    """Divide the rows of a feature into runs: the order of two rows in different runs is certain.
 
     Parameters
     ----------
     values, error : float64 arrays, shape (n,)
-        Values, and how far the exact ones may be from them; errors may be infinite.
+        Computed values and bounds of their absolute errors, which may be infinite.
 
     Returns
     -------
     int64 array, shape (n,)
-        The run of each row, from 0 up in the order of the values.
+        The run of each row, numbered from 0 in the order of the values.
 
     Examples
     --------
@@ -68,10 +68,11 @@ def find_separated_runs(values: Values, error: Values) -> Integers:
 
 
 def _assign_runs(values: Values, error: Values, order: Integers) -> Integers:
-    own, lost = values[order], error[order]
-    low = np.where(lost > 0, np.nextafter(own - lost, -np.inf), own)
-    high = np.where(lost > 0, np.nextafter(own + lost, np.inf), own)
-    # wide intervals may reach over many rows to either side
+    """Assign runs; `order`, shape (n,), sorts the values."""
+    ascending, sorted_error = values[order], error[order]
+    low = np.where(sorted_error > 0, np.nextafter(ascending - sorted_error, -np.inf), ascending)
+    high = np.where(sorted_error > 0, np.nextafter(ascending + sorted_error, np.inf), ascending)
+    # A wide interval may overlap many rows on either side.
     highest, lowest = np.maximum.accumulate(high), np.minimum.accumulate(low[::-1])[::-1]
     run = np.empty(len(values), dtype=np.int64)
     run[order] = np.concatenate(([0], np.cumsum(lowest[1:] > highest[:-1])))
@@ -90,110 +91,114 @@ def find_order_uncertainty(
     Parameters
     ----------
     values, error : float64 arrays, shape (n,)
-        As of `find_separated_runs`.
+        Computed values and bounds of their absolute errors, as in `find_separated_runs`.
     identity : callable
-        Row numbers to a name for each row's exact value: rows of one name tie, and are in one run. Asked only
-        of rows that share a run, or would with errors of `reach`.
+        Maps row indices to an identifier of each row's exact value: rows with equal identifiers tie and are
+        in one run. It is called only for rows that share a run, or would share one with errors of
+        `input_error`.
     group : int64 array, shape (n,), optional
-        Rows of one group have the same response, so that their order does not matter.
-    reach : float64 array, shape (n,), optional
-        How far values may be from those that inputs as they are written would give; at least `error`.
+        Rows of one group have the same target, so their order does not matter.
+    input_error : float64 array, shape (n,), optional
+        Bounds of the distance to the values computed from inputs as written in decimal; at least `error`.
 
     Returns
     -------
-    Doubt
-        A run is safe where its rows tie, in fact and as computed, or belong to one group.
+    OrderUncertainty
+        A run is certain if its rows tie both exactly and as computed, or if they belong to one group.
 
     Examples
     --------
     >>> error = np.array([0.0, 0.1, 0.1, 0.1])
-    >>> doubt = find_order_uncertainty(np.array([0.0, 2.0, 2.0, 9.0]), error,
+    >>> uncertainty = find_order_uncertainty(np.array([0.0, 2.0, 2.0, 9.0]), error,
     ...     lambda rows: rows.astype(np.uint64), None)
-    >>> doubt.is_uncertain.tolist()
+    >>> uncertainty.is_uncertain.tolist()
     [False, True, True, False]
     """
     order = np.argsort(values, kind="stable")
     run = _assign_runs(values, error, order)
-    asked_of = _find_rows_in_doubt(run, values, error, order)
+    in_doubt = _find_rows_in_doubt(run, values, error, order)
     if input_error is not None:
-        asked_of |= _find_rows_in_doubt(_assign_runs(values, input_error, order), values, input_error, order)
-    rows = np.flatnonzero(asked_of)
-    unsafe, tie = np.zeros(len(run), dtype=np.bool_), np.zeros(len(run), dtype=np.bool_)
+        in_doubt |= _find_rows_in_doubt(_assign_runs(values, input_error, order), values, input_error, order)
+    rows = np.flatnonzero(in_doubt)
+    is_uncertain, is_tied = np.zeros(len(run), dtype=np.bool_), np.zeros(len(run), dtype=np.bool_)
     if not len(rows):
-        return OrderUncertainty(run, unsafe, tie)
-    names, asked = np.zeros(len(run), dtype=np.uint64), np.zeros(len(run), dtype=np.bool_)
-    names[rows], asked[rows] = identity(rows), True
-    run = _join_runs(run, rows, names[rows])
+        return OrderUncertainty(run, is_uncertain, is_tied)
+    identities, has_identity = np.zeros(len(run), dtype=np.uint64), np.zeros(len(run), dtype=np.bool_)
+    identities[rows], has_identity[rows] = identity(rows), True
+    run = _join_runs(run, rows, identities[rows])
     rows = np.flatnonzero(_find_rows_in_doubt(run, values, error, order))
     if not len(rows):
-        return OrderUncertainty(run, unsafe, tie)
-    if not asked[rows].all():  # what lies between joined runs
-        names[rows] = identity(rows)
+        return OrderUncertainty(run, is_uncertain, is_tied)
+    if not has_identity[rows].all():  # rows between joined runs
+        identities[rows] = identity(rows)
     rows = rows[np.argsort(run[rows], kind="stable")]
     first = np.flatnonzero(np.concatenate(([True], np.diff(run[rows]) > 0)))
     size = np.diff(np.append(first, len(rows)))
 
     def has_equal_values(row_values: NDArray[np.generic]) -> Flags:
+        """Check whether all rows of each run have equal values."""
         return np.asarray(np.minimum.reduceat(row_values, first) == np.maximum.reduceat(row_values, first))
 
-    same = has_equal_values(names[rows])
-    safe = same & has_equal_values(values[rows])
+    is_same = has_equal_values(identities[rows])
+    is_certain = is_same & has_equal_values(values[rows])
     if group is not None:
-        safe |= has_equal_values(group[rows])
-    unsafe[rows], tie[rows] = np.repeat(~safe, size), np.repeat(same, size)
-    return OrderUncertainty(run, unsafe, tie)
+        is_certain |= has_equal_values(group[rows])
+    is_uncertain[rows], is_tied[rows] = np.repeat(~is_certain, size), np.repeat(is_same, size)
+    return OrderUncertainty(run, is_uncertain, is_tied)
 
 
 def _find_rows_in_doubt(run: Integers, values: Values, error: Values, order: Integers) -> Flags:
-    """Find the rows of runs of several that are not equal numbers of which nothing was lost."""
-    runs = int(run[order[-1]]) + 1
-    if runs == len(run):
+    """Find the rows of runs with more than one row, unless their values are equal and free of errors."""
+    n_runs = int(run[order[-1]]) + 1
+    if n_runs == len(run):
         return np.zeros(len(run), dtype=np.bool_)
-    lost = np.zeros(runs, dtype=np.bool_)
-    lost[run[error > 0]] = True
-    apart = np.flatnonzero((np.diff(values[order]) > 0) & (np.diff(run[order]) == 0))
-    lost[run[order[apart]]] = True
-    return np.asarray((lost & (np.bincount(run) > 1))[run])
+    has_error = np.zeros(n_runs, dtype=np.bool_)
+    has_error[run[error > 0]] = True
+    differing = np.flatnonzero((np.diff(values[order]) > 0) & (np.diff(run[order]) == 0))
+    has_error[run[order[differing]]] = True
+    return np.asarray((has_error & (np.bincount(run) > 1))[run])
 
 
 def _join_runs(run: Integers, rows: Integers, identities: NDArray[np.uint64]) -> Integers:
-    """Join runs that hold rows of one name, with all that lie between them."""
-    runs = int(run.max()) + 1
-    _, which = np.unique(identities, return_inverse=True)
-    last = np.zeros(int(which.max()) + 1, dtype=np.int64)
-    np.maximum.at(last, which, run[rows])
-    reach = np.arange(runs)
-    np.maximum.at(reach, run[rows], last[which])
-    ends = np.maximum.accumulate(reach) == np.arange(runs)
-    return np.asarray(np.concatenate(([0], np.cumsum(ends[:-1])))[run])
+    """Join runs that contain rows with equal identifiers, including all runs between them."""
+    n_runs = int(run.max()) + 1
+    _, identity_index = np.unique(identities, return_inverse=True)
+    last_run = np.zeros(int(identity_index.max()) + 1, dtype=np.int64)
+    np.maximum.at(last_run, identity_index, run[rows])
+    joined_to = np.arange(n_runs)
+    np.maximum.at(joined_to, run[rows], last_run[identity_index])
+    is_last = np.maximum.accumulate(joined_to) == np.arange(n_runs)
+    return np.asarray(np.concatenate(([0], np.cumsum(is_last[:-1])))[run])
 
 
 def compute_t0_bounds(uncertainty: OrderUncertainty, target: NumericTarget) -> tuple[float, float]:
-    """Bound T0 of a feature, whatever the order of the rows in doubt is.
+    """Bound T0 of a feature over all possible orders of the uncertain rows.
 
     Parameters
     ----------
-    doubt : Doubt
-        Of the feature, over the response's rows.
-    response : Response
-        The response.
+    uncertainty : OrderUncertainty
+        The feature's uncertain rows, in the order of the target's rows.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
-    least, largest : float
-        The exact T0 lies between them; the computed one may not, where it splits what ties in fact.
+    lower, upper : float
+        The exact T0 lies between them. The computed T0 may not, if it splits rows that tie exactly.
 
     Examples
     --------
     >>> from symscreen.targets import NumericTarget
-    >>> doubt = OrderUncertainty(np.array([0, 1, 1]), np.array([False, True, True]), np.zeros(3, dtype=bool))
-    >>> [round(end, 12) for end in compute_t0_bounds(doubt, NumericTarget(np.array([1.0, 2.0, 4.0])))]
+    >>> untied = np.zeros(3, dtype=bool)
+    >>> uncertain = OrderUncertainty(np.array([0, 1, 1]), np.array([False, True, True]), untied)
+    >>> [round(bound, 12) for bound in compute_t0_bounds(uncertain, NumericTarget(np.array([1.0, 2.0, 4.0])))]
     [0.0, 1.333333333333]
     """
     n = target.n
-    place = np.where(
-        uncertainty.is_uncertain & ~uncertainty.is_tied, np.arange(n), 0
-    )  # rows ascend in the response
-    ends = np.stack([uncertainty.run * n + place, uncertainty.run * n - place]).astype(np.float64)
-    least, largest = compute_t0(sort_block(ends), target).tolist()
-    return least, largest
+    # Rows are sorted by target. Ties keep one position.
+    target_order = np.where(uncertainty.is_uncertain & ~uncertainty.is_tied, np.arange(n), 0)
+    ends = np.stack([uncertainty.run * n + target_order, uncertainty.run * n - target_order]).astype(
+        np.float64
+    )
+    lower, upper = compute_t0(sort_block(ends), target).tolist()
+    return lower, upper

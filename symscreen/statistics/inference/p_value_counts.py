@@ -1,9 +1,9 @@
-"""The p-values of a whole space, counted: what the control of false discoveries needs of them.
+"""Counts of the p-values of a whole space, as needed to control the false discovery rate.
 
-A p-value is written with four significant digits, rounded up: 0.083333 is 0.08334. So it is never too small,
-and all p-values of a space, however many, are a table of few numbers and their counts. Tables add up: the
-sum is the same in whatever parts a space is read, and what is computed from it is exactly what all p-values
-in memory would give. Those below 1e-300 count as 1e-300.
+A p-value is rounded up to four significant digits (0.083333 becomes 0.08334), so it is never too small. All
+p-values of a space are then a short table of values and their counts. Tables can be added, and the sum does
+not depend on how the space is partitioned. Results computed from the table are exactly those of all (rounded)
+p-values in memory. p-values below 1e-300 count as 1e-300.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ __all__ = [
 FdrMethod = Literal["bh", "by"]
 
 _MIN_P_VALUE = 1e-300
-_DIGITS_START, _DIGITS_STOP = 1000, 10_000  # four digits
+_DIGITS_START, _DIGITS_STOP = 1000, 10_000  # range of the four digits, as an integer
 _KEYS_PER_DECADE = _DIGITS_STOP - _DIGITS_START
 _N_DECADES = 300
-MAX_KEYS = (_N_DECADES + 1) * _KEYS_PER_DECADE  # of a key
+MAX_KEYS = (_N_DECADES + 1) * _KEYS_PER_DECADE  # number of different keys
 _POWERS_OF_TEN = np.array([float(f"1e{k}") for k in range(_N_DECADES + 4)])
-_ROUNDING_FACTOR = 1.0 - 1e-12  # 0.1 is 1.000e-1, whatever the last bit of its product with 10⁴
+_ROUNDING_FACTOR = 1.0 - 1e-12  # keeps 0.1 at 1.000e-1 if its product with 10⁴ is rounded up
 
 
 @dataclass(frozen=True, eq=False)
 class PValueCounts:
-    """How often each p-value occurs.
+    """The number of occurrences of each p-value.
 
     Parameters
     ----------
     keys : int32 array, shape (k,)
-        The p-values that occur, as `encode_p_values` writes them; ascending.
+        The p-values that occur, encoded by `encode_p_values`; ascending.
     counts : int64 array, shape (k,)
-        How often each does, at least once.
+        The number of occurrences of each, at least 1.
     """
 
     keys: NDArray[np.int32]
@@ -62,21 +62,22 @@ class PValueCounts:
 
     @property
     def total(self) -> int:
-        """How many p-values there are in all."""
+        """The number of p-values."""
         return int(self.counts.sum())
 
 
 def encode_p_values(p: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Write p-values with four significant digits, rounded up, as whole numbers in the same order.
+    """Encode p-values with four significant digits, rounded up, as integers in the same order.
 
     Parameters
     ----------
     p : float64 array, shape (m,)
-        In (0, 1].
+        p-values in (0, 1].
 
     Returns
     -------
     int32 array, shape (m,)
+        Keys in [0, `MAX_KEYS`).
 
     Examples
     --------
@@ -85,40 +86,42 @@ def encode_p_values(p: NDArray[np.float64]) -> NDArray[np.int32]:
     """
     p = np.maximum(p, _MIN_P_VALUE)
     power = 3 - np.floor(np.log10(p)).astype(np.int64)
-    # a logarithm may be off by a bit where a decade ends: this very product shall lie in [1000, 10000)
+    # The logarithm may be inexact at the ends of a decade: correct the power until the product is in [1000,
+    # 10000).
     power += p * _POWERS_OF_TEN[power] < _DIGITS_START
     power -= p * _POWERS_OF_TEN[power - 1] >= _DIGITS_START
     digits = np.ceil(p * _POWERS_OF_TEN[power] * _ROUNDING_FACTOR).astype(np.int64)
-    # 10000 of one decade is 1000 of the next
+    # 10000 in one decade is 1000 in the next.
     keys = (_N_DECADES + 3 - power) * _KEYS_PER_DECADE + digits - _DIGITS_START
     return np.asarray(keys, dtype=np.int32)
 
 
 def decode_p_values(keys: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Read p-values back: the floats nearest to the four digits.
+    """Decode p-values: the floats nearest to the four digits.
 
     Parameters
     ----------
     keys : int32 array, shape (m,)
-        As `encode_p_values` writes them.
+        Keys from `encode_p_values`.
 
     Returns
     -------
     float64 array, shape (m,)
-        In (0, 1].
+        p-values in (0, 1].
     """
     p = np.empty(len(keys))
-    decades, places = np.divmod(keys, _KEYS_PER_DECADE)
+    decades, digits = np.divmod(keys, _KEYS_PER_DECADE)
     for decade in np.unique(decades).tolist():
-        own = decades == decade
-        p[own] = _compute_decade_values(decade)[places[own]]
+        in_decade = decades == decade
+        p[in_decade] = _compute_decade_values(decade)[digits[in_decade]]
     return p
 
 
 @lru_cache(maxsize=_N_DECADES + 1)
 def _compute_decade_values(decade: int) -> NDArray[np.float64]:
+    """Compute the p-values of all keys of a decade, shape (_KEYS_PER_DECADE,)."""
     power = _N_DECADES + 3 - decade
-    if power <= 22:  # then 10^power is a float64, and the quotient the nearest one
+    if power <= 22:  # 10^power is exact in a float64, so the quotient is correctly rounded
         return np.asarray(np.arange(_DIGITS_START, _DIGITS_STOP) / _POWERS_OF_TEN[power])
     return np.array([float(f"{digits}e-{power}") for digits in range(_DIGITS_START, _DIGITS_STOP)])
 
@@ -129,11 +132,11 @@ def count_p_values(p: NDArray[np.float64]) -> PValueCounts:
     Parameters
     ----------
     p : float64 array, shape (m,)
-        In (0, 1].
+        p-values in (0, 1].
 
     Returns
     -------
-    Tally
+    PValueCounts
     """
     keys = np.sort(encode_p_values(p))
     first = np.flatnonzero(np.diff(keys, prepend=np.int32(-1)))
@@ -141,71 +144,71 @@ def count_p_values(p: NDArray[np.float64]) -> PValueCounts:
 
 
 def merge_p_value_counts(parts: Sequence[PValueCounts]) -> PValueCounts:
-    """Add tallies up; the sum does not depend on how the p-values were shared out among them.
+    """Add counts. The sum does not depend on the partition of the p-values.
 
     Parameters
     ----------
-    tallies : sequence of Tally
-        None or more.
+    parts : sequence of PValueCounts
+        The counts to add; may be empty.
 
     Returns
     -------
-    Tally
+    PValueCounts
 
     Examples
     --------
-    >>> both = together([count_p_values(np.array([0.5, 0.02])), count_p_values(np.array([0.02]))])
+    >>> both = merge_p_value_counts([count_p_values(np.array([0.5, 0.02])), count_p_values(np.array([0.02]))])
     >>> decode_p_values(both.keys).tolist(), both.counts.tolist()
     ([0.02, 0.5], [2, 1])
     """
     if not parts:
         return PValueCounts(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
-    keys = np.concatenate([one.keys for one in parts])
+    keys = np.concatenate([part.keys for part in parts])
     low, high = keys.min(initial=MAX_KEYS), keys.max(initial=0)
-    counts = np.zeros(max(0, high - low + 1), dtype=np.int64)  # 22 MB where p-values of every size occur
-    np.add.at(counts, keys - low, np.concatenate([one.counts for one in parts]))
+    counts = np.zeros(max(0, high - low + 1), dtype=np.int64)  # 22 MB if p-values of every size occur
+    np.add.at(counts, keys - low, np.concatenate([part.counts for part in parts]))
     occurring = np.flatnonzero(counts)
     return PValueCounts((occurring + low).astype(np.int32), counts[occurring])
 
 
 def compute_q_values(p_value_counts: PValueCounts, method: FdrMethod) -> NDArray[np.float64]:
-    """Compute the q-value of every p-value of a tally.
+    """Compute the q-value of each p-value.
 
-    q(p) = min over t ≥ p of c · N · t / #{p ≤ t}, at most 1, with c = 1 (Benjamini and Hochberg 1995, J. R.
-    Stat. Soc. B 57, 289-300: the share of false among those found is kept in mean where the p-values are
-    independent, or depend positively) or c = Σ 1/k over k = 1 … N (Benjamini and Yekutieli 2001, Ann. Stat.
-    29, 1165-1188, theorem 1.3: whatever their dependence).
+    q(p) = min over t ≥ p of c · N · t / #{p ≤ t}, at most 1. With c = 1 (Benjamini and Hochberg 1995, J. R.
+    Stat. Soc. B 57, 289-300) the expected share of false discoveries is controlled if the p-values are
+    independent or positively dependent. With c = Σ 1/k over k = 1 … N (Benjamini and Yekutieli 2001, Ann.
+    Stat. 29, 1165-1188, theorem 1.3) it is controlled under any dependence.
 
     Parameters
     ----------
-    tally : Tally
+    p_value_counts : PValueCounts
         All p-values of a space.
     method : {"bh", "by"}
-        Which.
+        Benjamini-Hochberg or Benjamini-Yekutieli.
 
     Returns
     -------
     float64 array, shape (k,)
-        Ascending with the p-values, in (0, 1].
+        q-values in (0, 1], ascending like the p-values.
 
     Examples
     --------
     >>> compute_q_values(count_p_values(np.array([0.01, 0.02, 0.03, 0.9])), "bh").round(4).tolist()
     [0.04, 0.04, 0.04, 0.9]
     """
-    many = p_value_counts.total
-    scale = many * (compute_harmonic_number(many) if method == "by" else 1.0)
+    n_p_values = p_value_counts.total
+    scale = n_p_values * (compute_harmonic_number(n_p_values) if method == "by" else 1.0)
     q = scale * decode_p_values(p_value_counts.keys) / np.cumsum(p_value_counts.counts)
     return np.minimum(np.minimum.accumulate(q[::-1])[::-1], 1.0)
 
 
 def compute_harmonic_number(n: int) -> float:
-    """Compute Σ 1/k over k = 1 … N, the N-th harmonic number, to rounding.
+    """Compute Σ 1/k over k = 1 … n, the n-th harmonic number, to machine precision.
 
     Parameters
     ----------
-    many : int
-        N, at least 0.
+    n : int
+        Number of terms, at least 0.
 
     Returns
     -------
@@ -226,10 +229,10 @@ def count_rejections(p_value_counts: PValueCounts, method: FdrMethod, rate: floa
 
     Parameters
     ----------
-    tally : Tally
+    p_value_counts : PValueCounts
         All p-values of a space.
     method : {"bh", "by"}
-        As in `adjusted`.
+        Benjamini-Hochberg or Benjamini-Yekutieli.
     rate : float
         The false discovery rate.
 
@@ -245,23 +248,23 @@ def count_p_values_per_bin(p_value_counts: PValueCounts, n_bins: int = 20) -> ND
 
     Parameters
     ----------
-    tally : Tally
+    p_value_counts : PValueCounts
         The p-values.
-    bins : int
-        How many bins, at least 1; a value on an edge counts in the bin below it.
+    n_bins : int
+        Number of bins, at least 1. A value on an edge counts in the lower bin.
 
     Returns
     -------
-    int64 array, shape (bins,)
-        Flat, but for chance, where no feature is related to the response.
+    int64 array, shape (n_bins,)
+        Approximately uniform if no feature is related to the target.
 
     Examples
     --------
     >>> count_p_values_per_bin(count_p_values(np.array([0.001, 0.05, 0.051, 1.0]))).tolist()
     [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
-    # four digits: rounding takes away what the last bit of a product would add to an edge
-    place = np.ceil(np.round(decode_p_values(p_value_counts.keys) * n_bins, 9)).astype(np.int64) - 1
+    # p-values have four digits: rounding removes the error of the product at bin edges.
+    bins = np.ceil(np.round(decode_p_values(p_value_counts.keys) * n_bins, 9)).astype(np.int64) - 1
     counts = np.zeros(n_bins, dtype=np.int64)
-    np.add.at(counts, np.maximum(place, 0), p_value_counts.counts)
+    np.add.at(counts, np.maximum(bins, 0), p_value_counts.counts)
     return counts

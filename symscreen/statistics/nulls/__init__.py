@@ -1,1 +1,1 @@
-"""Nulls."""
+"""Null distributions of the statistics."""

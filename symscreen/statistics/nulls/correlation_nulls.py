@@ -32,17 +32,17 @@ __all__ = [
 ]
 
 _MIN_P_VALUE = 1e-300
-_MAX_EXACT_NULL_ROWS = 60  # up to which Kendall's null distribution is computed exactly
+_MAX_EXACT_NULL_ROWS = 60  # rows up to which Kendall's null distribution is computed exactly
 
 
 @dataclass(frozen=True, eq=False)
 class SpearmanNull:
-    """P-values of ρ from the permutations of the response's mid-ranks, as those of T0 come from y itself.
+    """P-values of ρ: permutations of the target's mid-ranks, as T0 permutes the target itself.
 
     Parameters
     ----------
     table : NullTable
-        Of √(n−1) · ρ of untied features.
+        The distribution of √(n−1) · ρ of untied features.
     """
 
     table: NullTable
@@ -50,11 +50,11 @@ class SpearmanNull:
     def __call__(
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
-        """Compute the p-values of a block; of features with ties, upper bounds of them."""
+        """Compute the p-values of a block; upper bounds of them for features with ties."""
         n = ordered.values.shape[1]
         z = statistics * math.sqrt(n - 1.0)
         tied = np.flatnonzero(ordered.tied)
-        if len(tied):  # in the units of an untied feature, whose ranks spread more
+        if len(tied):  # in the unit of an untied feature, whose ranks have a larger variance
             doubled = ordered.doubled_ranks[tied].astype(np.float64) - (n + 1.0)
             z[tied] *= np.sqrt((doubled * doubled).sum(axis=1) / (n * (n * float(n) - 1.0) / 3.0))
         return self.table.compute_p_values(z, ordered.tied, sign)
@@ -62,14 +62,14 @@ class SpearmanNull:
 
 @dataclass(frozen=True, eq=False)
 class KendallNull:
-    """P-values of τ-b: exact without ties up to 60 rows, else normal with the variance under ties.
+    """P-values of τ-b: exact without ties up to 60 rows, otherwise normal with the variance under ties.
 
     Parameters
     ----------
-    response : Response
-        n rows.
-    upper : float64 array or None
-        P(C − D ≥ n(n−1)/2 − 2k) for k = 0, 1, … where it is exact.
+    target : NumericTarget
+        The target, with n rows.
+    tail_probabilities : float64 array or None
+        P(C − D ≥ n(n−1)/2 − 2k) for k = 0, 1, …, if it is known exactly.
     """
 
     target: NumericTarget
@@ -79,38 +79,38 @@ class KendallNull:
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
         """Compute the p-values of a block."""
-        from scipy.special import ndtr  # not at the top: it would slow every start
+        from scipy.special import ndtr  # imported here to keep start-up fast
 
         n = self.target.n
         ties = np.zeros((len(statistics), 3))
         _sum_tie_terms(ordered.order, ordered.doubled_ranks, ties)
         pairs = n * (n - 1.0)
-        own = _compute_tie_sums(self.target.tie_group_sizes.astype(np.float64))
-        # Kendall 1970, Rank Correlation Methods, §4.4: var(C − D) under ties in both
-        variance = (pairs * (2.0 * n + 5.0) - ties[:, 1] - own[1]) / 18.0 + ties[:, 0] * own[0] / (
-            2.0 * pairs
-        )
+        target_ties = _compute_tie_sums(self.target.tie_group_sizes.astype(np.float64))
+        # The variance of C − D under ties in both: Kendall 1970, Rank Correlation Methods, §4.4.
+        variance = (pairs * (2.0 * n + 5.0) - ties[:, 1] - target_ties[1]) / 18.0 + ties[:, 0] * target_ties[
+            0
+        ] / (2.0 * pairs)
         if n > 2:
-            variance += ties[:, 2] * own[2] / (9.0 * pairs * (n - 2.0))
-        score = statistics * np.sqrt((pairs - ties[:, 0]) * (pairs - own[0])) / 2.0
-        towards = np.abs(score) if sign == "free" else score
+            variance += ties[:, 2] * target_ties[2] / (9.0 * pairs * (n - 2.0))
+        score = statistics * np.sqrt((pairs - ties[:, 0]) * (pairs - target_ties[0])) / 2.0
+        extremeness = np.abs(score) if sign == "free" else score
         sides = 2.0 if sign == "free" else 1.0
-        found = sides * ndtr(-towards / np.sqrt(np.maximum(variance, _MIN_P_VALUE)))
+        p_values = sides * ndtr(-extremeness / np.sqrt(np.maximum(variance, _MIN_P_VALUE)))
         if self.tail_probabilities is not None:
-            steps = np.rint((pairs / 2.0 - towards) / 2.0).astype(np.int64)
+            steps = np.rint((pairs / 2.0 - extremeness) / 2.0).astype(np.int64)
             exact = sides * self.tail_probabilities[np.clip(steps, 0, len(self.tail_probabilities) - 1)]
-            found = np.where(ordered.tied, found, exact)
-        return np.asarray(np.clip(found, _MIN_P_VALUE, 1.0))
+            p_values = np.where(ordered.tied, p_values, exact)
+        return np.asarray(np.clip(p_values, _MIN_P_VALUE, 1.0))
 
 
 @dataclass(frozen=True)
 class PearsonNull:
-    """P-values of r by Student's t: exact where y is normal, and else only as good as n is large.
+    """P-values of r by Student's t: exact if y is normal, otherwise asymptotic in n.
 
     Parameters
     ----------
-    n : int
-        Rows.
+    n_rows : int
+        Number of rows, n.
     """
 
     n_rows: int
@@ -119,27 +119,27 @@ class PearsonNull:
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
         """Compute the p-values of a block."""
-        from scipy.special import betainc  # not at the top: it would slow every start
+        from scipy.special import betainc  # imported here to keep start-up fast
 
         del ordered
         if self.n_rows < 3:
             return np.ones(len(statistics))
-        beyond = (1.0 - statistics) * (1.0 + statistics)
-        both = np.clip(betainc((self.n_rows - 2.0) / 2.0, 0.5, beyond), _MIN_P_VALUE, 1.0)
+        one_minus_r2 = (1.0 - statistics) * (1.0 + statistics)
+        two_sided = np.clip(betainc((self.n_rows - 2.0) / 2.0, 0.5, one_minus_r2), _MIN_P_VALUE, 1.0)
         if sign == "free":
-            return np.asarray(both)
-        return np.asarray(np.where(statistics > 0, 0.5 * both, 1.0 - 0.5 * both))
+            return np.asarray(two_sided)
+        return np.asarray(np.where(statistics > 0, 0.5 * two_sided, 1.0 - 0.5 * two_sided))
 
 
 def build_spearman_null(target: NumericTarget, seed: int) -> SpearmanNull:
-    """Prepare the null distribution of Spearman's ρ for one response.
+    """Build the null distribution of Spearman's ρ for a target.
 
     Parameters
     ----------
-    response : Response
-        n rows.
+    target : NumericTarget
+        The target.
     seed : int
-        Not negative.
+        The seed of the random permutations, not negative.
 
     Returns
     -------
@@ -149,14 +149,14 @@ def build_spearman_null(target: NumericTarget, seed: int) -> SpearmanNull:
 
 
 def build_kendall_null(target: NumericTarget, seed: int) -> KendallNull:
-    """Prepare the null distribution of Kendall's τ-b for one response.
+    """Build the null distribution of Kendall's τ-b for a target.
 
     Parameters
     ----------
-    response : Response
-        n rows.
+    target : NumericTarget
+        The target.
     seed : int
-        It plays no part.
+        Ignored; the distribution is not random.
 
     Returns
     -------
@@ -168,14 +168,14 @@ def build_kendall_null(target: NumericTarget, seed: int) -> KendallNull:
 
 
 def build_pearson_null(target: NumericTarget, seed: int) -> PearsonNull:
-    """Prepare the null distribution of Pearson's r for one response.
+    """Build the null distribution of Pearson's r for a target.
 
     Parameters
     ----------
-    response : Response
-        n rows.
+    target : NumericTarget
+        The target.
     seed : int
-        It plays no part.
+        Ignored; the distribution is not random.
 
     Returns
     -------
@@ -187,14 +187,15 @@ def build_pearson_null(target: NumericTarget, seed: int) -> PearsonNull:
 
 @lru_cache(maxsize=8)
 def _compute_inversion_cdf(n: int) -> Values:
-    """Return the chance that a random order of n rows has at most k pairs out of order, k = 0, 1, …."""
-    chance = np.ones(1)
-    for rows in range(2, n + 1):  # the last row stands before 0 to rows − 1 of the others
-        chance = np.convolve(chance, np.full(rows, 1.0 / rows))
-    return np.asarray(np.minimum(np.cumsum(chance), 1.0))
+    """Compute the probability that a random order of n rows has at most k inversions, k = 0, 1, …."""
+    probabilities = np.ones(1)
+    for rows in range(2, n + 1):  # the last row is placed before 0 to rows − 1 of the others
+        probabilities = np.convolve(probabilities, np.full(rows, 1.0 / rows))
+    return np.asarray(np.minimum(np.cumsum(probabilities), 1.0))
 
 
 def _compute_tie_sums(sizes: Values) -> Values:
+    """Compute the sums of `_sum_tie_terms`, shape (3,), from the sizes of the tie groups."""
     pairs = sizes * (sizes - 1.0)
     terms = (pairs, pairs * (2.0 * sizes + 5.0), pairs * (sizes - 2.0))
     return np.array([float(term.sum()) for term in terms])
@@ -202,7 +203,7 @@ def _compute_tie_sums(sizes: Values) -> Values:
 
 @compile_kernel
 def _sum_tie_terms(order: Rows, doubled_ranks: Rows, tie_sums: Values) -> None:
-    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over the groups of t tied rows of each feature."""
+    """Sum t(t−1), t(t−1)(2t+5) and t(t−1)(t−2) over groups of t tied rows of each feature; shape (m, 3)."""
     m, n = order.shape
     for f in range(m):
         start = 0

@@ -1,30 +1,27 @@
-"""What a null distribution is: p-values of features that have nothing to do with the response.
+"""Null distributions of a statistic as tables, and their estimation by tilted sampling.
 
-The null distribution of |z| as a table: a look-up gives a p-value, another bounds that of a tied feature.
+**Tables.** A table of |z| gives a p-value by look-up, and an upper bound of it for a tied feature. Its knots
+are drawn or enumerated statistics, placed where the tail has decreased by a quarter of a percent, so that
+every scale of the distribution is resolved. Between two knots the table uses the tail of the lower one, which
+is never too small.
 
-The table's knots are statistics that were drawn or enumerated, placed where the tail has fallen by a quarter
-of a percent: every scale of the distribution has its own resolution, however far apart the scales. Between
-two knots the tail is that of the lower, which is never too small.
+A feature with ties has the mean of its statistic over all ways to break them. Under independence it is
+therefore a conditional expectation of the statistic of an untied feature Y. Hence E f(X) ≤ E f(Y) for every
+convex f, and with f(x) = (|x| − c)₊ the bound P(|X| ≥ s) ≤ E(|Y| − c)₊ / (s − c) holds for every c < s. Its
+minimum is P(|Y| ≥ q) where E(|Y| given |Y| ≥ q) = s (Hardy and Littlewood 1930). It is never too small for
+any ties, and about e times the untied p-value far out in a normal tail.
 
-A feature with ties has the mean of its statistic over all ways to break them, so under independence it is a
-conditional expectation of that of an untied feature Y. Hence E f(X) ≤ E f(Y) for every convex f, and with
-f(x) = (|x| − c)₊ the bound P(|X| ≥ s) ≤ E(|Y| − c)₊ / (s − c) holds for every c < s. Its least value is
-P(|Y| ≥ q) where E(|Y| given |Y| ≥ q) = s (Hardy and Littlewood 1930): never below the truth, whatever the
-ties, and about e times the untied p-value far out in a normal tail.
-
-The tail of a null distribution, to any depth: walks under ever stronger tilts, joined with plain draws.
-
-At tilt t permutations come with a chance in proportion to exp(t · Z), so that a few thousand of them tell of
-tails that plain permutations would meet once in 10¹⁵. With N_j statistics drawn at tilt t_j and c_j the
-unknown constants, the likeliest distribution has at each statistic z that was drawn, at whatever tilt, the
-mass::
+**Tilted sampling.** At tilt t permutations are drawn with probability proportional to exp(t · Z), so a few
+thousand of them describe tails that plain permutations would reach once in 10¹⁵ draws. With N_j statistics
+drawn at tilt t_j and unknown constants c_j, the maximum-likelihood distribution has at each drawn statistic
+z, at any tilt, the mass::
 
     w(z) = 1 / Σ_j N_j exp(t_j z − c_j),    exp(c_j) = Σ_z w(z) exp(t_j z)
 
-(Ferrenberg and Swendsen 1989; without a grid: Shirts and Chodera 2008). Plain permutations are those at tilt
-0 and decide where they are many. No grid lies under it, for one gross outlier parts the distribution into
-clusters 10⁻⁹ of its range wide, each with a shape and a tail of its own. Where Z is symmetric |z| is kept,
-and cosh(t z) stands for exp(t z).
+(Ferrenberg and Swendsen 1989; without a grid: Shirts and Chodera 2008). Plain permutations have tilt 0 and
+dominate where there are many of them. A grid is not used, because one gross outlier divides the distribution
+into clusters of 10⁻⁹ of its range, each with its own shape and tail. If Z is symmetric, |z| is stored and
+cosh(t z) replaces exp(t z).
 """
 
 from __future__ import annotations
@@ -59,12 +56,12 @@ __all__ = [
 
 
 class NullDistribution(Protocol):
-    """P-values of one response's features under independence.
+    """Computes p-values of features under independence from a target.
 
-    A feature's p-value is a function of that feature, the response and the seed alone, whatever block it
-    comes in. Under a free sign it is two-sided, and the same for mirrored ranks; under a positive one it is
-    one-sided, small where the feature rises with the response. Of two features with the same ties the better
-    statistic never has the larger p-value.
+    A p-value depends only on the feature, the target and the seed, not on the block of the feature. With sign
+    "free" it is two-sided, and equal for mirrored ranks. With sign "positive" it is one-sided, and small if
+    the feature rises with the target. Among features with the same ties, a better statistic never has a
+    larger p-value.
     """
 
     def __call__(
@@ -74,52 +71,65 @@ class NullDistribution(Protocol):
 
         Parameters
         ----------
-        ordered : Ordered
-            m features over the response's n rows, none constant.
+        ordered : SortedBlock
+            m features over the target's n rows; none is constant.
         statistics : float64 array, shape (m,)
-            What the screener's `statistic` gave for them.
+            The screener's statistic of each feature.
         sign : {"free", "positive"}
-            Two-sided, or one-sided in the good direction.
+            Two-sided, or one-sided in the direction of a rising feature.
 
         Returns
         -------
         float64 array, shape (m,)
-            In (0, 1]; never 0, never NaN.
+            p-values in (0, 1]; never 0, never NaN.
         """
 
 
-LOG_TAIL_RESOLUTION = 0.0024  # by which the log of the tail falls from knot to knot: 16,000 knots to 1e-17
-# statistics as close as this share of the largest are one: ties of z are broken by rounding alone
+LOG_TAIL_RESOLUTION = 0.0024  # decrease of the log tail between knots: 16,000 knots to 1e-17
+# Statistics that differ by less than this share of the largest are equal: ties of z are broken only by
+# rounding.
 _RELATIVE_ROUNDING, _RELATIVE_ROUNDING_EXACT = 2.0**-42, 2.0**-47
 _MIN_P_VALUE = 1e-300
-_MIN_DRAWS_BEYOND_KNOT = 256  # drawn statistics beyond the last knot
+_MIN_DRAWS_BEYOND_KNOT = 256  # number of drawn statistics beyond the last knot
+_MIN_LOG_TAIL = -38.0  # log of the tail at the last tilt: about 3e-17
+_MAX_TILTS = 40
+_TILT_STEP_SDS = 1.0  # increase of the mean between adjacent tilts, in standard deviations
+_BURN_IN_SHARE = 0.15  # share of a walk that is discarded at its start
+_MIN_RELATIVE_SPREAD = 1e-12  # spread / mean of a walk that has reached the largest statistic
+_N_CELLS = 1024  # cells of equal counts for solving the log constants
+_MAX_CELL_WIDTH = 0.05  # of t · z
+_INTERPOLATION_RUN = 64  # statistics whose log weights are interpolated linearly …
+_INTERPOLATION_TOLERANCE = 0.02  # … if they differ by at most this
+_MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS = 100, 20
+_NEWTON_TOLERANCE = 1e-4  # of the log likelihood, whose statistical error is about 1
+_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) is below the rounding error of a sum
 
 
 @dataclass(frozen=True, eq=False)
 class NullTable:
-    """P(|Z| ≥ z) at knots, read downwards: never less than the table's own tail.
+    """The survival function P(|Z| ≥ z) at knots; a look-up is never smaller than the tabulated tail.
 
     Parameters
     ----------
     knots : float64 array, shape (k,)
-        Ascending from 0, each a little below the statistics that it stands for.
-    upper : float64 array, shape (k,)
-        P(|Z| ≥ knot), from 1 down, > 0.
-    means : float64 array, shape (k,)
+        Ascending from 0, each slightly below the statistics that it represents.
+    tail_probabilities : float64 array, shape (k,)
+        P(|Z| ≥ knot), decreasing from 1, positive.
+    tail_means : float64 array, shape (k,)
         E(|Z| given |Z| ≥ knot), ascending.
-    top : float
-        The largest statistic seen.
-    slope : float
-        Beyond it the tail falls as exp(−slope · z).
-    least : float
-        No p-value is below it; > 0.
-    rounding : float
-        How far rounding may have moved a statistic.
+    max_statistic : float
+        The largest drawn statistic.
+    tail_slope : float
+        Beyond the largest statistic the tail decreases as exp(−tail_slope · z).
+    min_p_value : float
+        A lower bound of all p-values, positive.
+    rounding_error : float
+        The numerical error of a statistic.
 
     Examples
     --------
     >>> table = build_null_table(np.array([0.0, 1.0, 1.0, 2.5]), np.ones(4))
-    >>> table.tail(np.array([-1.0, 0.0, 2.0, 2.5, 7.0])).tolist()
+    >>> table.compute_sf(np.array([-1.0, 0.0, 2.0, 2.5, 7.0])).tolist()
     [0.75, 1.0, 0.75, 0.25, 0.25]
     """
 
@@ -132,7 +142,7 @@ class NullTable:
     rounding_error: float
 
     def compute_sf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Look up P(|Z| ≥ |z|).
+        """Look up the survival function P(|Z| ≥ |z|).
 
         Parameters
         ----------
@@ -142,7 +152,7 @@ class NullTable:
         Returns
         -------
         float64 array, shape (m,)
-            In (0, 1].
+            Probabilities in (0, 1].
         """
         magnitude = np.abs(z) - self.rounding_error
         knot = np.maximum(np.searchsorted(self.knots, magnitude, side="right") - 1, 0)
@@ -160,7 +170,7 @@ class NullTable:
         Returns
         -------
         float64 array, shape (m,)
-            In [0, 1]; 0 at the largest statistic.
+            Probabilities in [0, 1]; 0 at the largest statistic.
         """
         following = np.searchsorted(self.knots, np.abs(z) + self.rounding_error, side="right")
         return np.asarray(np.append(self.tail_probabilities, 0.0)[following])
@@ -171,53 +181,53 @@ class NullTable:
         Parameters
         ----------
         z : float64 array, shape (m,)
-            In the units of an untied feature.
+            Standardised statistics in the unit of an untied feature.
 
         Returns
         -------
         float64 array, shape (m,)
-            In (0, 1], at least `tail`.
+            Probabilities in (0, 1], at least those of `compute_sf`.
         """
         magnitude = np.abs(z) - self.rounding_error
-        # the first knot whose tail mean exceeds |z| lies above q: the one before bounds from above
+        # The first knot whose tail mean exceeds |z| is above q, so the previous knot gives an upper bound.
         knot = np.maximum(np.searchsorted(self.tail_means, magnitude, side="right") - 1, 0)
-        further = self.tail_slope * np.maximum(magnitude - self.max_statistic, 0.0)
+        excess_log = self.tail_slope * np.maximum(magnitude - self.max_statistic, 0.0)
         return np.asarray(
             np.maximum(
-                self.tail_probabilities[knot] * np.exp(-np.maximum(further - 1.0, 0.0)), self.min_p_value
+                self.tail_probabilities[knot] * np.exp(-np.maximum(excess_log - 1.0, 0.0)), self.min_p_value
             )
         )
 
     def compute_p_values(
         self, z: NDArray[np.float64], tied: NDArray[np.bool_], sign: Sign
     ) -> NDArray[np.float64]:
-        """Compute p-values of a statistic whose distribution is symmetric without ties.
+        """Compute p-values of a statistic that is symmetrically distributed without ties.
 
         Parameters
         ----------
         z : float64 array, shape (m,)
-            In the units of an untied feature.
+            Standardised statistics in the unit of an untied feature.
         tied : bool array, shape (m,)
-            Features with ties, which get upper bounds.
+            Whether the feature has ties; its p-value is then an upper bound.
         sign : {"free", "positive"}
             Two-sided, or P(Z ≥ z).
 
         Returns
         -------
         float64 array, shape (m,)
-            In (0, 1].
+            p-values in (0, 1].
         """
-        both = self.compute_sf(z)
+        two_sided = self.compute_sf(z)
         if tied.any():
-            both[tied] = self.compute_tied_sf_bound(z[tied])
+            two_sided[tied] = self.compute_tied_sf_bound(z[tied])
         if sign == "free":
-            return both
-        # P(Z ≥ z) = 1 − P(Z > −z) where z ≤ 0, but for rounding
-        other = 1.0 - 0.5 * self.compute_sf_lower_bound(z)
-        above = z > self.rounding_error
-        # for c ≥ 0 the bound of one side is half of that of both; below it says nothing
-        silent = tied & (~above | (both >= 1.0))
-        return np.where(silent, 1.0, np.where(above, 0.5 * both, other))
+            return two_sided
+        # P(Z ≥ z) = 1 − P(Z > −z) for z ≤ 0, up to rounding.
+        lower_half = 1.0 - 0.5 * self.compute_sf_lower_bound(z)
+        is_positive = z > self.rounding_error
+        # For c ≥ 0 the one-sided bound is half of the two-sided one. For z ≤ 0 it is 1.
+        is_unbounded = tied & (~is_positive | (two_sided >= 1.0))
+        return np.where(is_unbounded, 1.0, np.where(is_positive, 0.5 * two_sided, lower_half))
 
 
 def build_null_table(
@@ -228,21 +238,21 @@ def build_null_table(
     min_p_value: float = _MIN_P_VALUE,
     resolution: float = 0.0,
 ) -> NullTable:
-    """Sum the mass of statistics from the far end, and keep it at knots.
+    """Compute the tail of a discrete distribution and store it at knots.
 
     Parameters
     ----------
     z : float64 array, shape (count,)
         |Z|, ascending.
     mass : float64 array, shape (count,)
-        Of each; not negative, of any sum > 0.
-    slope : float
-        How the tail falls beyond the last: as exp(−slope · z).
-    least : float
-        No tail is below it.
+        The mass of each statistic; not negative, with any positive sum.
+    tail_slope : float
+        The decrease of the tail beyond the last statistic: exp(−tail_slope · z).
+    min_p_value : float
+        A lower bound of the tail.
     resolution : float
-        By which the log of the tail falls from knot to knot, at least. At 0 every statistic is a knot and the
-        table is exact; else the last few statistics, of a sample, are none.
+        Minimum decrease of the log tail between knots. At 0 every statistic is a knot and the table is exact.
+        Otherwise the last few statistics of a sample are not used as knots.
 
     Returns
     -------
@@ -265,45 +275,24 @@ def build_null_table(
 def _place_knots(
     z: Values, tail: Values, max_tail_ratio: float, rounding_error: float, n_spared: int
 ) -> tuple[Values, Integers]:
-    """Return knots and the first statistic at or above each."""
+    """Return knots, shape (k,), and the index of the first statistic at or above each, shape (k,)."""
     knots = np.empty(z.size + 1)
     first = np.empty(z.size + 1, dtype=np.int64)
     knots[0], first[0] = 0.0, 0
-    found = 1
+    n_knots = 1
     start = np.int64(0)
     for i in range(z.size):
-        # two roundings below, and looked up one below: all that rounding parted from z stays above
+        # Two rounding errors below z, and looked up one below: statistics equal up to rounding stay above.
         knot = z[i] - 2.0 * rounding_error
         while z[start] < knot:
             start += 1
         if start > z.size - n_spared:
             break
-        last = tail[first[found - 1]]
-        if tail[start] < last and tail[start] <= last * max_tail_ratio:
-            knots[found], first[found] = knot, start
-            found += 1
-    return knots[:found].copy(), first[:found].copy()
-
-
-_MIN_LOG_TAIL = -38.0  # log of the tail where the tilts end: about 3e-17
-_MAX_TILTS = 40
-_TILT_STEP_SDS = 1.0  # neighbouring tilts move the mean by about so many standard deviations
-_BURN_IN_SHARE = 0.15  # of a walk, which is not counted
-_MIN_RELATIVE_SPREAD = 1e-12  # a walk whose spread is this share of its mean stands on the largest statistic
-_N_CELLS, _MAX_CELL_WIDTH = (
-    1024,
-    0.05,
-)  # for the constants: of equal counts, and no wider than so much of t · z
-_INTERPOLATION_RUN, _INTERPOLATION_TOLERANCE = (
-    64,
-    0.02,
-)  # statistics whose log weights lie on a line, if they differ by no more
-_MAX_NEWTON_STEPS, _MAX_STEP_HALVINGS, _NEWTON_TOLERANCE = (
-    100,
-    20,
-    1e-4,
-)  # the last of the log likelihood, which is known to about 1
-_NEGLIGIBLE_EXPONENT = 40.0  # exp(−40) of a sum is less than its rounding
+        last_tail = tail[first[n_knots - 1]]
+        if tail[start] < last_tail and tail[start] <= last_tail * max_tail_ratio:
+            knots[n_knots], first[n_knots] = knot, start
+            n_knots += 1
+    return knots[:n_knots].copy(), first[:n_knots].copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,9 +303,9 @@ class TiltedSample:
     ----------
     tilt : float
         t ≥ 0.
-    constant : float
-        log E exp(t Z), as far as known.
-    z : float64 array, shape (notes,)
+    log_constant : float
+        An estimate of log E exp(t Z).
+    z : float64 array, shape (draws,)
         |Z|, ascending.
     """
 
@@ -326,92 +315,96 @@ class TiltedSample:
 
 
 def draw_tilted_samples(sample_tilted: Callable[[float], Values], *, first_tilt: float) -> list[TiltedSample]:
-    """Walk under ever stronger tilts.
+    """Draw samples under increasing tilts.
 
     Parameters
     ----------
-    walk : callable
-        A tilt to the statistics noted on a walk under it, which goes on where the last one ended.
-    first : float
-        The first tilt; the statistic has variance 1.
+    sample_tilted : callable
+        Maps a tilt to the statistics recorded on a walk under it. A walk continues where the last one ended.
+    first_tilt : float
+        The first tilt, for a statistic with variance 1.
 
     Returns
     -------
-    list of Tilted
+    list of TiltedSample
         By ascending tilt, until the tail is below 3e-17 or the largest statistic is reached.
     """
-    found: list[TiltedSample] = []
-    tilt, constant, before, mean_before = first_tilt, 0.0, 0.0, None
-    while len(found) < _MAX_TILTS:
+    samples: list[TiltedSample] = []
+    tilt, log_constant, previous_tilt, previous_mean = first_tilt, 0.0, 0.0, None
+    while len(samples) < _MAX_TILTS:
         z = sample_tilted(tilt)
         z = z[int(_BURN_IN_SHARE * len(z)) :]
         mean, spread = float(z.mean()), float(z.std())
-        if mean_before is None:
-            mean_before = mean - tilt
-        constant += 0.5 * (tilt - before) * (mean + mean_before)
-        found.append(TiltedSample(tilt, constant, np.sort(np.abs(z))))
-        depth = constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
+        if previous_mean is None:
+            previous_mean = mean - tilt
+        log_constant += 0.5 * (tilt - previous_tilt) * (mean + previous_mean)
+        samples.append(TiltedSample(tilt, log_constant, np.sort(np.abs(z))))
+        depth = log_constant - tilt * mean - math.log(max(tilt * spread * 2.5, 1.0))
         if depth < _MIN_LOG_TAIL or spread <= _MIN_RELATIVE_SPREAD * abs(mean):
             break
-        before, mean_before = tilt, mean
+        previous_tilt, previous_mean = tilt, mean
         tilt += _TILT_STEP_SDS / spread
-    return found
+    return samples
 
 
 def combine_samples(
     plain_sample: NDArray[np.float64], tilted_samples: list[TiltedSample], ess_ratio: float, *, folded: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Put plain permutations and tilted walks together.
+    """Estimate a distribution from plain and tilted permutations.
 
     Parameters
     ----------
-    plain : float64 array, shape (count,)
-        Statistics without a tilt, ≥ 0.
-    walks : list of Tilted
+    plain_sample : float64 array, shape (count,)
+        Statistics of plain permutations, ≥ 0.
+    tilted_samples : list of TiltedSample
         At least one.
-    worth : float
-        How many independent statistics one of a walk is worth, at most 1.
+    ess_ratio : float
+        The effective number of independent statistics per recorded one of a walk, at most 1.
     folded : bool
-        Whether they are |Z| of a symmetric Z.
+        Whether the statistics are |Z| of a symmetric Z.
 
     Returns
     -------
-    z : float64 array, shape (all,)
+    z : float64 array, shape (total,)
         All statistics, ascending.
-    mass : float64 array, shape (all,)
-        Of each, of sum 1.
+    mass : float64 array, shape (total,)
+        The mass of each, with sum 1.
     """
-    parts = [np.sort(plain_sample), *(walk.z for walk in tilted_samples)]
+    parts = [np.sort(plain_sample), *(sample.z for sample in tilted_samples)]
     sizes = np.array([len(part) for part in parts])
-    tilts = np.array([0.0, *(walk.tilt for walk in tilted_samples)])
+    tilts = np.array([0.0, *(sample.tilt for sample in tilted_samples)])
     counts = sizes * np.where(tilts > 0, ess_ratio, 1.0)
     pooled = np.concatenate(parts)
-    order = np.argsort(pooled, kind="stable")  # which merges what is sorted already
+    order = np.argsort(pooled, kind="stable")  # merges the sorted parts
     z = pooled[order]
-    own = np.repeat(tilts, sizes)[order]
-    each = np.where(own > 0, ess_ratio, 1.0)
-    starts = _partition_cells(z, own, max(len(z) // _N_CELLS, 1))
-    hits = np.add.reduceat(each, starts)
-    at = np.add.reduceat(each * z, starts) / hits
+    sample_tilts = np.repeat(tilts, sizes)[order]
+    weights = np.where(sample_tilts > 0, ess_ratio, 1.0)
+    starts = _partition_cells(z, sample_tilts, max(len(z) // _N_CELLS, 1))
+    hits = np.add.reduceat(weights, starts)
+    cell_means = np.add.reduceat(weights * z, starts) / hits
     constants = _solve_log_constants(
-        _compute_bias(tilts, at, folded=folded), counts, hits, [walk.log_constant for walk in tilted_samples]
+        _compute_bias(tilts, cell_means, folded=folded),
+        counts,
+        hits,
+        [sample.log_constant for sample in tilted_samples],
     )
     mass = np.empty(len(z))
     _fill_log_sums(z, tilts, np.log(counts) - constants, folded, mass)
-    mass = each * np.exp(mass.min() - mass)
+    mass = weights * np.exp(mass.min() - mass)
     return z, np.asarray(mass / mass.sum())
 
 
 def _compute_bias(tilts: Values, z: Values, *, folded: bool) -> Values:
-    """Return t z, or log cosh(t z) so that it does not overflow."""
+    """Compute t z, or log cosh(t z) without overflow; shape (tilts, cells)."""
     product = tilts[:, None] * z
     return np.asarray(product + np.log1p(np.exp(-2.0 * product)) - math.log(2.0)) if folded else product
 
 
 def _solve_log_constants(bias: Values, counts: Values, hits: Values, initial: list[float]) -> Values:
-    """Solve for c, c_0 = 0: the least of Σ_z hits log Σ_j N_j exp(bias_j − c_j) + Σ_j N_j c_j, by Newton."""
+    """Minimise Σ_z hits log Σ_j N_j exp(bias_j − c_j) + Σ_j N_j c_j over c, c_0 = 0, by Newton's method."""
 
     def compute_cost(c: Values) -> tuple[float, Values]:
+        """Return the cost, and the share of each tilt in each cell, shape (tilts, cells)."""
         logs = bias + (np.log(counts) - c)[:, None]
         top = logs.max(axis=0)
         shares = np.exp(logs - top)
@@ -421,21 +414,21 @@ def _solve_log_constants(bias: Values, counts: Values, hits: Values, initial: li
     c = np.array([0.0, *initial])
     value, shares = compute_cost(c)
     for _ in range(_MAX_NEWTON_STEPS):
-        met = shares * hits
-        slope = counts - met.sum(axis=1)
-        # not met @ shares.T: BLAS may split sums by its threads, and the last bit would follow their number
-        curve = np.diag(met.sum(axis=1)) - np.einsum("iz,jz->ij", met, shares)
-        curve[np.diag_indices(len(c))] += 1e-12 * counts
-        step = np.concatenate([[0.0], np.linalg.solve(curve[1:, 1:], slope[1:])])
-        for _ in range(_MAX_STEP_HALVINGS):  # the cost is convex: some part of a step lessens it
-            there, shares_there = compute_cost(c - step)
-            if there <= value:
+        expected_hits = shares * hits
+        gradient = counts - expected_hits.sum(axis=1)
+        # Not expected_hits @ shares.T: the threads of BLAS would change the last bit of the sums.
+        hessian = np.diag(expected_hits.sum(axis=1)) - np.einsum("iz,jz->ij", expected_hits, shares)
+        hessian[np.diag_indices(len(c))] += 1e-12 * counts
+        step = np.concatenate([[0.0], np.linalg.solve(hessian[1:, 1:], gradient[1:])])
+        for _ in range(_MAX_STEP_HALVINGS):  # the cost is convex, so a short enough step decreases it
+            next_value, next_shares = compute_cost(c - step)
+            if next_value <= value:
                 break
             step *= 0.5
         else:
             break
-        gain = value - there
-        c, value, shares = c - step, there, shares_there
+        gain = value - next_value
+        c, value, shares = c - step, next_value, next_shares
         if gain < _NEWTON_TOLERANCE:
             break
     return c
@@ -443,48 +436,49 @@ def _solve_log_constants(bias: Values, counts: Values, hits: Values, initial: li
 
 @compile_kernel
 def _partition_cells(z: Values, sample_tilts: Values, max_cell_size: int) -> Integers:
-    """Part ascending statistics so that within a cell exp(t z) hardly changes for any tilt met in it."""
+    """Divide ascending statistics into cells with nearly constant exp(t z); return the starts of cells."""
     starts = np.empty(z.size, dtype=np.int64)
     starts[0] = 0
-    cells = 1
-    strongest = sample_tilts[0]
+    n_cells = 1
+    max_tilt = sample_tilts[0]
     for i in range(1, z.size):
-        first = starts[cells - 1]
-        strongest = max(strongest, sample_tilts[i])
-        if i - first >= max_cell_size or strongest * (z[i] - z[first]) > _MAX_CELL_WIDTH:
-            starts[cells] = i
-            cells += 1
-            strongest = sample_tilts[i]
-    return starts[:cells].copy()
+        first = starts[n_cells - 1]
+        max_tilt = max(max_tilt, sample_tilts[i])
+        if i - first >= max_cell_size or max_tilt * (z[i] - z[first]) > _MAX_CELL_WIDTH:
+            starts[n_cells] = i
+            n_cells += 1
+            max_tilt = sample_tilts[i]
+    return starts[:n_cells].copy()
 
 
 @compile_kernel
 def _compute_log_sum(z: float, tilts: Values, shifts: Values, folded: bool) -> float:
-    """Return log Σ_j exp(t_j z + shift_j), or with cosh."""
+    """Compute log Σ_j exp(t_j z + shift_j), or with cosh if folded."""
     top = -np.inf
     for j in range(tilts.size):
         top = max(top, tilts[j] * z + shifts[j])
     total = 0.0
     for j in range(tilts.size):
         product = tilts[j] * z
-        under = product + shifts[j] - top
-        if under > -_NEGLIGIBLE_EXPONENT:
+        exponent = product + shifts[j] - top
+        if exponent > -_NEGLIGIBLE_EXPONENT:
             mirrored = math.exp(-2.0 * product) if folded and product < _NEGLIGIBLE_EXPONENT else 0.0
-            total += math.exp(under) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
+            total += math.exp(exponent) * ((1.0 + mirrored) * 0.5 if folded else 1.0)
     return top + math.log(total)
 
 
 @compile_kernel
 def _fill_log_sums(z: Values, tilts: Values, shifts: Values, folded: bool, out: Values) -> None:
+    """Write `_compute_log_sum` of each statistic, shape (count,); nearly linear runs are interpolated."""
     last = z.size - 1
-    there = _compute_log_sum(z[0], tilts, shifts, folded)
+    next_value = _compute_log_sum(z[0], tilts, shifts, folded)
     for start in range(0, z.size, _INTERPOLATION_RUN):
         end = min(start + _INTERPOLATION_RUN, last)
-        here, there = there, _compute_log_sum(z[end], tilts, shifts, folded)
-        straight = abs(there - here) <= _INTERPOLATION_TOLERANCE
-        slope = (there - here) / (z[end] - z[start]) if z[end] > z[start] else 0.0
+        value, next_value = next_value, _compute_log_sum(z[end], tilts, shifts, folded)
+        is_linear = abs(next_value - value) <= _INTERPOLATION_TOLERANCE
+        slope = (next_value - value) / (z[end] - z[start]) if z[end] > z[start] else 0.0
         for i in range(start, min(start + _INTERPOLATION_RUN, z.size)):
-            if straight:
-                out[i] = here + slope * (z[i] - z[start])
+            if is_linear:
+                out[i] = value + slope * (z[i] - z[start])
             else:
                 out[i] = _compute_log_sum(z[i], tilts, shifts, folded)

@@ -1,12 +1,11 @@
-"""The linear rank statistic Z = Σ_i a_i π_i over random permutations π: its rows, and draws from it.
+"""The null distribution of T0: one table for all features of a target.
 
-Rows are put in order of |a_i − median|: ranks have a constant sum, so any centre serves, and this one keeps
-the digits of the many where a few are gross. The k heaviest carry ranks of their own; given these, the sum
-over the other m = n − k is drawn from a normal law with its exact mean and variance and with the fourth
-cumulant of a permutation sum, which serves once no single row matters in it. With k = n nothing is
-approximated.
-
-The null distribution of T0: one table for all features of a response.
+Δ − T0 is proportional to the linear rank statistic Z = Σ_i a_i π_i of a random permutation π. The rows are
+sorted by |a_i − median|. Ranks have a constant sum, so any centre can be used, and the median keeps the
+digits of most rows if a few are gross outliers. The k heaviest rows receive explicit ranks. Given these, the
+sum over the other m = n − k rows is drawn from a normal distribution with its exact mean and variance,
+corrected by the fourth cumulant of a permutation sum. This is accurate if no single row dominates the sum.
+With k = n nothing is approximated.
 """
 
 from __future__ import annotations
@@ -50,26 +49,32 @@ __all__ = [
     "standardize_scores",
 ]
 
-_MIN_HEAVY_ROWS = 8  # heavy rows
-_MIXING_MOVES_PER_ROW = 5  # moves a heavy row until a walk has forgotten where it was
-_N_FAVORED_ROWS = 8  # half of the moves are of one of so many of the heaviest rows
+_MIN_HEAVY_ROWS = 8
+_MIXING_MOVES_PER_ROW = 5  # moves per heavy row until a walk is independent of its start
+_N_FAVORED_ROWS = 8  # half of the moves are moves of these heaviest rows
+_MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
+_MAX_DRAWN_ROWS = 64  # rows up to which plain permutations rank all rows explicitly
+_MAX_WALKED_ROWS = 300  # rows up to which tilted permutations rank all rows explicitly
+_N_PERMUTATIONS = 1_000_000  # plain permutations
+_N_MOVES, _FIRST_TILT = 400_000, 0.8  # moves of each walk
+_PLAIN_STREAM, _TILTED_STREAM = 1, 2  # streams of random numbers
 
 
 @dataclass(frozen=True, eq=False)
 class LinearRankStatistic:
-    """Scores of a linear rank statistic, standardised: Z has mean 0 and variance 1.
+    """Standardised scores of a linear rank statistic: Z has mean 0 and variance 1.
 
     Parameters
     ----------
-    heavy : float64 array, shape (k,)
-        a_i − ā of the heaviest rows, the farthest from the median first; ā is the mean of a over the others,
-        or the median where there are none.
+    heavy_scores : float64 array, shape (k,)
+        a_i − ā of the heaviest rows, the farthest from the median first. ā is the mean of a over the light
+        rows, or the median if all rows are heavy.
     n : int
-        Rows.
-    squares : float
-        Σ (a_i − ā)² over the other rows.
-    excess : float
-        The excess kurtosis of the sum over the others.
+        Number of rows.
+    light_sum_squares : float
+        Σ (a_i − ā)² over the light rows.
+    light_excess_kurtosis : float
+        The excess kurtosis of the sum over the light rows.
     """
 
     heavy_scores: NDArray[np.float64]
@@ -81,79 +86,87 @@ class LinearRankStatistic:
 def standardize_scores(
     scores: NDArray[np.float64], *, max_light_share: float, max_heavy: int
 ) -> LinearRankStatistic:
-    """Standardise scores, and part the heavy rows from the light.
+    """Standardise scores and separate heavy from light rows.
 
     Parameters
     ----------
     scores : float64 array, shape (n,)
         Not constant.
-    light : float
-        The others are light once none has more than this share of their sum of squares; at 0 every row is
+    max_light_share : float
+        Rows are light if none of them has more than this share of their sum of squares. At 0 every row is
         heavy.
-    most : int
-        Heavy rows, at most; n of them where n is no more.
+    max_heavy : int
+        Maximum number of heavy rows.
 
     Returns
     -------
-    LinearRank
+    LinearRankStatistic
     """
     n = len(scores)
     a = scores - np.median(scores)
     centred = a - a.mean()
     a /= math.sqrt(float((centred * centred).sum()) * n * (n + 1.0) / 12.0)
     a = a[np.argsort(-np.abs(a), kind="stable")]
-    left = np.arange(n, 0, -1)
+    n_remaining = np.arange(n, 0, -1)
     means, squares = (np.cumsum(part[::-1])[::-1] for part in (a, a * a))
-    means /= left
-    enough = np.flatnonzero((a - means) ** 2 <= max_light_share * (squares - left * means * means))
-    k = min(max(int(enough[0]) if len(enough) else n, _MIN_HEAVY_ROWS), max_heavy)
+    means /= n_remaining
+    candidates = np.flatnonzero((a - means) ** 2 <= max_light_share * (squares - n_remaining * means * means))
+    k = min(max(int(candidates[0]) if len(candidates) else n, _MIN_HEAVY_ROWS), max_heavy)
     k = n if n - k < 3 or (n <= max_heavy and max_light_share == 0) else k
     if k == n:
         return LinearRankStatistic(a, n, 0.0, 0.0)
-    rest = a[k:]
-    mean = float(rest.mean())
-    centred = rest - mean
+    light = a[k:]
+    mean = float(light.mean())
+    centred = light - mean
     m = n - k
     square = float((centred * centred).sum())
-    own = m * float((centred**4).sum()) / square**2 - 3.0 if square > 0 else 0.0
-    # of Σ a_i π_i to the first order in 1/m, with −6/5 the excess of even ranks (Pitman 1937)
-    excess = (-1.2 * own - 6.0) / m
+    light_kurtosis = m * float((centred**4).sum()) / square**2 - 3.0 if square > 0 else 0.0
+    # The excess kurtosis of Σ a_i π_i to first order in 1/m; −6/5 is that of equally spaced ranks (Pitman
+    # 1937).
+    excess = (-1.2 * light_kurtosis - 6.0) / m
     return LinearRankStatistic(a[:k] - mean, n, square, excess)
 
 
 def draw_abs_statistics(
     statistic: LinearRankStatistic, n_draws: int, seed_key: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Return |Z| of random permutations.
+    """Draw |Z| of random permutations.
 
     Parameters
     ----------
-    law : LinearRank
-        Whose heavy rows are permuted.
-    count : int
-        Permutations.
-    key : tuple of int
+    statistic : LinearRankStatistic
+        The statistic, whose heavy rows are permuted.
+    n_draws : int
+        Number of permutations.
+    seed_key : tuple of int
         The seed.
 
     Returns
     -------
-    float64 array, shape (count,)
-        In no order.
+    float64 array, shape (n_draws,)
+        Unsorted.
     """
-    from scipy.special import ndtri  # not at the top: it would slow every start
+    from scipy.special import ndtri  # imported here to keep start-up fast
 
-    found = np.empty(n_draws)
-    # the rests are the normal law's own quantiles, in an order that has nothing to do with the permutations
-    rest = ndtri((np.arange(n_draws) + 0.5) / n_draws) if statistic.light_sum_squares > 0 else np.empty(0)
-    rest += statistic.light_excess_kurtosis * (rest**3 - 3.0 * rest) / 24.0
-    _fill_abs_draws(
-        statistic.heavy_scores, statistic.n, statistic.light_sum_squares, rest, seed_stream(*seed_key), found
+    draws = np.empty(n_draws)
+    # The light parts are normal quantiles, in an order that is independent of the permutations.
+    light_quantiles = (
+        ndtri((np.arange(n_draws) + 0.5) / n_draws) if statistic.light_sum_squares > 0 else np.empty(0)
     )
-    return found
+    light_quantiles += statistic.light_excess_kurtosis * (light_quantiles**3 - 3.0 * light_quantiles) / 24.0
+    _fill_abs_draws(
+        statistic.heavy_scores,
+        statistic.n,
+        statistic.light_sum_squares,
+        light_quantiles,
+        seed_stream(*seed_key),
+        draws,
+    )
+    return draws
 
 
 def enumerate_abs_statistics(statistic: LinearRankStatistic) -> NDArray[np.float64]:
-    """Return |Z| of all n! permutations, sorted; n ≤ 9."""
+    """Return |Z| of all n! permutations, sorted, shape (n!,); n ≤ 9."""
     z = np.empty(math.factorial(statistic.n))
     _fill_permutation_sums(statistic.heavy_scores, z)
     return np.sort(np.abs(z))
@@ -162,34 +175,35 @@ def enumerate_abs_statistics(statistic: LinearRankStatistic) -> NDArray[np.float
 def make_permutation_sampler(
     statistic: LinearRankStatistic, n_moves: int, seed_key: tuple[int, ...]
 ) -> tuple[Callable[[float], Values], float]:
-    """Prepare walks among permutations under tilts, for `symscreen.statistics.nulls.null_table.draw_tilted_samples`.
+    """Prepare tilted walks among permutations, for `draw_tilted_samples` of `null_table`.
 
     Parameters
     ----------
-    law : LinearRank
-        Of the statistic.
-    moves : int
-        Of each walk.
-    key : tuple of int
+    statistic : LinearRankStatistic
+        The statistic.
+    n_moves : int
+        Number of moves of each walk.
+    seed_key : tuple of int
         The seed.
 
     Returns
     -------
-    walk : callable
-        A tilt to the Z noted on the way.
-    worth : float
-        How many independent Z a noted one is worth.
+    sample_tilted : callable
+        Maps a tilt to the values of Z recorded on the walk.
+    ess_ratio : float
+        The effective number of independent values per recorded value.
     """
     state = seed_stream(*seed_key)
     k = len(statistic.heavy_scores)
     ranks = np.linspace(1, statistic.n, k).astype(np.int32)
     ranks = ranks[np.argsort(np.argsort(statistic.heavy_scores, kind="stable"), kind="stable")]
-    owner = np.full(statistic.n + 1, -1, dtype=np.int32)
-    owner[ranks] = np.arange(k, dtype=np.int32)
-    every = max(k // 4, _MIN_HEAVY_ROWS)
+    rank_owners = np.full(statistic.n + 1, -1, dtype=np.int32)
+    rank_owners[ranks] = np.arange(k, dtype=np.int32)
+    thinning = max(k // 4, _MIN_HEAVY_ROWS)
 
     def sample_tilted(tilt: float) -> Values:
-        z = np.empty(n_moves // every)
+        """Walk on under a tilt; return the recorded Z."""
+        z = np.empty(n_moves // thinning)
         _run_metropolis(
             statistic.heavy_scores,
             statistic.n,
@@ -197,20 +211,20 @@ def make_permutation_sampler(
             statistic.light_excess_kurtosis,
             tilt,
             n_moves,
-            every,
+            thinning,
             ranks,
-            owner,
+            rank_owners,
             state,
             z,
         )
         return z
 
-    return sample_tilted, min(every / (_MIXING_MOVES_PER_ROW * k), 1.0)
+    return sample_tilted, min(thinning / (_MIXING_MOVES_PER_ROW * k), 1.0)
 
 
 @compile_kernel
 def _compute_rank_variance(n: int, k: int, rank_sum: float, rank_sum_squares: float) -> float:
-    """Return Σ (r − r̄)² over the ranks that are left, divided by m − 1; sums are of r − (n + 1)/2."""
+    """Compute Σ (r − r̄)² over the remaining m ranks, divided by m − 1; the sums are of r − (n + 1)/2."""
     m = float(n - k)
     all_2 = n * (float(n) * n - 1.0) / 12.0
     return max(all_2 - rank_sum_squares - rank_sum * rank_sum / m, 0.0) / (m - 1.0)
@@ -225,15 +239,16 @@ def _fill_abs_draws(
     state: RngState,
     out: Values,
 ) -> None:
+    """Write |Z| of random permutations, shape (draws,)."""
     k = heavy_scores.size
     ranks = np.arange(1, n + 1).astype(np.int32)
     middle = (n + 1) / 2.0
-    count = out.size
-    stride = np.int64(count * 0.6180339887498949) | 1
-    while _compute_gcd(stride, count) != 1:
+    n_draws = out.size
+    stride = np.int64(n_draws * 0.6180339887498949) | 1
+    while _compute_gcd(stride, n_draws) != 1:
         stride += 2
-    place = np.int64(0)
-    for note in range(count):
+    i_quantile = np.int64(0)
+    for draw in range(n_draws):
         z = sum_1 = sum_2 = 0.0
         for i in range(k):
             j = i + draw_integer(state, n - i)
@@ -245,15 +260,16 @@ def _fill_abs_draws(
             sum_1 += centred
             sum_2 += centred * centred
         if light_sum_squares > 0.0:
-            z += light_quantiles[place] * math.sqrt(
+            z += light_quantiles[i_quantile] * math.sqrt(
                 light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2)
             )
-            place = (place + stride) % count
-        out[note] = abs(z)
+            i_quantile = (i_quantile + stride) % n_draws
+        out[draw] = abs(z)
 
 
 @compile_kernel
 def _compute_gcd(a: int, b: int) -> int:
+    """Compute the greatest common divisor."""
     while b:
         a, b = b, a % b
     return a
@@ -261,19 +277,19 @@ def _compute_gcd(a: int, b: int) -> int:
 
 @compile_kernel
 def _fill_permutation_sums(scores: Values, out: Values) -> None:
-    """Sum over all permutations, by the algorithm of Heap (1963)."""
+    """Write the sums of all permutations, shape (n!,), by the algorithm of Heap (1963)."""
     n = scores.size
     ranks = np.arange(n) - (n - 1) / 2.0
     counters = np.zeros(n, dtype=np.int64)
     out[0] = _sum_products(scores, ranks)
-    found = 1
+    n_written = 1
     i = 0
     while i < n:
         if counters[i] < i:
             j = 0 if i % 2 == 0 else counters[i]
             ranks[i], ranks[j] = ranks[j], ranks[i]
-            out[found] = _sum_products(scores, ranks)
-            found += 1
+            out[n_written] = _sum_products(scores, ranks)
+            n_written += 1
             counters[i] += 1
             i = 0
         else:
@@ -283,6 +299,7 @@ def _fill_permutation_sums(scores: Values, out: Values) -> None:
 
 @compile_kernel
 def _sum_products(scores: Values, ranks: Values) -> float:
+    """Compute the dot product of two arrays of shape (n,) from left to right."""
     total = 0.0
     for i in range(scores.size):
         total += scores[i] * ranks[i]
@@ -303,11 +320,11 @@ def _run_metropolis(
     state: RngState,
     out: Values,
 ) -> None:
-    """Walk among permutations whose chance is in proportion to exp(tilt · Z), and note Z ever so often.
+    """Walk among permutations with probability proportional to exp(tilt · Z), and record Z at intervals.
 
-    A move takes a row to a rank at a distance of any magnitude; whoever has that rank takes the row's. It is
-    accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `owner`, shape (n + 1,), −1
-    where a light row stands, are left as the walk ends; `out` has room for moves // every.
+    A move gives a row a rank at a distance of random magnitude; the row with that rank takes its old rank.
+    Moves are accepted by the rule of Metropolis et al. (1953). `ranks`, shape (k,), and `rank_owners`, shape
+    (n + 1,), −1 for light rows, keep the state between walks. `out` has shape (n_moves // thinning,).
     """
     k = heavy_scores.size
     middle = (n + 1) / 2.0
@@ -317,19 +334,19 @@ def _run_metropolis(
         z += heavy_scores[i] * centred
         sum_1 += centred
         sum_2 += centred * centred
-    light = k < n
-    variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if light else 0.0
+    has_light = k < n
+    variance = light_sum_squares * _compute_rank_variance(n, k, sum_1, sum_2) if has_light else 0.0
     first = min(k, _N_FAVORED_ROWS)
     magnitudes = 1
     while 1 << magnitudes < n:
         magnitudes += 1
-    noted = 0
+    n_recorded = 0
     for move in range(n_moves):
         i = draw_integer(state, 2 * k)
         i = i - k if i >= k else i % first
-        reach = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
+        distance = 1 + draw_integer(state, 1 << min(draw_integer(state, 2 * magnitudes), magnitudes))
         old = np.int64(ranks[i])
-        new = old + reach if draw_integer(state, 2) else old - reach
+        new = old + distance if draw_integer(state, 2) else old - distance
         if 1 <= new <= n:
             j = rank_owners[new]
             step = float(new - old)
@@ -337,7 +354,7 @@ def _run_metropolis(
             next_1, next_2, next_variance = sum_1, sum_2, variance
             if j >= 0:
                 change -= heavy_scores[j] * step
-            elif light:
+            elif has_light:
                 next_1 += step
                 next_2 += (new - middle) ** 2 - (old - middle) ** 2
                 next_variance = light_sum_squares * _compute_rank_variance(n, k, next_1, next_2)
@@ -349,33 +366,25 @@ def _run_metropolis(
                 z += change
                 sum_1, sum_2, variance = next_1, next_2, next_variance
         if (move + 1) % thinning == 0:
-            rest = 0.0
-            if light:
+            light_part = 0.0
+            if has_light:
                 fourth = light_excess_kurtosis * variance * variance
-                rest = tilt * variance + fourth * tilt**3 / 6.0
-                rest += math.sqrt(max(variance + 0.5 * fourth * tilt * tilt, 0.0)) * draw_normal(state)
-            out[noted] = z + rest
-            noted += 1
-
-
-_MAX_ENUMERATED_ROWS = 9  # rows up to which all permutations are enumerated
-_MAX_DRAWN_ROWS = 64  # rows up to which whole permutations are drawn
-_MAX_WALKED_ROWS = 300  # rows up to which whole permutations are walked
-_N_PERMUTATIONS = 1_000_000
-_N_MOVES, _FIRST_TILT = 400_000, 0.8
-_PLAIN_STREAM, _TILTED_STREAM = 1, 2  # streams of random numbers
+                light_part = tilt * variance + fourth * tilt**3 / 6.0
+                light_part += math.sqrt(max(variance + 0.5 * fourth * tilt * tilt, 0.0)) * draw_normal(state)
+            out[n_recorded] = z + light_part
+            n_recorded += 1
 
 
 @dataclass(frozen=True, eq=False)
 class T0Null:
-    """P-values of Δ − T0 for one response: `symscreen.statistics.nulls.null_table.NullDistribution`.
+    """P-values of Δ − T0 for one target; implements `NullDistribution` of `null_table`.
 
     Parameters
     ----------
     table : NullTable
-        Of the standardised statistic of untied features.
+        The distribution of the standardised statistic of untied features.
     scale : float
-        The standard deviation of Δ − T0 of an untied feature over all permutations, in the response's unit.
+        The standard deviation of Δ − T0 of an untied feature over all permutations, in the target's unit.
     """
 
     table: NullTable
@@ -384,19 +393,19 @@ class T0Null:
     def __call__(
         self, ordered: SortedBlock, statistics: NDArray[np.float64], sign: Sign
     ) -> NDArray[np.float64]:
-        """Compute the p-values of a block; of features with ties, upper bounds of them."""
+        """Compute the p-values of a block; upper bounds of them for features with ties."""
         return self.table.compute_p_values(statistics / self.scale, ordered.tied, sign)
 
 
 def build_t0_null(target: NumericTarget, seed: int) -> T0Null:
-    """Prepare the null distribution of T0 for one response.
+    """Build the null distribution of T0 for a target.
 
     Parameters
     ----------
-    response : Response
-        n rows.
+    target : NumericTarget
+        The target.
     seed : int
-        Not negative.
+        The seed of the random permutations, not negative.
 
     Returns
     -------
@@ -411,31 +420,39 @@ def build_t0_null(target: NumericTarget, seed: int) -> T0Null:
 
 
 def build_linear_rank_table(scores: NDArray[np.float64], seed: int) -> NullTable:
-    """Tabulate |Σ a_i π_i|, standardised.
+    """Tabulate the distribution of |Σ a_i π_i|, standardised.
 
     Parameters
     ----------
     scores : float64 array, shape (n,)
         a, not constant.
     seed : int
-        Not negative; it plays no part at n ≤ 9.
+        Not negative; without effect for n ≤ 9.
 
     Returns
     -------
     NullTable
     """
     n = len(scores)
-    least = math.exp(max(math.log(2.0) - math.lgamma(n + 1.0), -690.0))
-    whole = standardize_scores(scores, max_light_share=0.0, max_heavy=n)
+    min_p_value = math.exp(max(math.log(2.0) - math.lgamma(n + 1.0), -690.0))
+    exact = standardize_scores(scores, max_light_share=0.0, max_heavy=n)
     if n <= _MAX_ENUMERATED_ROWS:
-        z = enumerate_abs_statistics(whole)
-        return build_null_table(z, np.ones(len(z)), min_p_value=least)
-    law = whole if n <= _MAX_DRAWN_ROWS else standardize_scores(scores, max_light_share=0.02, max_heavy=32)
-    plain = draw_abs_statistics(law, _N_PERMUTATIONS, (seed, _PLAIN_STREAM))
-    law = whole if n <= _MAX_WALKED_ROWS else standardize_scores(scores, max_light_share=0.005, max_heavy=256)
-    walk, worth = make_permutation_sampler(law, _N_MOVES, (seed, _TILTED_STREAM))
-    walks = draw_tilted_samples(walk, first_tilt=_FIRST_TILT)
-    z, mass = combine_samples(plain, walks, worth, folded=True)
+        z = enumerate_abs_statistics(exact)
+        return build_null_table(z, np.ones(len(z)), min_p_value=min_p_value)
+    statistic = (
+        exact if n <= _MAX_DRAWN_ROWS else standardize_scores(scores, max_light_share=0.02, max_heavy=32)
+    )
+    plain_sample = draw_abs_statistics(statistic, _N_PERMUTATIONS, (seed, _PLAIN_STREAM))
+    statistic = (
+        exact if n <= _MAX_WALKED_ROWS else standardize_scores(scores, max_light_share=0.005, max_heavy=256)
+    )
+    sample_tilted, ess_ratio = make_permutation_sampler(statistic, _N_MOVES, (seed, _TILTED_STREAM))
+    tilted_samples = draw_tilted_samples(sample_tilted, first_tilt=_FIRST_TILT)
+    z, mass = combine_samples(plain_sample, tilted_samples, ess_ratio, folded=True)
     return build_null_table(
-        z, mass, tail_slope=walks[-1].tilt, min_p_value=least, resolution=LOG_TAIL_RESOLUTION
+        z,
+        mass,
+        tail_slope=tilted_samples[-1].tilt,
+        min_p_value=min_p_value,
+        resolution=LOG_TAIL_RESOLUTION,
     )

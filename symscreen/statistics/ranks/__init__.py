@@ -1,1 +1,1 @@
-"""Ranks."""
+"""Rank statistics and the sorting that they share."""

@@ -1,10 +1,8 @@
-"""Kendall's τ-b: concordant minus discordant pairs, corrected for ties in both.
+"""Correlations of features with a target: Kendall's τ-b, Spearman's ρ and Pearson's r.
 
-Kendall 1945, Biometrika 33, 239-251, by the algorithm of Knight 1966, J. Am. Stat. Assoc. 61, 436-439.
-
-Spearman's and Pearson's correlation of each feature with the response.
-
-How far a feature goes along with several binary responses: Pearson's correlation with each.
+τ-b is the number of concordant minus discordant pairs, corrected for ties in both (Kendall 1945, Biometrika
+33, 239-251), computed by the algorithm of Knight (1966, J. Am. Stat. Assoc. 61, 436-439). For several binary
+targets, the mean of |Pearson's r| with each of them is computed.
 """
 
 from __future__ import annotations
@@ -37,16 +35,17 @@ __all__ = [
 
 
 def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
-    """Compute τ-b between each feature of a block and the response.
+    """Compute τ-b between each feature of a block and the target.
 
-    With n0 all pairs, n1 those tied in θ, n2 those tied in y, τ_b = (C − D) / √((n0 − n1)(n0 − n2)).
+    τ_b = (C − D) / √((n0 − n1)(n0 − n2)), where n0 is the number of pairs, n1 of those tied in θ, and n2 of
+    those tied in y.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows, none constant.
-    response : Response
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows; none is constant.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
@@ -62,32 +61,33 @@ def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.f
 
 @compile_kernel
 def _fill_kendall(order: Rows, doubled_ranks: Rows, group: Integers, n_tied_y: int, out: Values) -> None:
+    """Write τ-b of each feature, shape (m,)."""
     m, n = order.shape
     y = np.empty(n, dtype=np.int64)
-    spare = np.empty(n, dtype=np.int64)
-    pairs = n * (n - 1) // 2
+    buffer = np.empty(n, dtype=np.int64)
+    n_pairs = n * (n - 1) // 2
     for f in range(m):
         tied_feature = 0
         tied_both = 0
-        run = 1
-        run_both = 1
+        tie_count = 1
+        both_count = 1
         y[0] = group[order[f, 0]]
         for k in range(1, n):
             y[k] = group[order[f, k]]
-            same = doubled_ranks[f, order[f, k]] == doubled_ranks[f, order[f, k - 1]]
-            # tied rows ascend by row number and so by y: rows tied in both are neighbours
-            run = run + 1 if same else 1
-            run_both = run_both + 1 if same and y[k] == y[k - 1] else 1
-            tied_feature += run - 1
-            tied_both += run_both - 1
-        discordant = _count_inversions(y, spare)
-        difference = pairs - tied_feature - n_tied_y + tied_both - 2 * discordant
-        out[f] = difference / np.sqrt(float(pairs - tied_feature)) / np.sqrt(float(pairs - n_tied_y))
+            is_tied = doubled_ranks[f, order[f, k]] == doubled_ranks[f, order[f, k - 1]]
+            # Tied rows ascend by row number and so by y: rows tied in both are adjacent.
+            tie_count = tie_count + 1 if is_tied else 1
+            both_count = both_count + 1 if is_tied and y[k] == y[k - 1] else 1
+            tied_feature += tie_count - 1
+            tied_both += both_count - 1
+        discordant = _count_inversions(y, buffer)
+        difference = n_pairs - tied_feature - n_tied_y + tied_both - 2 * discordant
+        out[f] = difference / np.sqrt(float(n_pairs - tied_feature)) / np.sqrt(float(n_pairs - n_tied_y))
 
 
 @compile_kernel
 def _count_inversions(y: Integers, buffer: Integers) -> int:
-    """Count the pairs out of order while merge-sorting y from the bottom up."""
+    """Count the inversions of y, shape (n,), by a bottom-up merge sort, which sorts y in place."""
     n = y.size
     count = 0
     width = 1
@@ -108,10 +108,10 @@ def _count_inversions(y: Integers, buffer: Integers) -> int:
     return count
 
 
-_MAX_INT64_ROWS = 2_000_000
+_MAX_INT64_ROWS = 2_000_000  # rows up to which sums of rank products fit 64 bits
 _MAGNITUDE_MASK, _FRACTION_BITS, _EXPONENT_BIAS = (1 << 63) - 1, 52, 1023  # of a float64
-_MAX_MODERATE_EXPONENT = 400  # powers of two whose squares, summed, are far from either end of the range
-_BLOCK_ROWS = 1024  # partial sums over this many rows keep the rounding error small at any n
+_MAX_MODERATE_EXPONENT = 400  # up to this power of two, sums of squares neither overflow nor underflow
+_BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 
 def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
@@ -119,27 +119,30 @@ def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows, none constant.
-    response : Response
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows; none is constant.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [−1, 1]; exactly the negative for mirrored ranks, since its sums are whole numbers.
+        In [−1, 1]; exactly the negative for mirrored ranks, because the sums are integers.
     """
     n = target.n
-    ours = target.doubled_ranks - (n + 1)
-    if n <= _MAX_INT64_ROWS:  # sums of whole numbers within ±n³
+    target_ranks = target.doubled_ranks - (n + 1)
+    if n <= _MAX_INT64_ROWS:  # sums of integers within ±n³
         sums, squares = np.empty((2, len(ordered.values)), dtype=np.int64)
-        _sum_rank_products(ordered.order, ordered.values, ordered.tied, ours, sums, squares)
-        ours_squared = float((ours * ours).sum())
+        _sum_rank_products(ordered.order, ordered.values, ordered.tied, target_ranks, sums, squares)
+        target_square = float((target_ranks * target_ranks).sum())
     else:
-        theirs = ordered.doubled_ranks.astype(np.float64) - (n + 1)
-        sums, squares = (theirs * ours).sum(axis=1), (theirs * theirs).sum(axis=1)
-        ours_squared = float((ours.astype(np.float64) ** 2).sum())
-    spread = np.sqrt(squares.astype(np.float64)) * np.sqrt(ours_squared)
+        feature_ranks = ordered.doubled_ranks.astype(np.float64) - (n + 1)
+        sums, squares = (
+            (feature_ranks * target_ranks).sum(axis=1),
+            (feature_ranks * feature_ranks).sum(axis=1),
+        )
+        target_square = float((target_ranks.astype(np.float64) ** 2).sum())
+    spread = np.sqrt(squares.astype(np.float64)) * np.sqrt(target_square)
     return np.asarray(np.clip(sums.astype(np.float64) / spread, -1.0, 1.0))
 
 
@@ -147,6 +150,7 @@ def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.
 def _sum_rank_products(
     order: Rows, values: Values, tied: Flags, target_ranks: Integers, sums: Integers, squares: Integers
 ) -> None:
+    """Write Σ of products with the target's centred ranks, and of squares, for each feature; shapes (m,)."""
     m, n = order.shape
     doubled = np.empty(n, dtype=np.int32)
     for f in range(m):
@@ -156,9 +160,9 @@ def _sum_rank_products(
             write_doubled_ranks(rows, values[f], doubled)
             square = np.int64(0)
             for i in range(n):
-                theirs = np.int64(doubled[i]) - (n + 1)
-                total += theirs * target_ranks[i]
-                square += theirs * theirs
+                rank = np.int64(doubled[i]) - (n + 1)
+                total += rank * target_ranks[i]
+                square += rank * rank
         else:
             for k in range(n):
                 total += (2 * k + 1 - n) * target_ranks[np.uint32(rows[k])]
@@ -166,14 +170,14 @@ def _sum_rank_products(
 
 
 def compute_pearson(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
-    """Compute Pearson's correlation of each feature of a block with the response.
+    """Compute Pearson's correlation of each feature of a block with the target.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows, none constant.
-    response : Response
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows; none is constant.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
@@ -190,25 +194,25 @@ def compute_correlations(values: NDArray[np.float64], target: NDArray[np.float64
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        Finite; any scale, for rows of very large or small ones are first brought near 1.
+        Finite, of any magnitude: rows of very large or small values are scaled first.
     target : float64 array, shape (n,)
-        Finite and of moderate size.
+        Finite, far from overflow.
 
     Returns
     -------
     float64 array, shape (m,)
-        0 where a row is constant.
+        In [−1, 1]; 0 for a constant row.
 
     Examples
     --------
     >>> compute_correlations(np.array([[1e300, 2e300, 3e300]]), np.array([1.0, 2.0, 4.0])).round(4).tolist()
     [0.982]
     """
-    aim = target - target.mean()
+    centred = target - target.mean()
     out = np.empty(len(values))
-    # not a dot product: BLAS may split the sum by its own threads
+    # The kernel computes the dot products: the threads of BLAS would make the sum depend on their number.
     values = np.ascontiguousarray(values)
-    _correlate(values, values.view(np.int64), aim, float(np.sqrt((aim * aim).sum())), out)
+    _correlate(values, values.view(np.int64), centred, float(np.sqrt((centred * centred).sum())), out)
     return out
 
 
@@ -216,51 +220,50 @@ def compute_correlations(values: NDArray[np.float64], target: NDArray[np.float64
 def _correlate(
     values: Values, bits: Integers, centered_target: Values, target_spread: float, out: Values
 ) -> None:
+    """Write the correlation of each row of `values`, shape (m, n), with the target; shape (m,)."""
     m, n = values.shape
-    small = np.empty(n)
+    centred = np.empty(n)
     ones = np.ones(min(n, _BLOCK_ROWS))
     for f in range(m):
         z = values[f]
-        largest = np.int64(
-            0
-        )  # magnitudes stand in the order of their bits, which are compared several at once
+        max_magnitude = np.int64(0)  # as bits, which have the order of the magnitudes and are compared faster
         for i in range(n):
-            largest = max(largest, bits[f, i] & _MAGNITUDE_MASK)
-        exponent = (largest >> _FRACTION_BITS) - _EXPONENT_BIAS
-        if (
-            abs(exponent) > _MAX_MODERATE_EXPONENT
-        ):  # by a power of two, in two steps, for it may be out of range itself
+            max_magnitude = max(max_magnitude, bits[f, i] & _MAGNITUDE_MASK)
+        exponent = (max_magnitude >> _FRACTION_BITS) - _EXPONENT_BIAS
+        if abs(exponent) > _MAX_MODERATE_EXPONENT:
+            # Scale by a power of two in two steps, because the power itself may be out of range.
             half = -(exponent // 2)
             first, second = math.ldexp(1.0, int(half)), math.ldexp(1.0, int(-exponent - half))
             for i in range(n):
-                small[i] = z[i] * first * second
-            z = small
+                centred[i] = z[i] * first * second
+            z = centred
         mean = 0.0
         for start in range(0, n, _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, n)
             mean += compute_simd_dot(z[start:stop], ones, 0, stop - start)
         mean /= n
         for i in range(n):
-            small[i] = z[i] - mean
+            centred[i] = z[i] - mean
         square = covariance = 0.0
         for start in range(0, n, _BLOCK_ROWS):
             stop = min(start + _BLOCK_ROWS, n)
-            square += compute_simd_dot(small, small, start, stop)
-            covariance += compute_simd_dot(small, centered_target, start, stop)
+            square += compute_simd_dot(centred, centred, start, stop)
+            covariance += compute_simd_dot(centred, centered_target, start, stop)
         spread = math.sqrt(square) * target_spread
         out[f] = min(1.0, max(-1.0, covariance / spread)) if spread > 0.0 else 0.0
 
 
 def compute_binary_correlations(values: NDArray[np.float64], targets: BinaryTargets) -> NDArray[np.float64]:
-    """Compute the mean of |Pearson's correlation| with the signs of the responses.
+    """Compute the weighted mean of |Pearson's correlation| with the signs of the binary targets.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        One feature a row; finite.
-    responses : BinaryResponses
-        Of these n rows. Each is judged by the rows that count for it, and weighs as many as they are, times
-        what such a row weighs; a feature that is constant there has the correlation 0.
+        One feature per row; finite.
+    targets : BinaryTargets
+        The targets over these n rows. Each correlation uses the rows that the target observes, and is
+        weighted by their number times the weight of such a row. A feature that is constant on them has
+        correlation 0.
 
     Returns
     -------
@@ -275,13 +278,13 @@ def compute_binary_correlations(values: NDArray[np.float64], targets: BinaryTarg
     [1.0, 0.0]
     """
     weights = targets.weights * targets.n_observed
-    found = np.empty((len(weights), len(values)))
-    for place, own in enumerate(targets.signs):
-        rows = np.flatnonzero(own)
-        part = values if len(rows) == targets.n else values[:, rows]
-        found[place] = weights[place] * np.abs(compute_correlations(part, own[rows].astype(np.float64)))
-    found.sort(axis=0)  # so that the order of the responses does not matter
+    correlations = np.empty((len(weights), len(values)))
+    for p, signs in enumerate(targets.signs):
+        rows = np.flatnonzero(signs)
+        observed = values if len(rows) == targets.n else values[:, rows]
+        correlations[p] = weights[p] * np.abs(compute_correlations(observed, signs[rows].astype(np.float64)))
+    correlations.sort(axis=0)  # so that the order of the targets does not matter
     total = np.zeros(len(values))
-    for each in found:  # one by one: numpy sums a single feature in another order than several
-        total += each
+    for row in correlations:  # one by one: numpy sums one feature in a different order than several
+        total += row
     return np.asarray(total / math.fsum(weights))

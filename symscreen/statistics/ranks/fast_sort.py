@@ -1,22 +1,16 @@
-"""Numbers that spread where values of very different size bunch up: their logarithms, with their signs.
+"""The order of rows by sorting short rows of 32-bit keys.
 
-Rows in the order of their values: what truncated keys leave undecided.
+Sorting is fast if a row of keys fits the processor's registers: up to 512 32-bit integers are sorted by a
+network without branches. The high bits of a key hold the position of a value in the range of its row of keys;
+the low ⌈log2 n⌉ bits hold the row index. The keys only pre-sort: rows with equal positions are sorted by
+their values.
 
-A column dealt into short rows of keys, whose order together is that of the column.
+The values of a longer column are partitioned into bins of equal width, and adjacent bins form rows of at most
+`KEYS_PER_ROW` keys. The position is then relative to the range of the row of keys, which needs fewer bits
+than the range of the feature.
 
-The values of a feature are dealt into bins of equal width, and neighbouring bins make up rows of at most
-`WIDTH` keys. In a long column a key holds the place of a value in its row's range, which takes fewer bits
-than that in the feature's.
-
-The order of the rows under a feature by sorting short rows of 32-bit keys.
-
-Sorting by value is fast where a row fits the registers of the processor: up to 512 numbers of 32 bits are
-sorted by a network, without a branch. A key is the place of a value in its row's range, and in the low
-⌈log2 n⌉ bits the row of the table. Keys only pre-sort: where places are equal, values decide.
-
-Longer columns are dealt into several such rows: `symscreen.statistics.partition_keys`. A feature whose
-values bunch up, so that places say too little, is tried once more by the places of their logarithms:
-`symscreen.statistics.write_signed_log_keys`. What is left then is left to
+Positions are too coarse if values are concentrated. Such a feature is tried again with signed logarithms of
+its values (`write_signed_log_keys`). The features that remain are sorted by
 `symscreen.statistics.ranks.sorted_block`.
 """
 
@@ -53,53 +47,64 @@ __all__ = [
     "write_signed_log_keys",
 ]
 
+KEYS_PER_ROW = 512
+NO_TIES, TIED, UNDECIDED = 0, 1, 2
+
 _MAGNITUDE_MASK = np.int64(0x7FFFFFFFFFFFFFFF)
-_N_SAMPLED_ROWS = 32
-_ZERO_GAP_BITS = (
-    1 << 52
-)  # the bits by which the smallest number stands apart from zero, where many values may be
-_FLOOR_OFFSET_BITS = 8 << 52  # the bits of a number this much smaller are those of one 2⁸ times as small
+_N_SAMPLED_ROWS = 32  # rows whose smallest magnitude sets the floor of the logarithmic keys
+_ZERO_GAP_BITS = 1 << 52  # gap between zero, which may be frequent, and the smallest magnitude
+_FLOOR_OFFSET_BITS = 8 << 52  # difference between the bits of a float64 and of one 2⁸ times smaller
+_MAX_INSERTION_RUN = 24  # rows; longer runs of equal truncated keys are merge-sorted
+_KEY_BITS = 32
+_FINE_BITS = 31  # bits of a position in the range of a feature
+_SPARE_BITS = np.uint32(_KEY_BITS - _FINE_BITS)
+_COARSE_BITS = 11  # bits of a row index up to which positions in the feature's range suffice
+_VALUES_PER_BIN_BITS = 3  # eight values per bin on average
+_MAX_BIN_BITS = 20
+_RANGE_SAMPLE_SIZE = 32  # values
+_RANGE_MARGIN_SPREADS = 4.0  # margin of the bins around the sample, in spreads of the sample
+_EMPTY_KEY = np.uint32(0xFFFFFFFF)
+_MAX_SINGLE_ROW_LENGTH = KEYS_PER_ROW  # values; longer columns need several rows of keys
+_MAX_ROW_BITS = 22  # bits of a row index; with more, positions are too coarse
+_UNDECIDED_DIVISOR = 16  # at most n / 16 adjacent rows may be sorted by value
 
 
 @compile_kernel
 def write_signed_log_keys(bits: Numbers, features: Numbers, out: Values) -> None:
-    """Map values to numbers that never fall where values rise, and grow as their logarithms do.
+    """Map values to numbers that are non-decreasing in them and approximately linear in their logarithms.
 
-    The bits of a positive number, read as a whole number, grow so. What is 2⁸ times as small as the smallest
-    of a sample counts as the smallest, lest the way from there to zero take most of the range.
+    The bits of a positive float64, read as an integer, are approximately linear in its logarithm. Magnitudes
+    below 2⁻⁸ times the smallest of a sample are set to this floor; otherwise the distance to zero would use
+    most of the range.
 
     Parameters
     ----------
     bits : int64 array, shape (q, n)
         The bits of the values of features; finite.
     features : int64 array, shape (m,)
-        Which of them.
+        Indices of the features to map.
     out : float64 array, shape (m, n)
-        Filled.
+        Overwritten.
     """
     n = bits.shape[1]
-    for place in range(features.size):
-        z = bits[features[place]]
-        least = _MAGNITUDE_MASK
+    for f in range(features.size):
+        z = bits[features[f]]
+        smallest = _MAGNITUDE_MASK
         for k in range(_N_SAMPLED_ROWS):
-            size = z[(k * n + n // 2) // _N_SAMPLED_ROWS] & _MAGNITUDE_MASK
-            if size > 0:
-                least = min(least, size)
-        zero = max(least - _FLOOR_OFFSET_BITS, 0) if least < _MAGNITUDE_MASK else 0
+            magnitude = z[(k * n + n // 2) // _N_SAMPLED_ROWS] & _MAGNITUDE_MASK
+            if magnitude > 0:
+                smallest = min(smallest, magnitude)
+        floor = max(smallest - _FLOOR_OFFSET_BITS, 0) if smallest < _MAGNITUDE_MASK else 0
         for i in range(n):
-            size = z[i] & _MAGNITUDE_MASK
-            if size > 0:
-                size = max(size - zero, 0) + _ZERO_GAP_BITS
-            out[place, i] = float(size if z[i] >= 0 else -size)
-
-
-_MAX_INSERTION_RUN = 24  # a run of equal truncated keys up to this long is put in order by insertion
-NO_TIES, TIED, UNDECIDED = 0, 1, 2
+            magnitude = z[i] & _MAGNITUDE_MASK
+            if magnitude > 0:
+                magnitude = max(magnitude - floor, 0) + _ZERO_GAP_BITS
+            out[f, i] = float(magnitude if z[i] >= 0 else -magnitude)
 
 
 @compile_kernel
 def write_doubled_ranks(rows: Rows, z: Values, doubled: Rows) -> bool:
-    """Write twice the mid-ranks of rows that stand in order; say whether any are tied."""
+    """Write twice the mid-ranks of sorted rows, shape (n,); return whether any are tied."""
     n = rows.size
     any_tied = False
     start = 0
@@ -114,49 +119,49 @@ def write_doubled_ranks(rows: Rows, z: Values, doubled: Rows) -> bool:
 
 @compile_kernel
 def unpack_rows(keys: TruncatedKeys, row_mask: int, rows: Rows, equals_previous: Flags) -> bool:
-    """Read rows off the low bits of sorted keys, and say which keys else equal the one before.
+    """Extract rows from the low bits of sorted keys, and flag keys whose high bits equal the previous key's.
 
     Returns
     -------
     bool
-        Whether any is.
+        Whether any key is flagged.
     """
     mask = keys.dtype.type(row_mask)
     rows[0], equals_previous[0] = np.int32(keys[0] & mask), False
-    count = 0
+    n_equal = 0
     for k in range(1, keys.size):
         rows[k] = np.int32(keys[k] & mask)
         equals_previous[k] = (keys[k] ^ keys[k - 1]) <= mask
-        count += equals_previous[k]
-    return count > 0
+        n_equal += equals_previous[k]
+    return n_equal > 0
 
 
 @compile_kernel
 def resolve_ties(
     equals_previous: Flags, rows: Rows, z: Values, buffer: Rows, max_differing: int
 ) -> tuple[int, int]:
-    """Put runs of rows whose keys are equal but for their low bits in order by their values.
+    """Sort runs of rows whose truncated keys are equal by their values.
 
     Returns
     -------
-    found : int
-        APART or TIED; UNDECIDED where values differ at more than `most` of the places in runs, which are
-        then left.
+    status : int
+        NO_TIES or TIED; UNDECIDED if values differ at more than `max_differing` positions in runs, which are
+        then left unsorted.
     differing : int
-        At how many they do.
+        The number of these positions.
     """
     n = rows.size
     differing = 0
-    before = z[rows[0]]
+    previous = z[rows[0]]
     for k in range(1, n):
         value = z[rows[k]]
-        differing += equals_previous[k] & (value != before)
-        before = value
-    if differing == 0:  # equal values, and their rows ascend
+        differing += equals_previous[k] & (value != previous)
+        previous = value
+    if differing == 0:  # equal values, whose rows ascend
         return TIED, 0
     if differing > max_differing:
         return UNDECIDED, differing
-    found = NO_TIES
+    status = NO_TIES
     k = 1
     while k < n:
         if not equals_previous[k]:
@@ -168,13 +173,13 @@ def resolve_ties(
         sort_run(rows, z, start, k, buffer)
         for j in range(start + 1, k):
             if z[rows[j]] == z[rows[j - 1]]:
-                found = TIED
-    return found, differing
+                status = TIED
+    return status, differing
 
 
 @compile_kernel
 def sort_run(rows: Rows, z: Values, start: int, stop: int, buffer: Rows) -> None:
-    """Put rows[start:stop], which ascend by row number, in stable order of their values."""
+    """Sort rows[start:stop], which ascend by row index, by value; the sort is stable."""
     k = start + 1
     while k < stop and z[rows[k - 1]] <= z[rows[k]]:
         k += 1
@@ -190,7 +195,7 @@ def sort_run(rows: Rows, z: Values, start: int, stop: int, buffer: Rows) -> None
             rows[j] = row
         return
     width = 1
-    while width < stop - start:  # merge sort from the bottom up
+    while width < stop - start:  # bottom-up merge sort
         for left in range(start, stop, 2 * width):
             middle, right = min(left + width, stop), min(left + 2 * width, stop)
             i, j = left, middle
@@ -206,21 +211,9 @@ def sort_run(rows: Rows, z: Values, start: int, stop: int, buffer: Rows) -> None
         width *= 2
 
 
-KEYS_PER_ROW = 512  # keys in a row
-_PARTITION_KEY_BITS = 32
-_FINE_BITS = 31  # of a value's place in its feature's range, before it is cut to that in a row's
-_SPARE_BITS = np.uint32(_PARTITION_KEY_BITS - _FINE_BITS)
-_COARSE_BITS = 11  # of a row number, up to which a place in the feature's range tells nearly all values apart
-_VALUES_PER_BIN_BITS = 3  # a bin holds eight values on average
-_MAX_BIN_BITS = 20
-_RANGE_SAMPLE_SIZE = 32
-_RANGE_MARGIN_SPREADS = 4.0  # how far, in spreads of the sample, the bins reach beyond it
-_EMPTY_KEY = np.uint32(0xFFFFFFFF)
-
-
 def compute_max_key_rows(n: int) -> int:
-    """Return how many rows of keys a column of n values may take."""
-    # two neighbouring rows hold more than WIDTH together, but for the last one of a bin that takes several
+    """Return the maximum number of rows of keys that a column of n values needs."""
+    # Two adjacent rows hold more than KEYS_PER_ROW keys together, except after a bin that fills several rows.
     return -(-3 * n // KEYS_PER_ROW) + 1
 
 
@@ -236,38 +229,40 @@ def partition_keys(
     key_counts: Rows,
     first_key_rows: Integers,
 ) -> None:
-    """Deal the values of each feature into rows of keys.
+    """Partition the values of each feature into rows of keys.
 
     Parameters
     ----------
-    spread : float64 array, shape (m, n)
-        What places are taken of: the values, or numbers that never fall where values rise.
+    sort_values : float64 array, shape (m, n)
+        The values, or non-decreasing functions of them, that positions are computed from.
     features : int64 array, shape (m,)
-        Which features these are.
+        The indices of these features in `values`.
     values : float64 array, shape (q, n)
-        The values of all; finite.
+        The values of all features; finite.
     low, high : float64 arrays, shape (m,)
-        The least and the largest of `spread` for each.
-    bits : int
-        The low bits of a key that hold the row of the table.
-    keys : uint32 array, shape (m · most_rows(n), WIDTH)
-        Filled; the order of the rows is that of the features, and in a feature that of the values.
-    counts : int32 array, shape (m · most_rows(n),)
-        How many keys of each row there are; the others are as large as can be.
-    first : int64 array, shape (m + 1,)
-        The first row of keys of each feature, and of none; a feature that cannot be dealt has none.
+        The smallest and the largest of `sort_values` for each feature.
+    row_bits : int
+        The number of low bits of a key that hold the row index.
+    keys : uint32 array, shape (m · compute_max_key_rows(n), KEYS_PER_ROW)
+        Overwritten. The rows of keys are in the order of the features, and within a feature in that of the
+        values.
+    key_counts : int32 array, shape (m · compute_max_key_rows(n),)
+        Overwritten with the number of keys of each row. The other keys of a row are the largest integer.
+    first_key_rows : int64 array, shape (m + 1,)
+        Overwritten with the first row of keys of each feature, and the end. A feature that cannot be
+        partitioned has no rows.
     """
     m, n = sort_values.shape
     bin_bits = 4
     while bin_bits < _MAX_BIN_BITS and (1 << (bin_bits + _VALUES_PER_BIN_BITS)) < n:
         bin_bits += 1
-    bins = 1 << bin_bits
+    n_bins = 1 << bin_bits
     shift = _FINE_BITS - bin_bits
-    fine = np.empty(n, dtype=np.int32)
-    held = np.empty(bins, dtype=np.int32)
-    place = np.empty(bins, dtype=np.int32)
-    start = np.empty(bins, dtype=np.int32)
-    cut = np.empty(bins, dtype=np.int32)
+    positions = np.empty(n, dtype=np.int32)
+    bin_counts = np.empty(n_bins, dtype=np.int32)
+    next_slots = np.empty(n_bins, dtype=np.int32)
+    range_starts = np.empty(n_bins, dtype=np.int32)
+    dropped_bits = np.empty(n_bins, dtype=np.int32)
     row = 0
     for f in range(m):
         first_key_rows[f] = row
@@ -275,29 +270,33 @@ def partition_keys(
         scale = float((1 << _FINE_BITS) - 1) / (end - begin) if end > begin else 0.0
         if not (0.0 < scale < np.inf):
             continue
-        _compute_positions(sort_values[f], begin, scale, fine)
-        held[:] = 0
+        _compute_positions(sort_values[f], begin, scale, positions)
+        bin_counts[:] = 0
         for i in range(n):
-            held[np.uint32(fine[i] >> shift)] += 1
-        if held.max() > KEYS_PER_ROW and not _has_uniform_large_bins(values[features[f]], fine, shift, held):
+            bin_counts[np.uint32(positions[i] >> shift)] += 1
+        if bin_counts.max() > KEYS_PER_ROW and not _has_uniform_large_bins(
+            values[features[f]], positions, shift, bin_counts
+        ):
             continue
-        stop = _group_bins(held, row, key_counts, place)
+        stop = _group_bins(bin_counts, row, key_counts, next_slots)
         for r in range(row, stop):
             keys[r, key_counts[r] :] = _EMPTY_KEY
         if row_bits <= _COARSE_BITS:
-            _write_keys(fine, shift, row_bits, place, keys.reshape(-1))
+            _write_keys(positions, shift, row_bits, next_slots, keys.reshape(-1))
         else:
-            _find_row_ranges(place, shift, _PARTITION_KEY_BITS - row_bits, start, cut)
-            _write_keys_by_row(fine, shift, row_bits, place, start, cut, keys.reshape(-1))
+            _find_row_ranges(next_slots, shift, _KEY_BITS - row_bits, range_starts, dropped_bits)
+            _write_keys_by_row(
+                positions, shift, row_bits, next_slots, range_starts, dropped_bits, keys.reshape(-1)
+            )
         row = stop
     first_key_rows[m] = row
 
 
 @compile_kernel
 def _find_bin_range(z: Values, low: float, high: float) -> tuple[float, float]:
-    """Say from where to where the bins reach: all values, or most of them where few lie far out."""
+    """Return the range of the bins: that of all values, or of most if a few are far outside."""
     n = z.size
-    low1 = low2 = low3 = np.inf  # the three least of a sample, and the three largest
+    low1 = low2 = low3 = np.inf  # the three smallest values of a sample, and the three largest
     high1 = high2 = high3 = -np.inf
     for k in range(_RANGE_SAMPLE_SIZE):
         value = z[(k * n + n // 2) // _RANGE_SAMPLE_SIZE]
@@ -315,7 +314,7 @@ def _find_bin_range(z: Values, low: float, high: float) -> tuple[float, float]:
 
 @compile_kernel
 def _compute_positions(z: Values, range_start: float, scale: float, positions: Rows) -> None:
-    """Place values in the range, what lies beyond at its ends; a larger value never stands before."""
+    """Write the non-decreasing positions, shape (n,), of values in the range; values outside are clipped."""
     top = float((1 << _FINE_BITS) - 1)
     for i in range(z.size):
         positions[i] = np.int32(min(max((z[i] - range_start) * scale, 0.0), top))
@@ -323,26 +322,26 @@ def _compute_positions(z: Values, range_start: float, scale: float, positions: R
 
 @compile_kernel
 def _has_uniform_large_bins(z: Values, positions: Rows, shift: int, bin_counts: Rows) -> bool:
-    """Say whether all values are equal in each bin that takes more than a row: then there is none to sort."""
-    one = np.full(bin_counts.size, np.nan)
+    """Check whether each bin with more than `KEYS_PER_ROW` values is constant, so it needs no sorting."""
+    bin_values = np.full(bin_counts.size, np.nan)
     for i in range(z.size):
         b = positions[i] >> shift
         if bin_counts[b] > KEYS_PER_ROW:
-            if np.isnan(one[b]):
-                one[b] = z[i]
-            elif z[i] != one[b]:
+            if np.isnan(bin_values[b]):
+                bin_values[b] = z[i]
+            elif z[i] != bin_values[b]:
                 return False
     return True
 
 
 @compile_kernel
 def _group_bins(bin_counts: Rows, row: int, key_counts: Rows, next_slots: Rows) -> int:
-    """Give neighbouring bins to rows, and one that takes more than a row as many as it takes.
+    """Assign adjacent bins to rows of keys; a bin that does not fit one row fills several.
 
     Returns
     -------
     int
-        The row after the last.
+        The index after the last row.
     """
     filled = 0
     for b in range(bin_counts.size):
@@ -357,9 +356,8 @@ def _group_bins(bin_counts: Rows, row: int, key_counts: Rows, next_slots: Rows) 
             key_counts[row] = KEYS_PER_ROW
             row += 1
             filled -= KEYS_PER_ROW
-            if (
-                filled <= KEYS_PER_ROW
-            ):  # the next bin is not put behind, for its keys are taken of another range
+            if filled <= KEYS_PER_ROW:
+                # The next bin starts a new row, because its positions are relative to a different range.
                 key_counts[row] = filled
                 row += 1
                 filled = 0
@@ -371,7 +369,7 @@ def _group_bins(bin_counts: Rows, row: int, key_counts: Rows, next_slots: Rows) 
 
 @compile_kernel
 def _write_keys(positions: Rows, shift: int, row_bits: int, next_slots: Rows, flat_keys: Keys) -> None:
-    """Write keys of the places in the feature's range."""
+    """Write keys with positions in the range of the feature."""
     mask = ~np.uint32((1 << row_bits) - 1)
     for i in range(positions.size):
         b = np.uint32(positions[i] >> shift)
@@ -384,17 +382,17 @@ def _write_keys(positions: Rows, shift: int, row_bits: int, next_slots: Rows, fl
 def _find_row_ranges(
     next_slots: Rows, shift: int, position_bits: int, range_starts: Rows, dropped_bits: Rows
 ) -> None:
-    """Say for each bin where its row's range starts and how many bits of a place in it are too many."""
-    bins = next_slots.size
+    """Write for each bin where the range of its row starts, and how many low bits of a position to drop."""
+    n_bins = next_slots.size
     stop = 0
-    while stop < bins:
+    while stop < n_bins:
         first_bin = stop
         end = (next_slots[first_bin] // KEYS_PER_ROW + 1) * KEYS_PER_ROW
-        while stop < bins and next_slots[stop] < end:
+        while stop < n_bins and next_slots[stop] < end:
             stop += 1
-        wide = (stop - first_bin) << shift
+        width = (stop - first_bin) << shift
         spare = 0
-        while (wide - 1) >> spare >> position_bits:
+        while (width - 1) >> spare >> position_bits:
             spare += 1
         range_starts[first_bin:stop] = first_bin << shift
         dropped_bits[first_bin:stop] = spare
@@ -410,7 +408,7 @@ def _write_keys_by_row(
     dropped_bits: Rows,
     flat_keys: Keys,
 ) -> None:
-    """Write keys of the places in the row's range."""
+    """Write keys with positions in the range of the row of keys."""
     for i in range(positions.size):
         b = np.uint32(positions[i] >> shift)
         p = next_slots[b]
@@ -420,43 +418,37 @@ def _write_keys_by_row(
         )
 
 
-_KEY_BITS = 32
-_MAX_SINGLE_ROW_LENGTH = KEYS_PER_ROW  # the longest column that is one row of keys
-_MAX_ROW_BITS = 22  # of a row number; beyond, places are too coarse
-_UNDECIDED_DIVISOR = 16  # values may decide between neighbours at one in so many places
-
-
 def sort_with_short_keys(
     values: NDArray[np.float64], order: NDArray[np.int32], tied: NDArray[np.bool_], workspace: Workspace
 ) -> NDArray[np.int64]:
-    """Put the rows of features in order where their values, or the logarithms of these, spread.
+    """Sort the rows of features whose values, or their logarithms, are spread out.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        One feature a row, C-contiguous, finite.
+        One feature per row, C-contiguous, finite.
     order : int32 array, shape (m, n)
-        Filled, for the features that are put in order, as `sort_block` says.
+        Overwritten for the sorted features, as described in `sort_block`.
     tied : bool array, shape (m,)
-        The same.
-    room : Room
-        For the keys.
+        Overwritten likewise.
+    workspace : Workspace
+        Scratch arrays for the keys.
 
     Returns
     -------
     int64 array
-        The features that are left, whose values bunch up.
+        Indices of the features that are not sorted, because their values are concentrated.
     """
     m, n = values.shape
     features = np.arange(m)
     if (n - 1).bit_length() > _MAX_ROW_BITS:
         return features
-    left = features[_try_short_keys(values, features, values, order, tied, workspace)]
-    if len(left):
-        stretched = workspace.get_array("stretched", (len(left), n), np.float64)
-        write_signed_log_keys(values.view(np.int64), left, stretched)
-        left = left[_try_short_keys(stretched, left, values, order, tied, workspace)]
-    return left
+    unsorted = features[_try_short_keys(values, features, values, order, tied, workspace)]
+    if len(unsorted):
+        stretched = workspace.get_array("stretched", (len(unsorted), n), np.float64)
+        write_signed_log_keys(values.view(np.int64), unsorted, stretched)
+        unsorted = unsorted[_try_short_keys(stretched, unsorted, values, order, tied, workspace)]
+    return unsorted
 
 
 def _try_short_keys(
@@ -467,7 +459,7 @@ def _try_short_keys(
     tied: NDArray[np.bool_],
     workspace: Workspace,
 ) -> NDArray[np.bool_]:
-    """Put features in order by the places of what never falls where values rise; say which are left."""
+    """Sort features by keys from `key_values`, shape (m, n); return which remain unsorted, shape (m,)."""
     m, n = key_values.shape
     bits = (n - 1).bit_length()
     low, high = workspace.get_array("low", (m,), np.float64), workspace.get_array("high", (m,), np.float64)
@@ -483,16 +475,16 @@ def _try_short_keys(
         counts = workspace.get_array("counts", (rows,), np.int32)
         partition_keys(key_values, features, values, low, high, bits, keys, counts, first)
     keys[: first[m]].sort(axis=1)
-    left = workspace.get_array("left", (m,), np.bool_)
-    _unpack_short_keys(keys, counts, first, features, bits, values, order, tied, left)
-    return left
+    unsorted = workspace.get_array("left", (m,), np.bool_)
+    _unpack_short_keys(keys, counts, first, features, bits, values, order, tied, unsorted)
+    return unsorted
 
 
 @compile_kernel
 def _pack_short_keys(
     values: Values, low: Values, high: Values, bits: int, keys: Keys, counts: Rows, first_key_rows: Numbers
 ) -> None:
-    """Make one row of keys of each feature; none where values differ too little or too much."""
+    """Pack one row of keys per feature; none if the range of its values is too small or too large."""
     m, n = values.shape
     shift = np.uint32(bits)
     top = float((1 << (_KEY_BITS - bits)) - 1)
@@ -523,23 +515,23 @@ def _unpack_short_keys(
     tied: Flags,
     unsorted: Flags,
 ) -> None:
-    """Read the rows of the table off the sorted keys."""
+    """Extract the row indices from the sorted keys, and sort ties by value."""
     n = values.shape[1]
-    low = (1 << bits) - 1
-    spare = np.empty(n, dtype=np.int32)
-    same = np.empty(n, dtype=np.bool_)
-    for place in range(features.size):
-        f = features[place]
-        tied[f], unsorted[place] = False, first_key_rows[place] == first_key_rows[place + 1]
+    row_mask = (1 << bits) - 1
+    buffer = np.empty(n, dtype=np.int32)
+    equals_previous = np.empty(n, dtype=np.bool_)
+    for i in range(features.size):
+        f = features[i]
+        tied[f], unsorted[i] = False, first_key_rows[i] == first_key_rows[i + 1]
         k = 0
-        undecided = n // _UNDECIDED_DIVISOR
-        for r in range(first_key_rows[place], first_key_rows[place + 1]):
+        max_differing = n // _UNDECIDED_DIVISOR
+        for r in range(first_key_rows[i], first_key_rows[i + 1]):
             rows = order[f, k : k + counts[r]]
             k += counts[r]
-            if unpack_rows(keys[r, : counts[r]], low, rows, same):
-                found, decided = resolve_ties(same, rows, values[f], spare, undecided)
-                undecided -= decided
-                tied[f] |= found == TIED
-                if found == UNDECIDED:
-                    unsorted[place] = True
+            if unpack_rows(keys[r, : counts[r]], row_mask, rows, equals_previous):
+                status, differing = resolve_ties(equals_previous, rows, values[f], buffer, max_differing)
+                max_differing -= differing
+                tied[f] |= status == TIED
+                if status == UNDECIDED:
+                    unsorted[i] = True
                     break

@@ -1,18 +1,14 @@
-"""The order of the rows under each feature: one value sort that every rank statistic reads.
+"""The order of the rows under each feature, computed once and used by every rank statistic.
 
-Each float64 is mapped to a 64-bit integer of the same order; the row number replaces its lowest ⌈log2 n⌉
-bits; the integers are sorted by value, which is several times faster than sorting indices. Rows whose
-truncated keys are equal are then put in full order by their values: ties are exactly the equal values.
-Features whose values spread go another, faster way to the same order:
-`symscreen.statistics.ranks.fast_sort`; those
-that are functions of one whose order is known may follow it: `symscreen.statistics.ranks.monotone_order`.
+Each float64 is mapped to a 64-bit integer of the same order, and the row index replaces its lowest ⌈log2 n⌉
+bits. These integers are sorted by value, which is several times faster than sorting indices. Rows with equal
+truncated keys are then sorted by their values, so that only equal values tie. Two faster methods give the
+same order: `symscreen.statistics.ranks.fast_sort` for features whose values are spread out, and
+`symscreen.statistics.ranks.monotone_order` for monotone functions of a feature whose order is known.
 
-A block whose rows are put in another order, with its sorting kept: one sort serves several responses.
-
-Signatures by which features that a statistic cannot tell apart are recognised without keeping them.
-
-Rank statistics see ranks only: features with the same ranks, or the mirrored ones where the sign is free,
-form a rank class. Pearson's correlation sees a feature up to an affine map.
+Signatures identify features that a statistic cannot distinguish, without storing their values. Rank
+statistics depend on ranks only: features with the same ranks, or with mirrored ranks if the sign is free, are
+equivalent. Pearson's correlation is invariant under affine maps of the feature.
 """
 
 from __future__ import annotations
@@ -61,18 +57,18 @@ _SIGN_BIT = np.uint64(1 << 63)
 
 @dataclass(frozen=True, eq=False)
 class SortedBlock:
-    """A block of features with the order of their rows, which are sorted when the order is first asked for.
+    """A block of features with the order of their rows, which is computed on first access.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        One feature a row, C-contiguous; finite.
-    known : pair of arrays, optional
-        `order` and `tied`, where they are known.
-    room : Room, optional
-        Where rows are sorted.
-    following : Following, optional
-        Whose orders the features may follow.
+        One feature per row, C-contiguous; finite.
+    known_order : pair of arrays, optional
+        `order` and `tied`, if they are known.
+    workspace : Workspace, optional
+        Scratch arrays for sorting.
+    parents : MonotoneParents, optional
+        Arguments with known orders, if the features are functions of them.
     """
 
     values: NDArray[np.float64]
@@ -82,7 +78,7 @@ class SortedBlock:
 
     @lockfree_cached_property
     def order_and_tied(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """`order` and `tied`."""
+        """The pair of `order` and `tied`."""
         if self.known_order is not None:
             return self.known_order
         return _sort_or_derive(
@@ -91,7 +87,7 @@ class SortedBlock:
 
     @property
     def order(self) -> NDArray[np.int32]:
-        """Row numbers by ascending value, tied rows by row number; shape (m, n)."""
+        """Row indices by ascending value, tied rows by row index; shape (m, n)."""
         return self.order_and_tied[0]
 
     @property
@@ -114,44 +110,44 @@ class SortedBlock:
 
 
 def concatenate_blocks(blocks: Sequence[SortedBlock]) -> SortedBlock:
-    """Make one block of several, at least one; what some know of their order and others do not is forgotten.
+    """Concatenate blocks over the same rows; the order is dropped unless all blocks know theirs.
 
     Parameters
     ----------
-    parts : sequence of Ordered
-        Features over the same rows.
+    blocks : sequence of SortedBlock
+        At least one block.
 
     Returns
     -------
-    Ordered
+    SortedBlock
     """
     if len(blocks) == 1:
         return blocks[0]
-    values = np.concatenate([part.values for part in blocks])
-    if any(part.known_order is None for part in blocks):
+    values = np.concatenate([block.values for block in blocks])
+    if any(block.known_order is None for block in blocks):
         return SortedBlock(values)
-    order, tied = (np.concatenate(own) for own in zip(*(part.order_and_tied for part in blocks), strict=True))
+    order, tied = (np.concatenate(arrays) for arrays in zip(*(b.order_and_tied for b in blocks), strict=True))
     return SortedBlock(values, (order, tied))
 
 
 def sort_block(
     values: NDArray[np.float64], workspace: Workspace | None = None, parents: MonotoneParents | None = None
 ) -> SortedBlock:
-    """Put the rows of each feature in order, once a statistic asks for it.
+    """Create a block whose rows are sorted when a statistic first needs their order.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        One feature a row, C-contiguous, finite; n < 2³⁰.
-    room : Room, optional
-        Where the result is put; it is overwritten by the next that is put there.
-    following : Following, optional
-        Features whose order is known, of which these are functions; the result is the same.
+        One feature per row, C-contiguous, finite; n < 2³⁰.
+    workspace : Workspace, optional
+        Scratch arrays that hold the order; it is overwritten by the next block with the same workspace.
+    parents : MonotoneParents, optional
+        Arguments with known orders, if the features are functions of them. Does not change the result.
 
     Returns
     -------
-    Ordered
-        Pearson's correlation, which needs no order, is spared the sorting.
+    SortedBlock
+        Pearson's correlation needs no order, so it does not cause sorting.
 
     Examples
     --------
@@ -165,6 +161,7 @@ def sort_block(
 def _sort_or_derive(
     values: Values, workspace: Workspace, parents: MonotoneParents | None
 ) -> tuple[Rows, Flags]:
+    """Return `order`, shape (m, n), and `tied`, shape (m,), derived from parents or by sorting."""
     m, n = values.shape
     order = workspace.get_array("order", (m, n), np.int32)
     tied = workspace.get_array("tied", (m,), np.bool_)
@@ -173,34 +170,36 @@ def _sort_or_derive(
         return order, tied
     known = workspace.get_array("known", (m,), np.bool_)
     derive_orders(values, parents, order, tied, known)
-    anew = np.flatnonzero(~known)
-    if len(anew):
-        order_anew = workspace.get_array("order anew", (len(anew), n), np.int32)
-        tied_anew = workspace.get_array("tied anew", (len(anew),), np.bool_)
-        _sort_values(values[anew], order_anew, tied_anew, workspace)
-        order[anew], tied[anew] = order_anew, tied_anew
+    unknown = np.flatnonzero(~known)
+    if len(unknown):
+        sorted_order = workspace.get_array("order anew", (len(unknown), n), np.int32)
+        sorted_ties = workspace.get_array("tied anew", (len(unknown),), np.bool_)
+        _sort_values(values[unknown], sorted_order, sorted_ties, workspace)
+        order[unknown], tied[unknown] = sorted_order, sorted_ties
     return order, tied
 
 
 def _sort_values(values: Values, order: Rows, tied: Flags, workspace: Workspace) -> None:
+    """Write the order, shape (m, n), and ties, shape (m,), by sorting."""
     n = values.shape[1]
-    left = sort_with_short_keys(values, order, tied, workspace)
-    if len(left):
+    unsorted = sort_with_short_keys(values, order, tied, workspace)
+    if len(unsorted):
         bits = (n - 1).bit_length()
-        keys = workspace.get_array("long keys", (len(left), n), np.uint64)
-        _pack_long_keys(values.view(np.uint64), left, bits, keys)
+        keys = workspace.get_array("long keys", (len(unsorted), n), np.uint64)
+        _pack_long_keys(values.view(np.uint64), unsorted, bits, keys)
         keys.sort(axis=1)
-        _unpack_long_keys(keys, values, left, bits, order, tied)
+        _unpack_long_keys(keys, values, unsorted, bits, order, tied)
 
 
 @compile_kernel
 def _pack_long_keys(raw: Keys, features: Numbers, bits: int, keys: Keys) -> None:
+    """Write 64-bit keys, shape (m, n), from the bits of the values."""
     m, n = keys.shape
     mask = ~np.uint64((1 << bits) - 1)
     for f in range(m):
         z = raw[features[f]]
         for i in range(n):
-            u = z[i] if z[i] != _SIGN_BIT else np.uint64(0)  # the bits of −0: the two zeros tie
+            u = z[i] if z[i] != _SIGN_BIT else np.uint64(0)  # −0 becomes 0, so that the zeros tie
             u = ~u if u & _SIGN_BIT else u | _SIGN_BIT
             keys[f, i] = (u & mask) | np.uint64(i)
 
@@ -209,19 +208,21 @@ def _pack_long_keys(raw: Keys, features: Numbers, bits: int, keys: Keys) -> None
 def _unpack_long_keys(
     keys: Keys, values: Values, features: Numbers, bits: int, order: Rows, tied: Flags
 ) -> None:
+    """Extract the order from sorted 64-bit keys, and sort ties by value."""
     m, n = keys.shape
-    low = (1 << bits) - 1
-    spare = np.empty(n, dtype=np.int32)
-    same = np.empty(n, dtype=np.bool_)
+    row_mask = (1 << bits) - 1
+    buffer = np.empty(n, dtype=np.int32)
+    equals_previous = np.empty(n, dtype=np.bool_)
     for f in range(m):
         rows = order[features[f]]
         tied[features[f]] = False
-        if unpack_rows(keys[f], low, rows, same):
-            tied[features[f]] = resolve_ties(same, rows, values[features[f]], spare, n)[0] == TIED
+        if unpack_rows(keys[f], row_mask, rows, equals_previous):
+            tied[features[f]] = resolve_ties(equals_previous, rows, values[features[f]], buffer, n)[0] == TIED
 
 
 @compile_kernel
 def _fill_doubled_ranks(order: Rows, values: Values, tied: Flags, doubled_ranks: Rows) -> None:
+    """Write twice the mid-ranks, shape (m, n)."""
     m, n = order.shape
     for f in range(m):
         rows, doubled = order[f], doubled_ranks[f]
@@ -235,26 +236,24 @@ def _fill_doubled_ranks(order: Rows, values: Values, tied: Flags, doubled_ranks:
 def permute_block_rows(
     ordered: SortedBlock, rows: NDArray[np.int32], inverse_rows: NDArray[np.int32]
 ) -> SortedBlock:
-    """Put the rows of a block in another order.
+    """Permute the rows of a block and keep its sorting: one sort serves several targets.
 
     Parameters
     ----------
-    ordered : Ordered
+    ordered : SortedBlock
         m features over n rows.
     rows : int32 array, shape (n,)
-        Which row stands at each place of the new order.
-    places : int32 array, shape (n,)
-        Where each row stands there: the inverse.
+        The old row index at each position of the new order.
+    inverse_rows : int32 array, shape (n,)
+        The inverse permutation: the new position of each old row.
 
     Returns
     -------
-    Ordered
-        What `sort_block` would give for the values in that order, without sorting all of them again:
-        only tied rows are put in order.
+    SortedBlock
+        The result of `sort_block` for the permuted values. Only tied rows are sorted again.
 
     Examples
     --------
-    >>> from symscreen.statistics.ranks.sorted_block import sort_block
     >>> block = sort_block(np.array([[0.5, -1.0, 0.5, 0.0]]))
     >>> new = permute_block_rows(block, np.array([2, 3, 0, 1], np.int32), np.array([2, 3, 0, 1], np.int32))
     >>> new.values.tolist(), new.order.tolist()
@@ -268,27 +267,28 @@ def permute_block_rows(
 
 @compile_kernel
 def _relabel_order(order: Rows, values: Values, tied: Flags, inverse_rows: Rows, out: Rows) -> None:
+    """Replace row indices by those of the permuted rows, shape (m, n), and sort tied rows by index."""
     m, n = order.shape
     for f in range(m):
-        rows, own = order[f], out[f]
+        rows, relabelled = order[f], out[f]
         for k in range(n):
-            own[k] = inverse_rows[np.uint32(rows[k])]
+            relabelled[k] = inverse_rows[np.uint32(rows[k])]
         if not tied[f]:
             continue
         start = 0
         for k in range(1, n + 1):
             if k == n or values[f, rows[k]] != values[f, rows[start]]:
                 if k - start > 1:
-                    own[start:k] = np.sort(own[start:k])
+                    relabelled[start:k] = np.sort(relabelled[start:k])
                 start = k
 
 
-_AFFINE_STEP = 1e-9  # two affine copies agree to about 1e-15, so a step is straddled once in a million
+_AFFINE_STEP = 1e-9  # affine copies agree to about 1e-15, so rounding separates one in a million of them
 
 
 @lru_cache(maxsize=8)  # the same for every block of features
 def _make_hash_weights(n: int, stream: int) -> NDArray[np.uint64]:
-    # the sequence of splitmix64: fixed, of good quality, and the same on every platform
+    """Compute fixed pseudorandom weights, shape (n,): the splitmix64 sequence, equal on every platform."""
     state = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(stream)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -296,20 +296,20 @@ def _make_hash_weights(n: int, stream: int) -> NDArray[np.uint64]:
 
 
 def compute_rank_signatures(ordered: SortedBlock, *, mirrored: bool) -> NDArray[np.uint64]:
-    """Sign each feature by its ranks.
+    """Compute a signature of the ranks of each feature.
 
     Parameters
     ----------
-    ordered : Ordered
+    ordered : SortedBlock
         m features over n rows.
     mirrored : bool
-        Whether a feature and one with the mirrored order shall have one signature.
+        Whether features with mirrored ranks have the same signature.
 
     Returns
     -------
     uint64 array, shape (m,)
-        Equal for equal ranks; for others equal with probability near 2⁻⁶⁰, for it is a random linear form
-        of the ranks modulo 2⁶⁴.
+        Equal for equal ranks. Different ranks collide with probability near 2⁻⁶⁰, because the signature is a
+        random linear form of the ranks modulo 2⁶⁴.
     """
     weights = _make_hash_weights(ordered.values.shape[1], 0)
     signatures = np.empty(len(ordered.values), dtype=np.uint64)
@@ -321,7 +321,7 @@ def compute_rank_signatures(ordered: SortedBlock, *, mirrored: bool) -> NDArray[
 def _fill_rank_signatures(
     order: Rows, values: Values, tied: Flags, weights: Weights, signatures: Weights
 ) -> None:
-    """Add up, modulo 2⁶⁴, the weights of the rows times twice their ranks less n + 1."""
+    """Write the sum, modulo 2⁶⁴, of the row weights times (twice the ranks − (n + 1)) for each feature."""
     m, n = order.shape
     doubled = np.empty(n, dtype=np.int32)
     for f in range(m):
@@ -338,26 +338,26 @@ def _fill_rank_signatures(
 
 
 def compute_affine_signatures(values: NDArray[np.float64], *, mirrored: bool) -> NDArray[np.uint64]:
-    """Sign each feature up to an affine map z ↦ a·z + b: a > 0, or a ≠ 0 where mirrored.
+    """Compute a signature of each feature that is invariant under affine maps z ↦ a·z + b, a > 0.
 
     Parameters
     ----------
     values : float64 array, shape (m, n)
-        Features.
+        One feature per row; finite.
     mirrored : bool
-        Whether a may be negative.
+        Whether the signature is also invariant for a < 0.
 
     Returns
     -------
     uint64 array, shape (m,)
-        From the correlations with two fixed random columns, to nine digits.
+        Hashes of the correlations with two fixed random columns, to nine digits.
     """
     n = values.shape[1]
-    probes = [_make_hash_weights(n, purpose).astype(np.float64) / 2.0**64 for purpose in (1, 2)]
+    probes = [_make_hash_weights(n, stream).astype(np.float64) / 2.0**64 for stream in (1, 2)]
     first, second = (
         np.rint(compute_correlations(values, probe) / _AFFINE_STEP).astype(np.int64) for probe in probes
     )
     if mirrored:
-        turn = np.where(first < 0, -1, 1)
-        first, second = first * turn, second * turn
+        sign = np.where(first < 0, -1, 1)
+        first, second = first * sign, second * sign
     return (first.astype(np.uint64) << np.uint64(32)) ^ (second.astype(np.uint64) & np.uint64(0xFFFFFFFF))

@@ -1,56 +1,50 @@
-"""T0 against several binary responses: for every feature the sign-free T0 of all of them, from one sort.
+"""The concordant divergence T0 of features and targets, in closed form (Luo and Li 2024, eq. 18).
 
-A binary response p is y_r = ±1 on the n_p rows that count for it: the order of two labels, where a row
-ranks both and does not tie them; or whether a row that is at one stage reaches a later one. With ranks R
-among these rows, T0 of `symscreen.statistics.ranks.t0` is there::
+**Numeric targets.** The definition is a mean over ordered pairs of distinct rows::
+
+    T0(θ) = Σ 2|y_i − y_j| / (n(n−1)) · [1(θ_i ≥ θ_j)·1(y_i < y_j) + 1(θ_i < θ_j)·1(y_i ≥ y_j)]
+
+A pair contributes |y_i − y_j|·(1 − s) with s = sign(θ_i − θ_j)·sign(y_i − y_j). With mid-ranks R this is
+exactly, also with ties::
+
+    T0(θ) = 4/(n(n−1)) · Σ_i y_i (R_i(y) − R_i(θ)) = Δ − 4/(n(n−1)) · Σ_i y_i (R_i(θ) − (n+1)/2)
+
+where Δ is Gini's mean difference of y. Ties in θ count half; ties in y do not count.
+
+**Multi-output targets.** The ranks of a feature are computed once; each output needs one more sum,
+Δ_k − T0_k = 4/(n(n−1)) · Σ_i y_ki (R_i − (n+1)/2).
+
+**Binary targets** (rankings, stages and classes). Target p is y_r = ±1 on the n_p rows that it observes: the
+order of two labels in rows that rank both without a tie, or whether a row at one stage reaches a later one.
+With ranks R among these rows::
 
     T0_p(θ) = Δ_p − 2 S_p / (n_p(n_p − 1)),    S_p = Σ_r y_r (2 R_r(θ) − (n_p + 1))
     Δ_p     = 4 n_p⁺ n_p⁻ / (n_p(n_p − 1))
 
-Where the two values are taken to be 0 and 1, as of a class, all of these are half of that (`apart` = 1).
-S_p is a Mann–Whitney count: twice the pairs of rows with different signs that the feature orders as y does,
-less those that it orders the other way, ties counting nothing. For each response a feature is given the
-smaller of T0_p and 2Δ_p − T0_p, which is Δ_p − 2|S_p|/(n_p(n_p − 1)). Its score is their mean, weighted by
-w_p = ω_p n_p/n, the share of rows that count, times what such a row weighs::
+If the two values are 0 and 1 (`code_gap` = 1, for classes), T0_p and Δ_p are half of that. S_p is a
+Mann–Whitney count: twice the number of pairs of rows with different signs that the feature orders as y does,
+minus those that it orders the other way; ties count 0. For each target a feature has the smaller of T0_p and
+2Δ_p − T0_p, which is Δ_p − 2|S_p|/(n_p(n_p − 1)). The score is their mean, weighted by w_p = ω_p n_p/n, the
+share of observed rows times the weight of such a row::
 
     T0(θ) = Σ_p w_p min(T0_p, 2Δ_p − T0_p) / Σ_p w_p = Δ − Σ_p 2ω_p|S_p| / ((n_p − 1) Σ_q ω_q n_q)
 
-with Δ = Σ_p w_p Δ_p / Σ_p w_p. In terms of the areas A_p under the curves, 1 − T0(θ)/Δ is the mean of
-|2A_p − 1| with weights ω_p n_p⁺n_p⁻/(n_p − 1): for equal ω_p each as good as weighed by the inverse of its
-variance under independence, (n_p + 1)/(3 n_p⁺n_p⁻). A response with one sign is left out: it cannot tell
-features apart. All |S_p| are whole numbers, and those with one factor are summed as such: neither the
-order of the rows nor that of responses which weigh alike changes a bit.
+with Δ = Σ_p w_p Δ_p / Σ_p w_p. In terms of the areas A_p under the ROC curves, 1 − T0(θ)/Δ is the mean of
+|2A_p − 1| with weights ω_p n_p⁺n_p⁻/(n_p − 1). For equal ω_p this is nearly the inverse-variance weighting
+under independence, whose variances are (n_p + 1)/(3 n_p⁺n_p⁻). A target with one sign cannot distinguish
+features and is left out. All |S_p| are integers, and those with equal factors are summed as integers, so
+neither the order of the rows nor the order of targets with equal weights changes a bit of the result.
 
-The concordant divergence T0 in closed form (Luo and Li 2024, eq. 18).
-
-The definition is a mean over ordered pairs of distinct rows::
-
-    T0(θ) = Σ 2|y_i − y_j| / (n(n−1)) · [1(θ_i ≥ θ_j)·1(y_i < y_j) + 1(θ_i < θ_j)·1(y_i ≥ y_j)]
-
-A pair contributes |y_i − y_j|·(1 − s) with s = sign(θ_i − θ_j)·sign(y_i − y_j), so with mid-ranks R, exactly
-and with ties of every kind::
-
-    T0(θ) = 4/(n(n−1)) · Σ_i y_i (R_i(y) − R_i(θ)) = Δ − 4/(n(n−1)) · Σ_i y_i (R_i(θ) − (n+1)/2)
-
-where Δ is Gini's mean difference of y. Ties in θ count half, ties in y count nothing.
-
-T0 of `symscreen.statistics.ranks.t0` against several responses: the ranks of a feature are taken once.
-
-With mid-ranks R of the feature, Δ_k − T0_k = 4/(n(n−1)) · Σ_i y_ki (R_i − (n+1)/2) for each response y_k: one
-sum a response.
-
-T0 over the comparable pairs of a survival response, and with it Harrell's C.
-
-Of N comparable pairs, each weighs the same: how much longer a time is than another is not known where it was
-cut short. A pair contributes 1 − s, with s = 1 where the feature is larger in the row that lasted longer, −1
-where it is smaller and 0 where both rows tie in it::
+**Survival targets.** All N comparable pairs have equal weight, because differences of censored times are
+unknown. A pair contributes 1 − s, with s = 1 if the feature is larger in the row that survived longer, −1 if
+it is smaller, and 0 if both rows tie::
 
     T0(θ) = Σ_{comparable i before j} (1 − s_ij) / N,    s_ij = sign(θ_j − θ_i)
 
-T0 lies in [0, 2], is 1 under independence, and Harrell's concordance is C = 1 − T0/2, the chance that of two
-comparable rows the one with the larger feature lasted longer (Harrell et al. 1982). Rows that met the event
-are counted against all that outlasted them by a Fenwick tree over the order of the feature (Fenwick 1994):
-O(n log n). All counts are whole numbers, so that mirrored ranks give exactly the negative.
+T0 lies in [0, 2] and is 1 under independence. Harrell's concordance is C = 1 − T0/2, the probability that of
+two comparable rows the one with the larger feature survived longer (Harrell et al. 1982). Rows with an event
+are compared with all rows that survived longer by a Fenwick tree over the order of the feature (Fenwick
+1994): O(n log n). All counts are integers, so mirrored ranks give exactly the negative.
 """
 
 from __future__ import annotations
@@ -94,24 +88,27 @@ __all__ = [
     "find_common_direction",
 ]
 
-_MAX_INT32_ROWS = 30_000  # up to which |S_p| < n² fits 32 bits
+_MAX_INT32_ROWS = 30_000  # rows up to which |S_p| < n² fits 32 bits
+_BLOCK_ROWS = (
+    1024  # partial sums over this number of rows keep the rounding error far below 1e-12·Δ for any n
+)
 
 
 def compute_binary_ranking_metric(ordered: SortedBlock, targets: BinaryTargets) -> NDArray[np.float64]:
-    """Compute Δ − T0(θ) of each feature of a block.
+    """Compute Δ − T0(θ) of each feature of a block for binary targets.
 
     Parameters
     ----------
-    ordered : Ordered
+    ordered : SortedBlock
         m features over the n rows.
-    responses : BinaryResponses
-        Of these rows, at least one.
+    targets : BinaryTargets
+        At least one target over these rows.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [0, Δ]: Δ where a feature orders the rows as every response does, or as its reverse does. The same
-        for mirrored ranks.
+        In [0, Δ]: Δ if a feature orders the rows as every target does, or in reverse. Equal for mirrored
+        ranks.
     """
     out = np.empty(len(ordered.order))
     _fill_binary_metrics(
@@ -127,17 +124,19 @@ def compute_binary_ranking_metric(ordered: SortedBlock, targets: BinaryTargets) 
 
 
 def find_common_direction(ordered: SortedBlock, targets: BinaryTargets) -> NDArray[np.int8]:
-    """Tell whether each feature of a block rises, or falls, with all the responses.
+    """Find whether each feature of a block rises, or falls, with all binary targets.
 
     Parameters
     ----------
-    ordered, responses
-        As of `compute_binary_ranking_metric`.
+    ordered : SortedBlock
+        m features over the n rows.
+    targets : BinaryTargets
+        At least one target over these rows.
 
     Returns
     -------
     int8 array, shape (m,)
-        1 where no S_p is negative, −1 where none is positive, 0 where responses disagree or all S_p are 0.
+        1 if no S_p is negative, −1 if none is positive, 0 if targets disagree or all S_p are 0.
     """
     out = np.empty(len(ordered.order), dtype=np.int8)
     _fill_common_directions(
@@ -147,43 +146,46 @@ def find_common_direction(ordered: SortedBlock, targets: BinaryTargets) -> NDArr
 
 
 def compute_mean_gini_difference(targets: BinaryTargets) -> float:
-    """Compute Δ, the mean of Gini's mean difference of the responses, by their weights.
+    """Compute Δ, the weighted mean of Gini's mean difference over binary targets.
 
     Parameters
     ----------
-    responses : BinaryResponses
-        At least one.
+    targets : BinaryTargets
+        At least one target.
 
     Returns
     -------
     float
-        Δ in (0, 2]; T0 lies in [0, Δ], and is near Δ under independence.
+        Δ in (0, 2]. T0 lies in [0, Δ], and is near Δ under independence.
     """
-    # summed as the kernel sums: a feature without fault has |S_p| = 2 n_p⁺n_p⁻ and T0 = 0
+    # Summed like the kernel does: a perfect feature has |S_p| = 2 n_p⁺n_p⁻ and T0 = 0 exactly.
     return float(_sum_weighted(2 * targets.n_opposite_pairs, _compute_factors(targets)))
 
 
 def _compute_factors(targets: BinaryTargets) -> NDArray[np.float64]:
-    """Return w_p · 2/(n_p(n_p − 1)) / Σ_q w_q = 2ω_p / ((n_p − 1) Σ_q ω_q n_q); 2 is how far ±1 are apart."""
-    weights, counted = targets.weights, targets.n_observed
-    return np.asarray(targets.code_gap * weights / ((counted - 1.0) * math.fsum(weights * counted)))
+    """Compute 2ω_p / ((n_p − 1) Σ_q ω_q n_q), shape (P,); the 2 is the difference between the codes ±1."""
+    weights, n_observed = targets.weights, targets.n_observed
+    return np.asarray(targets.code_gap * weights / ((n_observed - 1.0) * math.fsum(weights * n_observed)))
 
 
 class _SplitSigns(NamedTuple):
-    """The signs of responses that count in all rows, and of the others."""
+    """The signs of targets that observe all rows, and of the others."""
 
     complete_signs: Signs  # (W, n)
-    partial_signs: Counts  # (n, U): filled up to whole lanes with responses for which no row counts
-    sign_totals: Integers  # (P − W,): the sums of signs over rows
+    partial_signs: Counts  # (n, U): padded to a multiple of N_LANES with targets that observe no row
+    sign_totals: Integers  # (P − W,): sums of the signs over rows
 
 
 @lru_cache(maxsize=4)  # the same for every block of features
 def _split_signs(targets: BinaryTargets) -> _SplitSigns:
+    """Split the P targets, which are sorted by the number of observed rows."""
     signs, n = targets.signs, targets.n
-    count = int(np.searchsorted(targets.n_observed, n))
-    part = np.zeros((n, -(-count // N_LANES) * N_LANES), dtype=np.int32 if n <= _MAX_INT32_ROWS else np.int64)
-    part[:, :count] = signs[:count].T
-    return _SplitSigns(signs[count:], part, signs[:count].sum(axis=1, dtype=np.int64))
+    n_partial = int(np.searchsorted(targets.n_observed, n))
+    partial = np.zeros(
+        (n, -(-n_partial // N_LANES) * N_LANES), dtype=np.int32 if n <= _MAX_INT32_ROWS else np.int64
+    )
+    partial[:, :n_partial] = signs[:n_partial].T
+    return _SplitSigns(signs[n_partial:], partial, signs[:n_partial].sum(axis=1, dtype=np.int64))
 
 
 @compile_kernel
@@ -198,8 +200,9 @@ def _fill_binary_metrics(
     factors: Values,
     out: Values,
 ) -> None:
+    """Write Δ − T0 of each feature, shape (m,)."""
     doubled = np.empty(order.shape[1], dtype=np.int32)
-    room = np.zeros((4, partial_signs.shape[1]), dtype=partial_signs.dtype)
+    workspace = np.zeros((4, partial_signs.shape[1]), dtype=partial_signs.dtype)
     sums = np.empty(row_counts.size, dtype=np.int64)
     for f in range(len(order)):
         _sum_signed_ranks(
@@ -211,7 +214,7 @@ def _fill_binary_metrics(
             sign_totals,
             row_counts,
             doubled,
-            room,
+            workspace,
             sums,
         )
         for p in range(sums.size):
@@ -230,8 +233,9 @@ def _fill_common_directions(
     row_counts: Integers,
     out: Signs,
 ) -> None:
+    """Write the common direction of each feature, shape (m,)."""
     doubled = np.empty(order.shape[1], dtype=np.int32)
-    room = np.zeros((4, partial_signs.shape[1]), dtype=partial_signs.dtype)
+    workspace = np.zeros((4, partial_signs.shape[1]), dtype=partial_signs.dtype)
     sums = np.empty(row_counts.size, dtype=np.int64)
     for f in range(len(order)):
         _sum_signed_ranks(
@@ -243,7 +247,7 @@ def _fill_common_directions(
             sign_totals,
             row_counts,
             doubled,
-            room,
+            workspace,
             sums,
         )
         rises, falls = sums.max() > 0, sums.min() < 0
@@ -263,29 +267,29 @@ def _sum_signed_ranks(
     workspace: Counts,
     sums: Integers,
 ) -> None:
-    """Compute all S_p of a feature."""
-    n, parts = rows.size, row_counts.size - len(complete_signs)
+    """Write all S_p of a feature, shape (P,)."""
+    n, n_partial = rows.size, row_counts.size - len(complete_signs)
     if tied:
         write_doubled_ranks(rows, values, doubled_ranks)
         for i in range(n):
-            doubled_ranks[i] -= np.int32(n + 1)  # twice the ranks, less n + 1
+            doubled_ranks[i] -= np.int32(n + 1)  # twice the ranks, minus n + 1
     elif len(complete_signs):
         for k in range(n):
             doubled_ranks[np.uint32(rows[k])] = np.int32(2 * k + 1 - n)
-    for p in range(len(complete_signs)):  # whole numbers below 2⁵³: their sum is exact in any order
-        sums[parts + p] = int(compute_simd_dot(complete_signs[p], doubled_ranks, 0, n))
-    if parts:
+    for p in range(len(complete_signs)):  # integers below 2⁵³: their sum is exact in any order
+        sums[n_partial + p] = int(compute_simd_dot(complete_signs[p], doubled_ranks, 0, n))
+    if n_partial:
         if tied:
             _count_concordant_tied(rows, doubled_ranks, partial_signs, workspace)
         else:
             _count_concordant(rows, partial_signs, workspace)
-        for p in range(parts):
+        for p in range(n_partial):
             sums[p] = 2 * np.int64(workspace[0, p]) - (row_counts[p] - 1) * sign_totals[p]
 
 
 @compile_kernel
 def _count_concordant(rows: Rows, partial_signs: Counts, workspace: Counts) -> None:
-    """Sum y_r times the number of rows before r that count, over the rows of every response."""
+    """Write Σ_r y_r · (number of observed rows before r) for each partial target into workspace[0]."""
     concordant, before = workspace[0], workspace[1]
     workspace[:] = 0
     for row in rows:
@@ -298,7 +302,7 @@ def _count_concordant(rows: Rows, partial_signs: Counts, workspace: Counts) -> N
 
 @compile_kernel
 def _count_concordant_tied(rows: Rows, doubled_ranks: Rows, partial_signs: Counts, workspace: Counts) -> None:
-    """Do the same where rows are tied: half of the other rows of a run count as standing before one of it."""
+    """Do the same with tied rows: half of the other rows of a tie count as before r."""
     concordant, before, run_signs, run_count = workspace[0], workspace[1], workspace[2], workspace[3]
     workspace[:] = 0
     for k in range(rows.size):
@@ -310,7 +314,7 @@ def _count_concordant_tied(rows: Rows, doubled_ranks: Rows, partial_signs: Count
         if k + 1 < rows.size and doubled_ranks[rows[k + 1]] == doubled_ranks[rows[k]]:
             continue
         for p in range(signs.size):
-            # the sum of signs and their number are both odd or both even: the half is whole
+            # The sum of signs and their number have the same parity, so the division is exact.
             concordant[p] += run_signs[p] * before[p] + run_signs[p] * (run_count[p] - 1) // 2
             before[p] += run_count[p]
             run_signs[p], run_count[p] = 0, 0
@@ -318,7 +322,7 @@ def _count_concordant_tied(rows: Rows, doubled_ranks: Rows, partial_signs: Count
 
 @compile_kernel
 def _sum_weighted(magnitudes: Integers, factors: Values) -> float:
-    """Sum factors times sizes, the sizes with one factor as whole numbers."""
+    """Sum factors times magnitudes, shapes (P,); magnitudes with equal factors are summed as integers."""
     result, total = 0.0, np.int64(0)
     for p in range(magnitudes.size):
         total += magnitudes[p]
@@ -328,23 +332,21 @@ def _sum_weighted(magnitudes: Integers, factors: Values) -> float:
     return result
 
 
-_BLOCK_ROWS = 1024  # partial sums over this many rows keep the rounding error far below 1e-12·Δ at any n
-
-
 def compute_t0(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
     """Compute T0 of each feature of a block.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows.
-    response : Response
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [0, 2Δ], in the response's unit; 0 where a feature orders the rows as y does. Accurate to
+        In [0, 2Δ], in the target's unit; 0 if a feature orders the rows as y does. Accurate to 1e-12·Δ.
+        Mirrored ranks give 2Δ minus this.
         1e-12·Δ. Of a feature with mirrored ranks it is 2Δ minus this.
     """
     return compute_gini_mean_difference(target) - compute_ranking_metric(ordered, target)
@@ -357,15 +359,15 @@ def compute_ranking_metric(ordered: SortedBlock, target: NumericTarget) -> NDArr
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows.
-    response : Response
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows.
+    target : NumericTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [−Δ, Δ], in the response's unit; of mirrored ranks exactly the negative.
+        In [−Δ, Δ], in the target's unit; exactly the negative for mirrored ranks.
     """
     return _compute_metric(ordered.order, ordered.values, ordered.tied, target)
 
@@ -376,15 +378,15 @@ def compute_gini_mean_difference(target: Target) -> float:
 
     Parameters
     ----------
-    response : AnyResponse
-        The response; of rankings, stages and classes it is
-        `symscreen.statistics.ranks.t0.compute_mean_gini_difference`. Of survival it is 1, for there each
-        pair weighs the same; of several targets, too, for each counts in units of its own Δ.
+    target : Target
+        The target. For rankings, stages and classes the result is that of `compute_mean_gini_difference`. It
+        is 1 for survival targets (all pairs have equal weight) and for multi-output targets (each output is
+        normalised by its own Δ).
 
     Returns
     -------
     float
-        Δ > 0, in the response's unit; T0 lies in [0, 2Δ] and has mean Δ under independence.
+        Δ > 0, in the target's unit. T0 lies in [0, 2Δ] and has mean Δ under independence.
     """
     if isinstance(target, SurvivalTarget | MultiOutputTarget):
         return 1.0
@@ -400,6 +402,7 @@ def compute_gini_mean_difference(target: Target) -> float:
 def _compute_metric(
     order: NDArray[np.int32], values: NDArray[np.float64], tied: NDArray[np.bool_], target: NumericTarget
 ) -> NDArray[np.float64]:
+    """Compute Δ − T0 of each feature, shape (m,), from its order."""
     n = target.n
     centred, exponent = target.centered_values
     sums = np.empty(len(order))
@@ -411,8 +414,9 @@ def _compute_metric(
 def _fill_t0_sums(
     order: Rows, values: Values, tied: Flags, group: Integers, untied: bool, centred: Values, out: Values
 ) -> None:
+    """Write Σ_i y_i (2 R_i(θ) − (n + 1)) of each feature, shape (m,)."""
     m, n = order.shape
-    doubled = np.empty(n, dtype=np.int32)  # twice the ranks, less n + 1
+    doubled = np.empty(n, dtype=np.int32)  # twice the ranks, minus n + 1
     weights = np.empty(centred.size)
     for f in range(m):
         rows = order[f]
@@ -423,90 +427,76 @@ def _fill_t0_sums(
         else:
             for k in range(n):
                 doubled[np.uint32(rows[k])] = np.int32(2 * k + 1 - n)
-        if untied:
-            out[f] = _compute_dot(centred, doubled)
-        else:
-            # whole-number sums over tied responses: the result cannot depend on the order of their rows
+        out[f] = _sum_centered_ranks(doubled, group, untied, centred, weights)
+
+
+@compile_kernel
+def _sum_centered_ranks(
+    doubled: Rows, group: Integers, untied: bool, centred: Values, weights: Values
+) -> float:
+    """Compute Σ_i y_i (2 R_i(θ) − (n + 1)) from the centred ranks, shape (n,), in the order of the target."""
+    if untied:
+        return float(_compute_dot(centred, doubled))
+    # Integer sums over tied target values: the result does not depend on the order of their rows.
+    total = 0
+    for i in range(doubled.size):
+        total += doubled[i]
+        if i + 1 == doubled.size or group[i + 1] != group[i]:
+            weights[group[i]] = float(total)
             total = 0
-            for i in range(n):
-                total += doubled[i]
-                if i + 1 == n or group[i + 1] != group[i]:
-                    weights[group[i]] = float(total)
-                    total = 0
-            out[f] = _compute_dot(centred, weights)
+    return float(_compute_dot(centred, weights))
 
 
 @compile_kernel
 def _compute_dot(a: Values, b: Values | Rows) -> float:
+    """Compute the dot product of two arrays of equal length, by blocks of rows."""
     total = 0.0
     for start in range(0, a.size, _BLOCK_ROWS):
         total += compute_simd_dot(a, b, start, min(start + _BLOCK_ROWS, a.size))
     return total
 
 
-_MULTIOUTPUT_BLOCK_ROWS = (
-    1024  # partial sums over this many rows keep the rounding error far below 1e-12·Δ at any n
-)
-
-
 def compute_multioutput_ranking_metrics(
     ordered: SortedBlock, multioutput_target: MultiOutputTarget
 ) -> NDArray[np.float64]:
-    """Compute Δ_k − T0_k(θ) of each feature of a block by each target.
+    """Compute Δ_k − T0_k(θ) of each feature of a block for each output.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows.
-    response : SeveralResponse
-        K targets.
+    ordered : SortedBlock
+        m features over the target's n rows.
+    multioutput_target : MultiOutputTarget
+        A target with K outputs.
 
     Returns
     -------
     float64 array, shape (K, m)
-        In [−Δ_k, Δ_k], in the target's unit; of mirrored ranks exactly the negative.
+        In [−Δ_k, Δ_k], in the output's unit; exactly the negative for mirrored ranks.
     """
-    n, found = multioutput_target.n, np.empty((len(multioutput_target.outputs), len(ordered.values)))
+    n, metrics = multioutput_target.n, np.empty((len(multioutput_target.outputs), len(ordered.values)))
     for target, rows, sums in zip(
-        multioutput_target.outputs, multioutput_target.sort_order, found, strict=True
+        multioutput_target.outputs, multioutput_target.sort_order, metrics, strict=True
     ):
         centred, exponent = target.centered_values
         _fill_multioutput_sums(
             ordered.doubled_ranks, rows, target.tie_groups, target.is_untied, centred, sums
         )
         np.ldexp(2.0 / (n * (n - 1.0)) * sums, exponent, out=sums)
-    return found
+    return metrics
 
 
 @compile_kernel
 def _fill_multioutput_sums(
     ranks: Ranks, rows: Rows, group: Integers, untied: bool, centred: Values, out: Values
 ) -> None:
-    """Sum as the kernel of `symscreen.statistics.ranks.t0` does, in the order of the target: the same bits."""
+    """Write the sums of `_fill_t0_sums`, shape (m,), with identical bits; `rows` sorts the output."""
     m, n = ranks.shape
-    doubled = np.empty(n, dtype=np.int32)  # twice the ranks, less n + 1
+    doubled = np.empty(n, dtype=np.int32)  # twice the ranks, minus n + 1
     weights = np.empty(centred.size)
     for f in range(m):
         for i in range(n):
             doubled[i] = ranks[f, np.uint32(rows[i])] - np.int32(n + 1)
-        if untied:
-            out[f] = _compute_multioutput_dot(centred, doubled)
-            continue
-        total = 0
-        for i in range(n):
-            total += doubled[i]
-            if i + 1 == n or group[i + 1] != group[i]:
-                weights[group[i]] = float(total)
-                total = 0
-        out[f] = _compute_multioutput_dot(centred, weights)
-
-
-@compile_kernel
-def _compute_multioutput_dot(a: Values, b: Values | Rows) -> float:
-    total = 0.0
-    for start in range(0, a.size, _MULTIOUTPUT_BLOCK_ROWS):
-        total += compute_simd_dot(a, b, start, min(start + _MULTIOUTPUT_BLOCK_ROWS, a.size))
-    return total
+        out[f] = _sum_centered_ranks(doubled, group, untied, centred, weights)
 
 
 def compute_survival_ranking_metric(ordered: SortedBlock, target: SurvivalTarget) -> NDArray[np.float64]:
@@ -514,15 +504,15 @@ def compute_survival_ranking_metric(ordered: SortedBlock, target: SurvivalTarget
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows.
-    response : SurvivalResponse
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows.
+    target : SurvivalTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [−1, 1]: 1 where larger features last longer in every comparable pair.
+        In [−1, 1]: 1 if rows with larger features survive longer in every comparable pair.
     """
     sums = np.empty(len(ordered.order), dtype=np.int64)
     _fill_survival_sums(
@@ -532,17 +522,17 @@ def compute_survival_ranking_metric(ordered: SortedBlock, target: SurvivalTarget
 
 
 def compute_harrell_c(t0: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn T0 over comparable pairs into Harrell's concordance, C = 1 − T0/2.
+    """Convert T0 of survival targets to Harrell's concordance, C = 1 − T0/2.
 
     Parameters
     ----------
     t0 : float64 array
-        In [0, 2].
+        T0 in [0, 2].
 
     Returns
     -------
     float64 array
-        In [0, 1]; above ½ where larger features last longer.
+        In [0, 1]; above ½ if rows with larger features survive longer.
 
     Examples
     --------
@@ -556,30 +546,32 @@ def compute_harrell_c(t0: NDArray[np.float64]) -> NDArray[np.float64]:
 def _fill_survival_sums(
     order: Rows, values: Values, tied: Flags, events: Flags, ends: Integers, out: Integers
 ) -> None:
+    """Write Σ s of each feature, shape (m,); row i is comparable with the rows from ends[i] on."""
     m, n = order.shape
-    low = np.empty(n, dtype=np.int32)  # for each row, how many have a smaller feature
-    high = np.empty(n, dtype=np.int32)  # and how many have one that is at most as large
+    low = np.empty(n, dtype=np.int32)  # for each row, the number of rows with a smaller feature
+    high = np.empty(n, dtype=np.int32)  # and the number of rows whose feature is at most as large
     tree = np.empty(n + 1, dtype=np.int32)
     for f in range(m):
         _fill_rank_bounds(order[f], values[f], tied[f], low, high)
         tree[:] = 0
-        inside, total = n, np.int64(0)
+        tree_start, total = n, np.int64(0)
         for i in range(n - 1, -1, -1):
             if not events[i]:
                 continue
-            while inside > ends[i]:  # all that outlast row i
-                inside -= 1
-                k = low[inside] + 1
+            while tree_start > ends[i]:  # add all rows that survived longer than row i
+                tree_start -= 1
+                k = low[tree_start] + 1
                 while k <= n:
                     tree[k] += 1
                     k += k & -k
-            above = np.int64(n - inside) - _count_at_most(tree, high[i])
-            total += above - _count_at_most(tree, low[i])
+            n_above = np.int64(n - tree_start) - _count_at_most(tree, high[i])
+            total += n_above - _count_at_most(tree, low[i])
         out[f] = total
 
 
 @compile_kernel
 def _fill_rank_bounds(rows: Rows, z: Values, tied: bool, low: Rows, high: Rows) -> None:
+    """Write for each row how many rows have a smaller feature, and how many one that is at most as large."""
     n, start = rows.size, 0
     for k in range(1, n + 1):
         if k == n or not tied or z[rows[k]] != z[rows[start]]:
@@ -591,7 +583,7 @@ def _fill_rank_bounds(rows: Rows, z: Values, tied: bool, low: Rows, high: Rows) 
 
 @compile_kernel
 def _count_at_most(tree: Rows, k: int) -> int:
-    """Count the rows in the tree that are among the first k of the feature's order."""
+    """Count the rows in the Fenwick tree that are among the first k in the feature's order."""
     total = 0
     while k > 0:
         total += int(tree[k])

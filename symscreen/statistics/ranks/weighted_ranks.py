@@ -1,19 +1,19 @@
-"""T0, Spearman's ρ and Pearson's r of rows that weigh differently.
+"""T0, Spearman's ρ and Pearson's r of weighted rows.
 
-Of rows of weights w_i, S_i(θ) is the weight of the rows below row i in θ, less that of the rows above: for
-whole weights it is 2 R_i − (n + 1), R the mid-ranks, where each row stands as often as it weighs. Hence, from
-one sort::
+With row weights w_i, S_i(θ) is the weight of the rows with a smaller θ than row i, minus that of the rows
+with a larger θ. For integer weights it is 2 R_i − (n + 1), where R are the mid-ranks if each row is repeated
+w_i times. Hence, from one sort::
 
     Δ − T0(θ) = Σ_{i≠j} w_i w_j |y_i − y_j| s_ij / D = 2/D · Σ_i w_i y_i S_i(θ),    D = Σ_{i≠j} w_i w_j
     ρ(θ) = Σ_i w_i S_i(y) S_i(θ) / √(Σ_i w_i S_i(y)² · Σ_i w_i S_i(θ)²)
 
 with s_ij = sign(θ_i − θ_j)·sign(y_i − y_j) and Δ = Σ_{i≠j} w_i w_j |y_i − y_j| / D. Equal weights give the T0
-of Luo and Li (2024, eq. 18). Copies of a row are at no distance from each other, so T0/Δ, which orders
-features, is that of rows repeated as often as they weigh; T0 and Δ are theirs times (W² − W)/D, W = Σ w_i.
+of Luo and Li (2024, eq. 18). Copies of a row do not differ in y, so T0/Δ, which orders the features, equals
+that of repeated rows; T0 and Δ are those of repeated rows times (W² − W)/D, W = Σ w_i.
 
-What is below a row and what is above are summed each from its own end: their difference S is then as exact
-for a row that weighs nearly all as for the others, and of mirrored ranks it is exactly the negative. T0 is
-known to some 10⁻¹⁴ of Δ, whatever the weights, for Σ_{i≠j} w_i w_j |y_i − y_j| ≥ W Σ_i w_i |y_i − ȳ|.
+The weights below and above a row are summed from opposite ends. S is therefore as accurate for a row with
+nearly all the weight as for the others, and exactly the negative for mirrored ranks. T0 is accurate to about
+10⁻¹⁴·Δ for any weights, because Σ_{i≠j} w_i w_j |y_i − y_j| ≥ W Σ_i w_i |y_i − ȳ|.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "compute_weighted_spearman",
 ]
 
-_BLOCK_ROWS = 1024  # partial sums over this many rows keep the rounding error small at any n
+_BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 
 def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedTarget) -> Values:
@@ -46,15 +46,15 @@ def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedTarget
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows.
-    response : WeightedResponse
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows.
+    target : WeightedTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [−Δ, Δ], in the response's unit; of mirrored ranks exactly the negative.
+        In [−Δ, Δ], in the target's unit; exactly the negative for mirrored ranks.
     """
     centred, exponent = target.centered_values
     sums = np.empty(len(ordered.order))
@@ -65,17 +65,17 @@ def compute_weighted_ranking_metric(ordered: SortedBlock, target: WeightedTarget
 
 
 def compute_weighted_gini_mean_difference(target: WeightedTarget) -> float:
-    """Compute Δ, the mean of |y_i − y_j| over pairs of distinct rows that weigh w_i w_j.
+    """Compute Δ, the mean of |y_i − y_j| over pairs of distinct rows with weights w_i w_j.
 
     Parameters
     ----------
-    response : WeightedResponse
-        The response.
+    target : WeightedTarget
+        The target.
 
     Returns
     -------
     float
-        Δ > 0, in the response's unit.
+        Δ > 0, in the target's unit.
     """
     centred, exponent = target.centered_values
     sums = np.empty(1)
@@ -84,61 +84,68 @@ def compute_weighted_gini_mean_difference(target: WeightedTarget) -> float:
 
 
 def compute_weighted_spearman(ordered: SortedBlock, target: WeightedTarget) -> Values:
-    """Compute Spearman's ρ, Pearson's correlation of the mid-ranks that weights come to.
+    """Compute Spearman's ρ: the weighted Pearson correlation of the weighted mid-ranks.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows, none constant.
-    response : WeightedResponse
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows; none is constant.
+    target : WeightedTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
         In [−1, 1]; exactly the negative for mirrored ranks.
     """
-    ours = np.empty(target.n)
+    target_ranks = np.empty(target.n)
     rows, values, tied = _build_target_block(target)
-    _fill_weighted_ranks(rows[0], values[0], bool(tied[0]), target.weights, ours)
-    ours /= target.weight_sum  # of moderate size
-    spread = float(np.sqrt((target.weights * ours * ours).sum()))
+    _fill_weighted_ranks(rows[0], values[0], bool(tied[0]), target.weights, target_ranks)
+    target_ranks /= target.weight_sum  # keeps squares far from overflow
+    spread = float(np.sqrt((target.weights * target_ranks * target_ranks).sum()))
     out = np.empty(len(ordered.order))
-    aim = target.weights * ours
+    weighted_target = target.weights * target_ranks
     _fill_weighted_spearman(
-        ordered.order, ordered.values, ordered.tied, target.weights, target.weight_sum, aim, spread, out
+        ordered.order,
+        ordered.values,
+        ordered.tied,
+        target.weights,
+        target.weight_sum,
+        weighted_target,
+        spread,
+        out,
     )
     return out
 
 
 def compute_weighted_pearson(ordered: SortedBlock, target: WeightedTarget) -> Values:
-    """Compute Pearson's correlation about weighted means.
+    """Compute Pearson's correlation with weighted means.
 
     Parameters
     ----------
-    ordered : Ordered
-        m features over the response's n rows; only their values are used.
-    response : WeightedResponse
-        The response.
+    ordered : SortedBlock
+        m features over the target's n rows; only their values are used.
+    target : WeightedTarget
+        The target.
 
     Returns
     -------
     float64 array, shape (m,)
-        In [−1, 1]; 0 where a feature is constant.
+        In [−1, 1]; 0 for a constant feature.
     """
-    aim, _ = target.centered_values
+    centred, _ = target.centered_values
     weights = target.weights / target.weight_sum
-    spread = float(np.sqrt((weights * aim * aim).sum()))
-    # by a power of two, which is exact, so that squares neither overflow nor vanish
+    spread = float(np.sqrt((weights * centred * centred).sum()))
+    # Scaling by a power of two is exact and keeps squares from overflow and underflow.
     _, exponent = np.frexp(np.abs(ordered.values).max(axis=1, initial=0.0))
-    near_1 = np.ldexp(ordered.values, -exponent[:, None])
-    out = np.empty(len(near_1))
-    _fill_weighted_pearson(np.ascontiguousarray(near_1), weights, weights * aim, spread, out)
+    scaled = np.ldexp(ordered.values, -exponent[:, None])
+    out = np.empty(len(scaled))
+    _fill_weighted_pearson(np.ascontiguousarray(scaled), weights, weights * centred, spread, out)
     return out
 
 
 def _build_target_block(target: WeightedTarget) -> tuple[Rows, Values, Flags]:
-    """Return the response as a block of one feature in order."""
+    """Return order, values and ties of the target as a block of one feature."""
     rows = np.arange(target.n, dtype=np.int32)[None, :]
     return rows, target.values[None, :], np.array([not target.numeric_target.is_untied])
 
@@ -147,11 +154,12 @@ def _build_target_block(target: WeightedTarget) -> tuple[Rows, Values, Flags]:
 def _fill_weighted_sums(
     order: Rows, values: Values, tied: Flags, weights: Values, weighted_target: Values, out: Values
 ) -> None:
+    """Write Σ_i w_i y_i S_i(θ) of each feature, shape (m,)."""
     m, n = order.shape
-    standing = np.empty(n)
+    ranks = np.empty(n)
     for f in range(m):
-        _fill_weighted_ranks(order[f], values[f], tied[f], weights, standing)
-        out[f] = _compute_dot(weighted_target, standing)
+        _fill_weighted_ranks(order[f], values[f], tied[f], weights, ranks)
+        out[f] = _compute_dot(weighted_target, ranks)
 
 
 @compile_kernel
@@ -165,37 +173,38 @@ def _fill_weighted_spearman(
     target_norm: float,
     out: Values,
 ) -> None:
+    """Write ρ of each feature, shape (m,)."""
     m, n = order.shape
-    standing, weighted = np.empty(n), np.empty(n)
+    ranks, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        _fill_weighted_ranks(order[f], values[f], tied[f], weights, standing)
+        _fill_weighted_ranks(order[f], values[f], tied[f], weights, ranks)
         for i in range(n):
-            standing[i] /= total_weight
-            weighted[i] = weights[i] * standing[i]
-        own = target_norm * np.sqrt(_compute_dot(weighted, standing))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, standing) / own)) if own > 0.0 else 0.0
+            ranks[i] /= total_weight
+            weighted[i] = weights[i] * ranks[i]
+        norm = target_norm * np.sqrt(_compute_dot(weighted, ranks))
+        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, ranks) / norm)) if norm > 0.0 else 0.0
 
 
 @compile_kernel
 def _fill_weighted_ranks(rows: Rows, z: Values, tied: bool, weights: Values, out: Values) -> None:
-    """Write S of rows that stand in order."""
+    """Write S, shape (n,), of a feature whose order is `rows`."""
     n, start, stop = rows.size, 0, rows.size
     below = above = 0.0
     for k in range(1, n + 1):
         if k == n or not tied or z[rows[k]] != z[rows[start]]:
-            own = 0.0
+            tie_weight = 0.0
             for j in range(start, k):
-                own += weights[rows[j]]
+                tie_weight += weights[rows[j]]
                 out[rows[j]] = below
-            below += own
+            below += tie_weight
             start = k
     for k in range(n - 1, -1, -1):
         if k == 0 or not tied or z[rows[k]] != z[rows[k - 1]]:
-            own = 0.0
+            tie_weight = 0.0
             for j in range(k, stop):
-                own += weights[rows[j]]
+                tie_weight += weights[rows[j]]
                 out[rows[j]] -= above
-            above += own
+            above += tie_weight
             stop = k
 
 
@@ -203,20 +212,22 @@ def _fill_weighted_ranks(rows: Rows, z: Values, tied: bool, weights: Values, out
 def _fill_weighted_pearson(
     values: Values, weights: Values, weighted_target: Values, target_norm: float, out: Values
 ) -> None:
+    """Write Pearson's correlation of each feature, shape (m,)."""
     m, n = values.shape
-    away, weighted = np.empty(n), np.empty(n)
+    centred, weighted = np.empty(n), np.empty(n)
     for f in range(m):
-        away[:] = values[f]
-        for _ in range(2):  # once more: what rounding leaves of the mean counts W times
-            away -= _compute_dot(away, weights)
+        centred[:] = values[f]
+        for _ in range(2):  # twice: a rounding error of the mean would be multiplied by the total weight
+            centred -= _compute_dot(centred, weights)
         for i in range(n):
-            weighted[i] = weights[i] * away[i]
-        own = target_norm * np.sqrt(_compute_dot(weighted, away))
-        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, away) / own)) if own > 0.0 else 0.0
+            weighted[i] = weights[i] * centred[i]
+        norm = target_norm * np.sqrt(_compute_dot(weighted, centred))
+        out[f] = min(1.0, max(-1.0, _compute_dot(weighted_target, centred) / norm)) if norm > 0.0 else 0.0
 
 
 @compile_kernel
 def _compute_dot(a: Values, b: Values) -> float:
+    """Compute the dot product of two arrays of equal length, by blocks of rows."""
     total = 0.0
     for start in range(0, a.size, _BLOCK_ROWS):
         total += compute_simd_dot(a, b, start, min(start + _BLOCK_ROWS, a.size))

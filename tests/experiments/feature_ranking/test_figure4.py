@@ -157,7 +157,7 @@ def test_pure_noise_is_detected_at_the_level():
 
 
 def test_a_feature_is_compared_with_its_own_noise(monkeypatch):
-    # only θ4 as a feature passes: for T0 below, for the others above
+    # only θ4 as a feature passes: T0 is below its limit, the others are above
     below = np.full((5, 6), np.inf)
     below[3] = -np.inf
     below[:, 4:] *= -1
@@ -179,9 +179,9 @@ def test_same_seed_same_tables_and_another_seed_others(outcome):
 
 
 def test_progress_is_told_to_the_end():
-    told = []
-    EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, progress=lambda *step: told.append(step)))
-    assert told == [(step, 6) for step in range(1, 7)]
+    reports = []
+    EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, progress=lambda *step: reports.append(step)))
+    assert reports == [(step, 6) for step in range(1, 7)]
 
 
 def test_remarks_state_what_was_found(outcome):

@@ -14,12 +14,12 @@ def outcome():
 
 @pytest.fixture(scope="module")
 def once():
-    """One repeat on one thread, and how far it said that it was."""
-    told = []
+    """Outcome of one repeat on one thread, and its progress reports."""
+    reports = []
     settings = ExperimentSettings(
-        quick=True, repeats=1, jobs=1, progress=lambda done, total: told.append((done, total))
+        quick=True, repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
     )
-    return FIGURE5_EXPERIMENT.run(settings), told
+    return FIGURE5_EXPERIMENT.run(settings), reports
 
 
 def test_the_area_under_the_mean_curve_is_the_mean_average_precision(outcome):
@@ -46,7 +46,7 @@ def test_the_papers_scoring_is_the_share_of_three_on_another_scale(outcome):
         slope, start = np.polyfit(own.aip, own.paper_auc, 1)
         np.testing.assert_allclose(start + slope * own.aip, own.paper_auc, atol=1e-12)
         assert 0 < slope < 0.3
-        assert own.paper_auc.max() < 0.6  # the best choice of three scores little more than chance, ½
+        assert own.paper_auc.max() < 0.6  # the best three features score little more than chance, ½
 
 
 def test_the_first_table_sets_the_cells_beside_each_other(outcome):
@@ -73,6 +73,6 @@ def test_every_picture_can_be_drawn(outcome):
 
 
 def test_progress_reaches_its_end_and_repeats_are_heeded(once):
-    outcome, told = once
-    assert told[-1] == (6, 6)
+    outcome, reports = once
+    assert reports[-1] == (6, 6)
     assert outcome.tables["areas"].average_precision_se.isna().all()

@@ -17,7 +17,7 @@ def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outc
     aip = outcome.tables["aip"].set_index("screener").aip
     assert aip.loc[["t0", "bart"]].min() >= 0.99
     assert aip.between(0.0, 1.0).all()
-    assert aip.loc[["lasso", "stepwise"]].min() < 0.9  # what the table can show is not always all correct
+    assert aip.loc[["lasso", "stepwise"]].min() < 0.9  # not all features that can be selected are correct
 
 
 def test_every_method_is_timed_on_the_same_features(outcome):

@@ -1,4 +1,4 @@
-"""Table 1: the published figures, the rules of counting, and which of them reproduce what is printed."""
+"""Table 1: the published values, the counting rules, and which of them reproduce the printed rows."""
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ def row_of(outcome, block, method, design=STATED_DESIGN):
 
 def table_of(design, block, repeat, seed):
     drawn = table1._draw_table(design, block, repeat, seed)
-    return drawn[0], drawn[1].values  # noqa: PD011  # a Response is no frame
+    return drawn[0], drawn[1].values  # noqa: PD011  # a NumericTarget is not a data frame
 
 
 def rule_of(outcome, method, design, rule, pair="theta(x), y"):
@@ -177,7 +177,7 @@ def test_bart_is_counted_by_its_two_rules(outcome):
     assert len(bart) == 4 * 2 * 2 * 4
     assert bart["ours"].isin([0.0, 100.0]).all()  # one repeat
     wide = bart.pivot_table(index=["block", "design", "theta"], columns="method", values="ours")
-    assert (wide["bart gmax"] <= wide["bart local"]).all()  # its threshold is the higher one
+    assert (wide["bart gmax"] <= wide["bart local"]).all()  # its threshold is higher
 
 
 def test_bart_finds_a_truth_that_has_no_near_copy(monkeypatch):
@@ -216,15 +216,15 @@ def test_tables_do_not_depend_on_the_run_but_on_the_seed(outcome):
 def test_repeats_and_progress_are_heeded_and_bart_stands_where_it_belongs(monkeypatch):
     pytest.importorskip("stochtree")
     monkeypatch.setattr(table1, "_run_bart", lambda *_, **__: np.arange(12.0).reshape(3, 4))
-    told = []
-    settings = ExperimentSettings(quick=True, repeats=2, progress=lambda *step: told.append(step))
+    reports = []
+    settings = ExperimentSettings(quick=True, repeats=2, progress=lambda *step: reports.append(step))
     outcome = EXPERIMENT.run(settings)
     tables = outcome.tables
     assert (tables["inclusion"]["repeats"] == 2).all()
     assert row_of(outcome, 1, "bart gmax") == [400.0, 500.0, 600.0, 700.0]
     assert row_of(outcome, 4, "bart local", SHORT_DESIGN) == [800.0, 900.0, 1000.0, 1100.0]
     assert tables["copies"].loc[5, ["share", "gmax", "local"]].tolist() == [1.0, 500.0, 900.0]
-    assert told == [(step, 9) for step in range(1, 10)]
+    assert reports == [(step, 9) for step in range(1, 10)]
 
 
 def test_remarks_state_what_was_found(outcome):

@@ -18,7 +18,7 @@ SPACES = [(name, pool) for name, system in SYSTEMS.items() for pool in system.po
 
 @pytest.fixture(scope="module")
 def outcome():
-    """What the quick size finds, and how far it said that it was."""
+    """Outcome of the quick size, and its progress reports."""
     steps = []
     settings = ExperimentSettings(quick=True, jobs=1, progress=lambda *step: steps.append(step))
     return table3.EXPERIMENT.run(settings), steps
@@ -31,7 +31,7 @@ def _row(outcome, system, pool="cumulative", screener="t0", sign="positive"):
 
 def _choice(formula, **fields):
     defaults = {"system": SYSTEMS["vdp1"], "pool": "cumulative", "sign": "positive", "screener": "t0"}
-    figures = {"class_size": 1, "score": 0.1, "features": 265, "shown": 265}
+    figures = {"class_size": 1, "score": 0.1, "n_features": 265, "n_shown": 265}
     return table3._FirstChoice(formula=parse_expression(formula), **defaults | figures | fields)
 
 
@@ -71,7 +71,7 @@ def test_what_is_published_stands_beside_ours(outcome):
     assert _row(outcome, "glider2")[["agrees", "in_space"]].tolist() == [False, True]
     lasso = _row(outcome, "glider1", screener="lasso", sign="none")
     assert lasso[["agrees", "in_space"]].tolist() == [False, False]
-    # of the cubes alone, T0 chooses a feature of x2's ranks: not a published formula, and the same to it
+    # from the cubes alone, T0 chooses a feature with the ranks of x2: equivalent to a published formula
     assert _row(outcome, "vdp1", "strict")[["agrees", "in_space"]].tolist() == [True, False]
     assert _row(outcome, "glider2", screener="stepwise", sign="none")["published"] == "failed"
     assert _row(outcome, "glider2", screener="xi", sign="none")[["published", "agrees"]].tolist() == [
@@ -128,18 +128,18 @@ def test_reach_is_read_off_the_keys(outcome):
     first = reach.drop_duplicates(["system", "screener", "published"])
     assert first["usual_precedence"].all()
     assert reach["usual_precedence"].sum() == len(first)
-    # the one draw's first choice is the published formula: its figures are the best
+    # the first choice of the only draw is the published formula, so its values are the best
     (own,) = reach[(reach["system"] == "glider1") & (reach["reading"] == "sin(x1) - sin(x2)")].to_dict(
         "records"
     )
     assert [own["best_t0"], own["best_pearson"]] == pytest.approx([own["t0"], own["pearson"]])
-    # what T0 puts first has the least T0 of all, and no published formula can have less
+    # the first choice of T0 has the smallest T0 of all, including the published formulas
     assert (reach.loc[reach["cumulative"], "t0"] >= reach.loc[reach["cumulative"], "best_t0"] - 1e-9).all()
     assert (reach["pearson"].abs() <= reach["best_pearson"] + 1e-9)[reach["cumulative"]].all()
 
 
 def _results(operands, operators):
-    """Carry out the operations in every order, on numbers."""
+    """Evaluate the operations on numbers in every order."""
     found = set()
     for order in permutations(range(len(operators))):
         spans = {place: (place, place, value) for place, value in enumerate(operands)}

@@ -102,7 +102,7 @@ def test_lists_move_by_the_models_distance(rng):
 
 
 def written(folder, rng, ranks_of):
-    """Write sets as the published file has them, drawn by a function of (truth, θ)."""
+    """Write sets in the format of the published file, drawn by a function of (truth, θ)."""
     truth = rank_by_score(rng.random((1500, 5)))
     columns = {"original": truth} | {
         f"mallows_{at:02d}": ranks_of(truth, theta) for at, theta in enumerate(MALLOWS_THETAS)

@@ -26,7 +26,7 @@ def test_every_cell_is_there(outcome):
 def test_no_rule_is_much_better_than_the_true_medians(outcome):
     risk = outcome.tables["risk"]
     for method in ("crit", "knn", "baseline"):
-        # a mean over 300 test rows, whose distances spread by about a pair or two
+        # a mean over 300 test rows, whose distances have a standard deviation of one or two pairs
         assert (risk[method] >= risk["true_medians"] - 0.25).all()
 
 
@@ -35,7 +35,7 @@ def test_crit_recovers_the_partition_and_has_the_lowest_risk_where_neighbours_ar
     assert (recovered["crit"] > 0.9).all()
     noisy = risk[risk["set"] != "constant"]
     assert (noisy["crit"] < noisy["baseline"]).all()
-    points = noisy["setting"] == 3  # both features categorical: the equal rows are the neighbours
+    points = noisy["setting"] == 3  # both features are categorical, so equal rows are the neighbours
     assert (noisy["crit"] < noisy["knn"])[~points].all()
     assert np.allclose(noisy["crit"][points], noisy["knn"][points], rtol=0.05)
 

@@ -16,7 +16,7 @@ DEGREES = ["Lt High School", "High School", "Junior College", "Bachelor", "Gradu
 
 
 def respondents(rng, n=1500):
-    """Rank by degree: who has none wants money first, the others work that means something."""
+    """Rank by degree: respondents without a degree put income first, the others meaningful work."""
     degree = rng.integers(5, size=n)
     centers = np.where((degree == 0)[:, None], [1, 2, 4, 3, 5], [3, 4, 5, 2, 1])
     ranks = draw_mallows(centers, 1.0, n, rng).astype(int)

@@ -41,17 +41,17 @@ def _formula(intercept, *terms):
 
 
 CASES = [
-    # the truth in its own form, and with numbers that round to its own
+    # the truth as written, and with numbers that round to those of the truth
     ("vdp2", _formula(0, (-0.1, "x1")), EXACT),
     ("lv1", _formula(0, (3.0004, "x1"), (-0.9997, "x1**2"), (-2.0, "x1*x2")), EXACT),
     ("vdp1", _formula(0, (10, "x2"), (3.333, "x1"), (-3.333, "x1**3")), EXACT),
-    # a constant apart
+    # the difference is a constant
     ("glider1", _formula(-0.7, (-0.05, "x1**2"), (-1, "sin(x2)")), EXACT),
-    # a constant factor apart, intercept and all
+    # the ratio is a constant, including the intercept
     ("vdp2", _formula(0, (0.3, "x1")), EXACT),
     ("bacres2", _formula(5, (-0.5, "x1*x2/(1 + x1**2/2)")), EXACT),
     ("vdp2", _formula(0.1, (0.3, "x1")), STRUCTURE),
-    # terms whose coefficient rounds to 0 are none
+    # terms whose coefficient rounds to 0 are left out
     ("lv2", _formula(0, (2, "x2"), (-1, "x2**2"), (-1, "x1*x2"), (0.0004, "sin(x1)")), EXACT),
     ("lv2", _formula(0, (2, "x2"), (-1, "x2**2"), (-1, "x1*x2"), (0.0006, "sin(x1)")), WRONG),
     # numbers that do not round to the truth's
@@ -59,19 +59,19 @@ CASES = [
     ("vdp1", _formula(0, (10, "x2"), (3.33, "x1 - x1**3")), STRUCTURE),
     ("predprey2", _formula(0, (-0.076, "x2**2"), (1, "x1*x2/(1 + x1)")), STRUCTURE),
     ("barmag1", _formula(0, (1, "sin(x1)"), (0.5, "sin(x1 - x2)")), STRUCTURE),
-    # the same function in other words
+    # the same function in another form
     ("bacres1", _formula(20, (-1, "x1"), (-2, "x1*x2/(2 + x1**2)")), EXACT),
     ("predprey1", _formula(4, (-1, "(2 - x1)**2"), (-1, "x2/(1 + 1/x1)")), EXACT),
     ("shearflow1", _formula(0, (1, "sin(x1)"), (1, "cos(x1 + x2)/sin(x2)")), EXACT),
     ("shearflow2", _formula(0, (0.55, "sin(x1)"), (0.45, "sin(x1)*cos(x2 + x2)")), EXACT),
-    # other functions, two of them near on the table's rows
+    # other functions, two of them close on the rows of the table
     ("bacres1", _formula(20, (-1, "x1"), (-2, "x2/x1"), (4, "x2/x1**3")), WRONG),
     ("bacres2", _formula(10, (-2, "x2/x1*cos(2/x1)")), WRONG),
     ("glider2", _formula(0, (1, "x1 + cos(x2)/x1")), WRONG),
     ("glider2", _formula(0, (1, "x1")), WRONG),
     ("vdp2", _formula(-0.1, (0.00009, "x1")), WRONG),
     ("vdp2", _formula(1.0), WRONG),
-    # one term is not two: of x1 alone there is no coefficient
+    # the coefficients of two proportional terms are not determined
     ("vdp2", _formula(0, (-0.05, "x1"), (-0.05, "x1 + x1")), WRONG),
 ]
 
@@ -124,7 +124,7 @@ def test_r2_on_fresh_rows_is_that_of_the_noise_free_truth():
     assert compute_fresh_r2("lv1", _formula(1e3)) < -10
     assert 0 < compute_fresh_r2("lv1", _formula(0, (2.5, "x1"), (-1, "x1**2"), (-2, "x1*x2"))) < 0.999
     assert compute_fresh_r2("lv1", _formula(0, (1, "log(x1 - 1)"))) == -math.inf
-    # a few rows next to a pole do not outweigh the others, where this formula is wrong
+    # a few rows close to a pole do not outweigh the others, where this formula is wrong
     assert compute_fresh_r2("shearflow1", _formula(0, (1, "cos(x1)*cos(x2)/sin(x2)"), (3, "x1"))) < 0.2
 
 
@@ -185,7 +185,7 @@ def test_a_law_that_the_layers_do_not_reach_is_a_miss():
     assert not one.structure
     assert not one.exact
     misses = list_misses({("glider2", 0.01): [one]}, seed=0, layers="u")
-    # no space of that search holds cos(x2)/x1, so nothing speaks for the truth
+    # no space of that search contains cos(x2)/x1, so the criterion of the truth is infinite
     assert misses["truth_criterion"].tolist() == [math.inf]
     assert misses["stopped_by"].tolist() == ["data"]
 
@@ -248,7 +248,7 @@ def test_every_cell_is_screened_by_every_screener(outcome):
     assert len(figures) == 2 * 2 * 5
     assert figures["average_precision"].between(figures["share"] * 0.99, 1).all()
     assert figures["features"].between(40_000, 60_000).all()
-    # -x1/10 is a term itself, and nothing correlates better than what is exact
+    # -x1/10 is a term, and no feature has a higher correlation than an exact one
     best = terms[(terms["system"] == "vdp2") & (terms["screener"] == "pearson")]
     assert best["class"].eq(1).all()
     assert (

@@ -26,7 +26,7 @@ CYCLE = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
 
 @st.composite
 def transitive_probabilities(draw, most_labels=7):
-    """Draw any strictly transitive matrix: a hidden order, and how far each pair is from even."""
+    """Draw a strictly transitive matrix: a hidden order and the distance of each pair from ½."""
     k = draw(st.integers(1, most_labels))
     order = np.array(draw(st.permutations(range(k))))
     away = st.floats(1e-6, 0.5)
@@ -52,7 +52,7 @@ def test_copeland_is_kemeny_where_rows_happen_to_be_strictly_transitive(rows, da
     assume(is_transitive(p))
     losses = all_losses(p.p)
     assert tuple(rank_by_copeland(p)) == min(losses, key=losses.__getitem__)
-    # eq. (7), as it stands
+    # eq. (7)
     assert rank_by_copeland(p).tolist() == [
         1 + sum(p.p[i, j] < 0.5 for j in range(len(p.p))) for i in range(len(p.p))
     ]
@@ -119,10 +119,10 @@ def test_borda_takes_over_where_an_exact_median_is_out_of_reach(monkeypatch):
     p = estimate_pairwise_probabilities(CYCLE)
     median = find_median_ranking(p)
     assert (median.method, median.certified, median.ranking.tolist()) == ("borda", False, [1, 2, 3])
-    with pytest.raises(OptionError, match="cycles of majorities join 3 labels"):
+    with pytest.raises(OptionError, match="majority cycles connect 3 labels"):
         find_median_ranking(p, method="kemeny")
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(OptionError, match=r"the consensus method is 'kemny'; did you mean 'kemeny'\?"):
+    with pytest.raises(OptionError, match=r"unknown consensus method 'kemny'; did you mean 'kemeny'\?"):
         find_median_ranking(np.full((2, 2), 0.5), method="kemny")

@@ -24,7 +24,7 @@ from symscreen.targets.ranking_ranks import to_mid_ranks, to_orders
 
 @st.composite
 def couples(draw, **kinds):
-    """Draw as many rankings twice, of the same labels."""
+    """Draw two arrays of rankings with the same shape."""
     a = draw(rankings(**kinds))
     order = draw(st.permutations(range(a.shape[1])))
     return a, a[::-1][:, order]
@@ -121,7 +121,7 @@ def test_the_published_variant_is_scipys_tau_of_the_order_lists(couple):
 
 
 def test_the_published_variant_has_no_place_for_ties_and_gaps():
-    with pytest.raises(DataError, match=r"row 0 .* ties labels: an order list has no place for ties"):
+    with pytest.raises(DataError, match=r"row 0 .* has ties, for which no order list exists"):
         order_list_tau([[1, 1, 2]], [1, 2, 3])
     with pytest.raises(DataError, match="lacks 1 of 3 labels"):
         order_list_tau([[1, 2, 3]], [1, np.nan, 3])

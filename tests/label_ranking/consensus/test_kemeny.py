@@ -21,14 +21,14 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
 
 
 def _random(rng, k, n=5):
-    """Pairwise probabilities of random rows: full of cycles."""
+    """Compute pairwise probabilities of random rows, which have many cycles."""
     return estimate_pairwise_probabilities(
         rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1), rng.uniform(size=n)
     )
 
 
 def _circle(k):
-    """Each label beats the (k − 1)/2 that follow it on a circle."""
+    """Build probabilities in which each label beats the next (k − 1)/2 labels on a circle."""
     ahead = (np.arange(k)[None, :] - np.arange(k)[:, None]) % k
     return np.where(ahead == 0, 0.5, np.where(ahead <= k // 2, 0.6, 0.4))
 
@@ -114,7 +114,7 @@ def test_the_order_of_weighted_rows_does_not_change_the_median(rng):
 def test_what_is_too_long_is_refused():
     with pytest.raises(OptionError, match="21 labels have too many subsets"):
         solve_kemeny_by_subsets(np.full((21, 21), 0.5))
-    with pytest.raises(OptionError, match=r"cycles of majorities join 61 labels.*falls back on Borda"):
+    with pytest.raises(OptionError, match=r"majority cycles connect 61 labels.*falls back to the Borda"):
         find_kemeny_median(_circle(61))
 
 

@@ -45,7 +45,7 @@ def test_the_expected_distance_of_incomplete_rows_sums_over_pairs(rows, data):
 
 @given(rankings(missing=False))
 def test_the_dispersion_is_half_the_mean_distance_of_two_draws(rows):
-    # two rows that tie a pair alike are at distance 0, where two draws from p differ: rows without ties only
+    # Rows without ties only: two rows with the same tie have distance 0, but two draws from p differ.
     untied = np.argsort(np.argsort(rows, axis=1, kind="stable"), axis=1)
     both = np.mean([kendall_distance(untied, row).mean() for row in untied])
     assert dispersion(estimate_pairwise_probabilities(untied)) == pytest.approx(both / 2, abs=1e-9)
@@ -98,12 +98,12 @@ def test_the_excess_risk_is_the_mean_over_rows():
 @pytest.mark.parametrize(
     ("ranking", "words"),
     [
-        ([1, 1, 2], "ties labels or leaves some out"),
-        ([1, 2, np.nan], "ties labels or leaves some out"),
-        ([1, 2], "of shape \\(2,\\) was given for 3 labels"),
+        ([1, 1, 2], "ties or missing labels"),
+        ([1, 2, np.nan], "ties or missing labels"),
+        ([1, 2], "the ranking has shape \\(2,\\), but there are 3 labels"),
     ],
 )
-def test_the_cost_of_what_is_no_complete_ranking_is_refused(ranking, words):
+def test_the_cost_needs_a_complete_ranking(ranking, words):
     with pytest.raises(DataError, match=words):
         compute_expected_distance(np.full((3, 3), 0.5), ranking)
 
@@ -123,16 +123,16 @@ def test_predictions_that_do_not_match_are_refused():
 )  # fmt: skip
 def test_a_stack_of_matrices_is_refused(what):
     stack = np.full((2, 3, 3), 0.5)
-    with pytest.raises(DataError, match=r"of shape \(2, 3, 3\) are a stack of matrices, and one is needed"):
+    with pytest.raises(DataError, match=r"of shape \(2, 3, 3\) are a stack of matrices: pass one matrix"):
         what(stack)
     what(stack[0])
-    with pytest.raises(DataError, match="pairwise probabilities are no matrix of numbers"):
+    with pytest.raises(DataError, match="pairwise probabilities must be a matrix of numbers"):
         what([[0.5], [0.5, 0.5]])
 
 
 @pytest.mark.parametrize("method", [None, ["kemeny"], "kemmeny"])
 def test_an_unknown_method_is_refused(method):
-    with pytest.raises(OptionError, match="the consensus method is"):
+    with pytest.raises(OptionError, match="unknown consensus method"):
         find_median_ranking(np.full((2, 2), 0.5), method=method)
 
 

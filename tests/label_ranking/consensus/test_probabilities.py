@@ -54,17 +54,17 @@ def test_the_order_of_the_rows_does_not_change_a_bit(rows, random):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1.0], "of shape \\(1,\\) were given for 2 rankings"),
-        ([[1.0, 1.0]], "were given for 2 rankings: give one finite number ≥ 0 a row"),
+        ([1.0], "have shape \\(1,\\), but there are 2 rankings"),
+        ([[1.0, 1.0]], "there are 2 rankings: give one finite number ≥ 0 per row"),
         ([1.0, -1.0], "the weight of row 1 is -1: weights must be finite and at least 0"),
         ([1.0, np.nan], "the weight of row 1 is nan"),
         ([0.0, 0.0], "all weights are zero"),
         ([1e308, 1e308], "the largest weight is 1e\\+308.*divide all by the largest"),
         ([1e-300, 0.0], "the largest weight is 1e-300"),
-        (["a", "b"], "weights are no numbers"),
+        (["a", "b"], "weights must be numbers"),
     ],
 )
-def test_weights_that_are_none_are_refused(weights, words):
+def test_invalid_weights_are_rejected(weights, words):
     with pytest.raises(OptionError, match=words):
         estimate_pairwise_probabilities([[1, 2], [2, 1]], weights)
 
@@ -72,12 +72,12 @@ def test_weights_that_are_none_are_refused(weights, words):
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
-        (np.zeros((2, 3)), "a square matrix is needed"),
-        (np.array([[0.5, 1.2], [-0.2, 0.5]]), "leave \\[0, 1\\]"),
+        (np.zeros((2, 3)), "must be a square matrix"),
+        (np.array([[0.5, 1.2], [-0.2, 0.5]]), "must be in \\[0, 1\\]"),
         (np.array([[0.5, 0.7], [0.7, 0.5]]), "do not sum to 1"),
     ],
 )
-def test_what_is_no_matrix_of_probabilities_is_refused(matrix, words):
+def test_invalid_matrices_are_rejected(matrix, words):
     with pytest.raises(DataError, match=words):
         to_probability_array(matrix)
 

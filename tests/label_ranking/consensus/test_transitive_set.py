@@ -66,12 +66,14 @@ def test_one_label_has_nothing_to_project():
 
 def test_scores_of_labels_that_nothing_joins_are_refused():
     rows = [[1, 2, np.nan, np.nan], [np.nan, np.nan, 1, 2]]
-    with pytest.raises(DataError, match="joins label 0 with label 2: their scores cannot be compared"):
+    with pytest.raises(
+        DataError, match="do not connect label 0 with label 2: their scores are not comparable"
+    ):
         project_transitive(estimate_pairwise_probabilities(rows))
 
 
 def test_weights_need_to_be_known():
     p = estimate_pairwise_probabilities([[1, 2, 3], [np.nan, 2, 1]])
     assert project_transitive(PairwiseProbabilities(p.p, p.pair_weights), weighted=True).residual > 0
-    with pytest.raises(OptionError, match="a plain array tells no weights"):
+    with pytest.raises(OptionError, match="a plain array has no pair weights"):
         project_transitive(p.p, weighted=True)

@@ -13,7 +13,7 @@ from symscreen.label_ranking.generators import convert_classification, convert_r
 
 
 def by_hand(x, y):
-    """Order classes by log prior plus the log densities of independent normal features."""
+    """Sort classes by log prior plus the log densities of independent normal features."""
     scores = []
     for label in np.unique(y):
         own = x[y == label]
@@ -46,7 +46,7 @@ def test_any_classifier_with_probabilities_will_do():
     model = make_pipeline(StandardScaler(), LogisticRegression())
     made = convert_classification(x, y, model)
     np.testing.assert_array_equal(made.ranks.argmin(axis=1), model.fit(x, y).predict(x))
-    with pytest.raises(OptionError, match="Perceptron gives no probabilities"):
+    with pytest.raises(OptionError, match="Perceptron does not predict probabilities"):
         convert_classification(x, y, Perceptron())
 
 
@@ -66,8 +66,8 @@ def test_columns_are_ordered_by_their_standardised_size():
     [
         ([0, 0], "distinct"),
         ([0, 4], "0 to 3"),
-        ([1], "two or more"),
-        ([0, 1, 2, 3], "leave an input"),
+        ([1], "at least two"),
+        ([0, 1, 2, 3], "leave one as an input"),
         ([0, 3], "constant"),
     ],
 )

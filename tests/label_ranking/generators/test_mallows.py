@@ -21,7 +21,7 @@ def discordant(a, b):
 
 
 def by_definition(center, theta):
-    """exp(−θ d) over its sum, every ranking enumerated."""
+    """Compute exp(−θ d) over its sum by enumerating all rankings."""
     rankings = every_ranking(len(center))
     weights = np.array([np.exp(-theta * discordant(each, center)) for each in rankings])
     return rankings, weights / weights.sum()
@@ -74,7 +74,7 @@ def test_the_mean_distance_of_many_labels_is_met(rng):
 
 @pytest.mark.parametrize("theta", [-0.1, np.nan])
 def test_no_negative_spread(theta, rng):
-    with pytest.raises(OptionError, match="0 or more"):
+    with pytest.raises(OptionError, match="at least 0"):
         draw_mallows([1, 2], theta, 3, rng)
 
 

@@ -64,7 +64,7 @@ def test_each_label_depends_on_r_features(seed, d, k, shared, data):
         turned = x.copy()
         turned[:, np.setdiff1d(np.arange(d), own)] = 0.5
         np.testing.assert_array_equal(scores(turned)[:, label], values[:, label])
-        for feature, weight in zip(own, scores.weights[label], strict=True):  # every one moves the score
+        for feature, weight in zip(own, scores.weights[label], strict=True):  # each feature changes the score
             without, with_it = x.copy(), x.copy()
             without[:, feature], with_it[:, feature] = 0.0, 1.0
             moved = scores(with_it)[:, label] - scores(without)[:, label]
@@ -121,7 +121,7 @@ def test_the_same_generator_gives_the_same_inputs_under_other_noise(rng):
 def test_what_makes_no_sense_is_refused(rng):
     with pytest.raises(OptionError, match="informative"):
         draw_sparse_scores(3, 2, 4, rng)
-    with pytest.raises(OptionError, match="0 or more"):
+    with pytest.raises(OptionError, match="at least 0"):
         make_truncated_gaussian_noise(-0.1)
     with pytest.raises(OptionError, match="positive"):
         make_uniform_noise(0.0)

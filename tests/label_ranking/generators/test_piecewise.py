@@ -34,5 +34,5 @@ def test_categorical_features_are_codes_without_an_order(rng):
 
 
 def test_there_are_three_settings(rng):
-    with pytest.raises(OptionError, match="no setting 4"):
+    with pytest.raises(OptionError, match="unknown setting 4"):
         draw_piecewise_partition(4, 3, rng)

@@ -11,7 +11,7 @@ from symscreen.label_ranking.generators import compute_plackett_luce_probability
 
 
 def by_choices(weights):
-    """Choose the first label by weight, then the next among those left, and so on."""
+    """Compute the probability of selecting the labels one after the other by weight."""
     rankings = every_ranking(len(weights))
     probabilities = []
     for ranks in rankings:

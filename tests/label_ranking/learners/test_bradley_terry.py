@@ -13,7 +13,7 @@ from symscreen.targets.ranking_ranks import to_mid_ranks
 
 
 def loss(flat, basis, ranks, weights, alpha):
-    """The definition, pair by pair."""
+    """Compute the loss from its definition, pair by pair."""
     coefficients = flat.reshape(basis.shape[1], -1)
     scores, total, held = basis @ coefficients, 0.0, 0.0
     for row, weight, score in zip(ranks, weights, scores, strict=True):

@@ -11,7 +11,7 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import estimate_pa
 from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingForest, ConsensusRankingTree
 
 
-@pytest.mark.filterwarnings("ignore")  # the checks try what warns
+@pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize(
     ("estimator", "check"),
     list(estimator_checks_generator(ConsensusRankingForest(n_estimators=3))),
@@ -64,5 +64,5 @@ def test_it_learns_and_tells_which_inputs_matter(rng):
 
 @pytest.mark.parametrize("trees", [0, 0.5, "many"])
 def test_a_number_of_trees_that_is_none_is_refused(rng, trees):
-    with pytest.raises(OptionError, match=r"n_estimators is .*: give a whole number ≥ 1$"):
+    with pytest.raises(OptionError, match=r"n_estimators is .*: give an integer ≥ 1$"):
         ConsensusRankingForest(n_estimators=trees).fit(rng.normal(size=(9, 2)), some_rankings(rng, 9, 3))

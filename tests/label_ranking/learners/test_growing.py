@@ -28,8 +28,8 @@ def test_features_are_tried_by_number_share_or_word():
 
 
 @pytest.mark.parametrize("asked", [0, -1, 0.0, 1.5, float("nan"), True, None, "2"])
-def test_what_is_no_number_of_rows_is_refused(asked):
-    with pytest.raises(OptionError, match=r"rows is .*: give a whole number ≥ 1, or a share"):
+def test_invalid_row_counts_are_rejected(asked):
+    with pytest.raises(OptionError, match=r"rows is .*: give an integer ≥ 1, or a share"):
         parse_row_count("rows", asked, 10)
 
 

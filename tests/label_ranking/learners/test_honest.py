@@ -12,7 +12,7 @@ from symscreen.targets.ranking_ranks import to_mid_ranks
 
 @pytest.fixture
 def binary(rng):
-    """Ex(m) with sparse m: each of four labels reads two of eight binary features."""
+    """Draw Ex(m) with sparse m: each of four labels depends on two of eight binary features."""
     rows = rng.integers(0, 2, (200, 8)).astype(float)
     scores = rows @ np.array([[8, 0, 0, 0], [4, 0, 0, 0], [0, 7, 0, 0], [0, 3, 0, 0], *[[0] * 4] * 4])
     return rows, to_mid_ranks(-(scores + np.array([0.1, 0.2, 4.5, 2.0])))
@@ -75,9 +75,9 @@ def test_the_seed_decides_and_fitted_learners_can_be_kept(rng, learner):
     ("learner", "words"),
     [
         (HonestForest("beriman"), "base is 'beriman'; did you mean 'breiman'"),
-        (HonestForest(n_estimators=0), "n_estimators is 0: give a whole number"),
+        (HonestForest(n_estimators=0), "n_estimators is 0: give an integer"),
         (HonestForest(subsample=1.5), "subsample is 1.5: give a share"),
-        (HonestForest(subsample=99), "whole number of rows from 1 to 3"),
+        (HonestForest(subsample=99), "integer number of rows from 1 to 3"),
         (BreimanTree(max_depth=0), "max_depth is 0"),
         (LevelSplitsTree(min_samples_leaf=True), "min_samples_leaf is True"),
     ],

@@ -45,7 +45,7 @@ def test_weights_are_passed_on(table, rng):
     weighted = LabelwiseRegressor(LinearRegression()).fit(rows, ranks, weights)
     expected = LabelwiseRegressor(LinearRegression()).fit(rows[repeated], ranks[repeated])
     assert weighted.decision_function(rows) == pytest.approx(expected.decision_function(rows))
-    with pytest.raises(OptionError, match="KNeighborsRegressor takes none"):
+    with pytest.raises(OptionError, match="KNeighborsRegressor does not support weights"):
         LabelwiseRegressor(KNeighborsRegressor()).fit(rows, ranks, weights)
 
 
@@ -54,7 +54,9 @@ def test_what_has_no_positions_is_refused(table):
     tied, incomplete = ranks.copy(), ranks.copy()
     tied[7, :2] = 1.0
     incomplete[3, 0] = np.nan
-    with pytest.raises(DataError, match=r"row 7 of the rankings ties labels \(1 such rows\).*PairwiseRanker"):
+    with pytest.raises(
+        DataError, match=r"row 7 of the rankings has ties \(1 rows in total\).*PairwiseRanker"
+    ):
         LabelwiseRegressor().fit(rows, tied)
     with pytest.raises(DataError, match="row 3 of the rankings lacks 1 of 4 labels"):
         LabelwiseRegressor().fit(rows, incomplete)

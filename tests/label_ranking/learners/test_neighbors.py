@@ -13,7 +13,7 @@ from symscreen.label_ranking.learners import neighbors
 from symscreen.label_ranking.learners.neighbors import KemenyNeighbors
 
 
-@pytest.mark.filterwarnings("ignore")  # the checks try what warns
+@pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize(
     ("estimator", "check"),
     list(estimator_checks_generator(KemenyNeighbors())),
@@ -26,7 +26,7 @@ def test_it_keeps_scikit_learns_promises(estimator, check):
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 @pytest.mark.parametrize("ties", [False, True])
 def test_it_predicts_the_median_of_the_nearest_rows(rng, monkeypatch, metric, ties):
-    monkeypatch.setattr(neighbors, "_MAX_BLOCK_ELEMENTS", 300)  # a few rows at a time
+    monkeypatch.setattr(neighbors, "_MAX_BLOCK_ELEMENTS", 300)  # blocks of a few rows
     x, y = rng.normal(size=(60, 2)), some_rankings(rng, 60, 5, ties=ties)
     new = rng.normal(size=(30, 2))
     predicted = KemenyNeighbors(7, metric=metric).fit(x, y).predict(new)
@@ -71,7 +71,7 @@ def test_equal_rows_share_the_room_that_nearer_ones_leave():
     x = [[0.0], [0.0], [1.0], [1.0], [1.0], [5.0]]
     far = [3, 2, 1]
     y = [[1, 2, 3], [1, 3, 2], [3, 1, 2], [3, 1, 2], [2, 1, 3], far]
-    weights = [1, 1, 2 / 3, 2 / 3, 2 / 3, 0]  # of four neighbours two are at 1, where there are three
+    weights = [1, 1, 2 / 3, 2 / 3, 2 / 3, 0]  # three rows tie for the last two of four neighbours
     expected = find_median_ranking(estimate_pairwise_probabilities(y, weights=weights)).ranking
     assert np.array_equal(KemenyNeighbors(4).fit(x, y).predict([[-1.0]])[0], expected)
     assert np.array_equal(KemenyNeighbors(1).fit(x, y).predict([[9.0]])[0], far)
@@ -84,18 +84,18 @@ def test_a_number_of_neighbours_that_is_none_is_refused(rng, asked):
 
 
 def _median_within(y, distances, k):
-    """The median of the k nearest rows, those as far as the k-th sharing the room that is left."""
+    """Compute the median of the k nearest rows; rows at the distance of the k-th share its weight."""
     last = sorted(distances)[k - 1]
-    room, as_far = k - (distances < last).sum(), (distances == last).sum()
-    weights = np.where(distances < last, 1.0, np.where(distances == last, room / as_far, 0.0))
+    n_left, n_tied = k - (distances < last).sum(), (distances == last).sum()
+    weights = np.where(distances < last, 1.0, np.where(distances == last, n_left / n_tied, 0.0))
     return find_median_ranking(estimate_pairwise_probabilities(y, weights=weights)).ranking
 
 
 @pytest.mark.parametrize("coarse", [False, True])
 def test_distances_are_taken_as_they_are(rng, monkeypatch, coarse):
-    monkeypatch.setattr(neighbors, "_MAX_BLOCK_ELEMENTS", 2000)  # a few rows at a time
+    monkeypatch.setattr(neighbors, "_MAX_BLOCK_ELEMENTS", 2000)  # blocks of a few rows
     x, new = rng.normal(size=(40, 2)), rng.normal(size=(15, 2))
-    if coarse:  # many rows are equal, and many equally far
+    if coarse:  # many rows and many distances are equal
         x, new = np.round(x), np.round(new)
     y = some_rankings(rng, 40, 4, ties=True)
     between, across = (np.abs(one[:, None] - x).sum(axis=2) for one in (x, new))
@@ -125,9 +125,9 @@ def test_distances_that_are_none_are_refused(rng):
     between = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     with pytest.raises(DataError, match=r"X has shape \(6, 4\): give a square matrix"):
         KemenyNeighbors(2, metric="precomputed").fit(between[:, :4], y)
-    with pytest.raises(DataError, match=r"row 0, column 1 \(from 0\) is -1, and .*distances ≥ 0"):
+    with pytest.raises(DataError, match=r"row 0, column 1 \(from 0\) is -1, but .*distances ≥ 0"):
         KemenyNeighbors(2, metric="precomputed").fit(-between, y)
-    with pytest.raises(OptionError, match="the number of inputs, which it needs, is not known"):
+    with pytest.raises(OptionError, match="which needs the number of inputs"):
         KemenyNeighbors("auto", metric="precomputed").fit(between, y)
     fitted = KemenyNeighbors(2, metric="precomputed").fit(between, y)
     with pytest.raises(DataError, match="distances ≥ 0"):
@@ -137,7 +137,7 @@ def test_distances_that_are_none_are_refused(rng):
 def test_a_callable_need_be_no_metric(rng):
     x, y, new = rng.normal(size=(90, 3)), some_rankings(rng, 90, 4), rng.normal(size=(20, 3))
 
-    def uneven(of_new, known):  # neither symmetric nor with a triangle inequality
+    def uneven(of_new, known):  # not symmetric, no triangle inequality
         return float(np.maximum(of_new - known, 0.0).sum() ** 3 + 0.1 * ((of_new - known) ** 2).sum())
 
     predicted = KemenyNeighbors(5, metric=uneven).fit(x, y).predict(new)

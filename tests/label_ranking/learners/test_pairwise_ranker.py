@@ -15,7 +15,7 @@ TREE = DecisionTreeClassifier(random_state=0)
 
 
 class Given(ClassifierMixin, BaseEstimator):
-    """Keeps what it was taught, and answers the first label it saw."""
+    """Classifier that stores its training data and predicts the first label of them."""
 
     def fit(self, X, y):  # noqa: N803
         self.rows_, self.signs_, self.classes_ = X, y, np.unique(y)
@@ -27,7 +27,7 @@ class Given(ClassifierMixin, BaseEstimator):
 
 @pytest.fixture
 def groups(rng):
-    """Six groups of rows, told apart by their number; each has one true ranking of four labels."""
+    """Build six groups of rows, identified by a number; each has one true ranking of four labels."""
     truth = np.array([rng.permutation(4) + 1.0 for _ in range(6)])
     group = np.repeat(np.arange(6), 60)
     return truth, group[:, None].astype(float), truth[group]
@@ -38,7 +38,7 @@ def test_noiseless_rankings_come_back(groups, voting):
     _, rows, ranks = groups
     fitted = PairwiseRanker(TREE, voting=voting).fit(rows, ranks)
     assert (fitted.predict(rows) == ranks).all()
-    assert (fitted.decision_function(rows) == 5.0 - ranks).all()  # the first beats all, ŝ = k
+    assert (fitted.decision_function(rows) == 5.0 - ranks).all()  # the first label beats all others: ŝ = k
     assert fitted.transitivity_rate_ == 1.0
 
 
@@ -52,7 +52,9 @@ def test_incomplete_rankings_suffice(groups, rng):
 
 def test_partial_rankings_suffice(groups, rng):
     truth, rows, ranks = groups
-    partial = np.ceil(ranks - (rng.random((len(ranks), 1)) < 0.5) * (ranks % 2 == 0))  # joins 1, 2 and 3, 4
+    partial = np.ceil(
+        ranks - (rng.random((len(ranks), 1)) < 0.5) * (ranks % 2 == 0)
+    )  # ties 1 with 2 and 3 with 4
     fitted = PairwiseRanker(TREE).fit(rows, partial)
     assert (fitted.predict(np.arange(6.0)[:, None]) == truth).all()
     assert fitted.tie_rate_.max() > 0.0

@@ -22,7 +22,7 @@ def tree(rng):
 
 
 def by_definition(nodes):
-    """Merge the cheapest siblings one after the other, looking at all of them every time."""
+    """Merge the cheapest siblings one pair after the other by searching all pairs each time."""
     leaves, order, sums = set(np.flatnonzero(nodes.feature < 0).tolist()), [], []
     inside = set(np.flatnonzero(nodes.feature >= 0).tolist())
     while True:
@@ -86,7 +86,7 @@ def test_a_pruned_tree_sends_rows_where_the_whole_one_did(tree):
 
 
 def test_rows_that_agree_make_one_leaf_whatever_their_weights(rng):
-    # the dispersion of such rows may come out a rounding error below zero
+    # rounding errors may make the dispersion of such rows negative
     for _ in range(100):
         weights = rng.choice([0.1, 0.2, 0.3], 5)
         tree = ConsensusRankingTree().fit(np.arange(5.0)[:, None], [[1, 2]] * 5, sample_weight=weights)

@@ -44,7 +44,7 @@ def test_incomplete_and_partial_rankings_are_learnt(linear, rng):
 
 def test_labels_are_compared_through_others():
     rows = np.zeros((20, 1))
-    ranks = np.array([[1, 2, np.nan], [np.nan, 1, 2]] * 10)  # 0 and 2 are never seen together
+    ranks = np.array([[1, 2, np.nan], [np.nan, 1, 2]] * 10)  # no row ranks both 0 and 2
     assert RankingEnsemble(**SMALL).fit(rows, ranks).predict([[0.0]]).tolist() == [[1.0, 2.0, 3.0]]
 
 

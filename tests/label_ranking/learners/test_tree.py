@@ -23,7 +23,7 @@ from symscreen.label_ranking.learners.tree_plot import format_tree
 from symscreen.label_ranking.learners.tree_pruning import build_pruning_path, prune_tree
 
 
-@pytest.mark.filterwarnings("ignore")  # the checks try what warns
+@pytest.mark.filterwarnings("ignore")  # the checks use data that cause warnings
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [
@@ -155,15 +155,15 @@ def test_it_works_in_grids_and_can_be_cloned(rng):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_depth": 0}, r"max_depth is 0: give a whole number"),
-        ({"min_samples_leaf": 1.5}, r"min_samples_leaf is 1.5: give a whole number"),
+        ({"max_depth": 0}, r"max_depth is 0: give an integer"),
+        ({"min_samples_leaf": 1.5}, r"min_samples_leaf is 1.5: give an integer"),
         ({"min_impurity_decrease": -1.0}, r"min_impurity_decrease is -1.0"),
         ({"ccp_lambda": "gcv"}, r"ccp_lambda is 'gcv': give a number ≥ 0, or 'cv'"),
         ({"ccp_lambda": "cv", "folds": 1}, r"folds is 1"),
         ({"max_features": "sqr"}, r"max_features is 'sqr'; did you mean 'sqrt'"),
-        ({"categorical_features": [2]}, r"categorical_features holds 2: places of 2 features"),
-        ({"categorical_features": ["x"]}, r"categorical_features names 'x', which is no column"),
-        ({"categorical_features": [True]}, r"mask of shape \(1,\) for 2 features"),
+        ({"categorical_features": [2]}, r"categorical_features contains 2: the indices of 2 features"),
+        ({"categorical_features": ["x"]}, r"categorical_features names 'x', which is not a column"),
+        ({"categorical_features": [True]}, r"mask of shape \(1,\), but X has 2 features"),
     ],
 )
 def test_options_without_meaning_are_refused(rng, options, message):
@@ -180,14 +180,14 @@ def test_data_that_cannot_be_used_are_refused(rng):
             OptionError, match=r"weights must be finite and at least 0|give one finite number"
         ):
             ConsensusRankingTree().fit(x, y, weights)
-    with pytest.raises(DataError, match="one column a label"):
+    with pytest.raises(DataError, match="one column per label"):
         ConsensusRankingTree().fit(x, y[:, 0])
     with pytest.raises(DataError, match="give one ranking for each row"):
         ConsensusRankingTree().fit(x, y[:8])
 
 
 def _spread(ranks, weights):
-    """γ̂ of incomplete rankings, times the weight of all rows: Σ S_ij p̂_ij(1 − p̂_ij), pair by pair."""
+    """Compute γ̂ of incomplete rankings times the total weight, Σ S_ij p̂_ij(1 − p̂_ij), pair by pair."""
     total = 0.0
     for i in range(ranks.shape[1]):
         for j in range(i):

@@ -72,5 +72,5 @@ def test_names_must_match_and_matplotlib_must_be_there(tree, monkeypatch):
     with pytest.raises(OptionError, match="feature_names has 1 names for 2 features"):
         format_tree(tree, feature_names=["one"])
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(OptionError, match="pictures need matplotlib"):
+    with pytest.raises(OptionError, match="figures need matplotlib"):
         plot_tree(tree)

@@ -1,4 +1,4 @@
-"""What holds for every rival: scikit-learn's manners, the recommender's table, and no consistency."""
+"""Properties of every baseline: scikit-learn conventions, tables as for the recommender, inconsistency."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUICK = {"DeepNN": {"learner__max_iter": 10}}
 
 @pytest.fixture(scope="module")
 def made():
-    """Small, with a categorical feature a side, and rows that do not reach each stage."""
+    """Small chains with one categorical feature per side; not all rows reach each stage."""
     return simulate_chains(n_users=20, n_items=20, user_levels=(4,), item_levels=(5,), random_state=3)
 
 
@@ -41,7 +41,7 @@ def test_it_is_cloned_pickled_and_predicts_as_the_recommender_does(made, name):
     assert np.array_equal(one, f[:, 1])
     signs = model.predict(made.table, **given)
     never = made.outcomes[:, 1] == -1
-    assert (signs[never, 2] == -1).all()  # whose present stage was not reached
+    assert (signs[never, 2] == -1).all()  # their present stage was not reached
     free = model.predict(made.table[["user", "item"]], **given)
     assert np.array_equal(free, np.where(f > 0, 1, -1))
     assert 0.5 < model.score(made.table, **given) <= 1.0
@@ -65,7 +65,7 @@ def test_rivals_contradict_themselves_and_the_recommender_does_not():
         found = count_inconsistencies(model.fit(training).predict(asked))
         assert found.rows > 0, name
         assert found.backward > 0, name
-        assert (found.forward == 0) == (name == "OSVM")  # which is ordered from each present stage
+        assert (found.forward == 0) == (name == "OSVM")  # OSVM is ordered for each present stage
     ours = MonotoneChainRecommender(made.stages, random_state=0).fit(training)
     assert count_inconsistencies(ours.predict(asked)) == (0.0, 0, 0, 0)
 
@@ -79,7 +79,7 @@ def test_one_class_alone_is_predicted(name):
 
 @pytest.mark.parametrize("name", ["SVM", "OSVM", "DeepNN", "GradBoost"])
 def test_balanced_classes_help_the_rare_one(name, rng):
-    """A rare level reaches the stage in a third of its rows, others hardly ever."""
+    """A rare level reaches the stage in a third of its rows, other levels almost never."""
     n = 600
     rare = rng.random(n) < 0.2
     table = pd.DataFrame({"user": range(n), "item": "x", "s": 1})
@@ -137,7 +137,7 @@ def test_the_grids_are_the_papers():
 
 def test_options_without_meaning_are_refused(made):
     rows = made.select_part("training"), made.select_part("validation")
-    with pytest.raises(OptionError, match=r"no rival 'SWM'.*SVM"):
+    with pytest.raises(OptionError, match=r"unknown baseline 'SWM'.*SVM"):
         tune_baseline("SWM", made.stages, *rows)
     with pytest.raises(OptionError, match="no setting to try"):
         tune_baseline("SVM", made.stages, *rows, values=[])

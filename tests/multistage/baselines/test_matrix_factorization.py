@@ -10,7 +10,7 @@ from symscreen.multistage.baselines.matrix_factorization import _fit_factors
 
 
 def test_a_complete_matrix_is_thresholded_as_the_svd_says(rng):
-    """Without effects to speak of, the solution is known: the singular values less λ."""
+    """With negligible effects, the solution is known: the singular values minus λ."""
     n, m, strength = 8, 6, 0.7
     full = rng.normal(size=(n, m))
     full -= full.mean(axis=0)
@@ -35,10 +35,10 @@ def test_the_objective_falls_and_no_small_step_improves_it(rng, repeated):
     chosen = rng.integers(20, size=50) if repeated else rng.permutation(72)[:50]
     assert (np.bincount(chosen).max() > 2) == repeated
     cells, ratings = (chosen // 8, chosen % 8), (rng.random(50) < 0.5).astype(float)
-    told = [_fit_factors(cells, ratings, shape, 7, strength, rounds, 1e-14) for rounds in (1, 3, 10, 800)]
-    values = [_objective(one, cells, ratings, strength) for one in told]
+    fits = [_fit_factors(cells, ratings, shape, 7, strength, rounds, 1e-14) for rounds in (1, 3, 10, 800)]
+    values = [_objective(one, cells, ratings, strength) for one in fits]
     assert values == sorted(values, reverse=True)
-    best = told[-1]
+    best = fits[-1]
     for _ in range(30):
         step = 1e-3 * rng.normal(size=shape)
         left, sizes, right = np.linalg.svd(best.left @ best.right + step)
@@ -50,7 +50,7 @@ def test_the_objective_falls_and_no_small_step_improves_it(rng, repeated):
 
 @pytest.mark.parametrize("times", [2, 4])
 def test_a_table_told_several_times_asks_for_as_much_more_strength(times):
-    """The objective of `times` copies with `times` λ is that of one copy with λ, `times` over."""
+    """The objective of `times` copies with `times` λ is `times` that of one copy with λ."""
     made = simulate_chains(n_users=20, n_items=20, random_state=0)
     table, precise = made.table[made.part == "test"], {"tol": 1e-6, "max_iter": 2000}
     one = StagePairFactors(made.stages, strength=0.5, **precise).fit(table)
@@ -62,7 +62,7 @@ def test_a_table_told_several_times_asks_for_as_much_more_strength(times):
 
 
 def test_rounds_are_made_until_it_has_converged():
-    """Rows drawn with replacement, so that cells repeat; the defaults against a hundred times the care."""
+    """Rows are drawn with replacement, so cells repeat. Compare the defaults with a smaller tolerance."""
     made = simulate_chains(n_users=25, n_items=25, n_rows=2500, random_state=1)
     training = made.select_part("test")
     quick, careful = (
@@ -86,7 +86,7 @@ def test_effects_are_best_where_nothing_is_left_of_the_product(rng):
 
 
 def test_a_planted_low_rank_is_found(rng):
-    """Cells that were not observed are told by those that were."""
+    """Unobserved cells are predicted from the observed ones."""
     r = np.sign(np.outer(rng.normal(size=30), rng.normal(size=25)))
     table = pd.DataFrame([(i, j, 1, int(r[i, j] > 0)) for i in range(30) for j in range(25)])
     table.columns = ["user", "item", "s", "t"]

@@ -10,7 +10,7 @@ from symscreen.multistage.baselines.base import encode_one_hot
 
 
 def test_it_is_the_optimum_of_the_problem_as_stated():
-    """w and b of the first present stage, against a general convex solver."""
+    """Compare w and b of the first stage with a general convex solver."""
     made = simulate_chains(n_users=6, n_items=5, random_state=2)
     model = OrdinalStageSVM(made.stages, cost=0.5, random_state=0).fit(made.table)
     x = np.hstack(

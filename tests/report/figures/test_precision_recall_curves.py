@@ -109,7 +109,7 @@ def test_neither_another_process_nor_a_user_s_settings_change_the_bytes():
         "curve = SimpleNamespace(recall=np.array([0.5, 1.0]), precision=np.array([1.0, 0.75]))\n"
         "figure = pictures.draw_curves({'t0': curve}, 0.5)\n"
         "for name in ('a.png', 'a.svg'):\n"
-        "    sys.stdout.buffer.write(pictures.picture_of(figure, name))\n"
+        "    sys.stdout.buffer.write(pictures.encode_figure(figure, name))\n"
         "assert matplotlib.rcParams['font.size'] == 20 and 'matplotlib.pyplot' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

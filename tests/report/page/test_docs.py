@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import main as verbs
+from symscreen.cli.app import _run as run_command
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "report.md").read_text(encoding="utf-8")
 
@@ -29,5 +29,5 @@ def test_the_command_runs(tmp_path, monkeypatch, frame):
     assert len(lines) == 4
     for line in lines:
         (tmp_path / "report.html").unlink(missing_ok=True)
-        assert verbs._run(shlex.split(line)[1:]) == 0
+        assert run_command(shlex.split(line)[1:]) == 0
     assert (tmp_path / "without-rows.html").stat().st_size > 10_000

@@ -168,7 +168,7 @@ def test_what_a_result_has_is_shown(result):
 
 
 def test_a_report_is_refused_before_any_work(tmp_path, monkeypatch):
-    with pytest.raises(OutputError, match=r"a report is one page of HTML; give a name that ends in \.html"):
+    with pytest.raises(OutputError, match=r"a report is an HTML page; give a name that ends in \.html"):
         check_report(tmp_path / "report.pdf")
     there = tmp_path / "there.html"
     there.write_text("mine", encoding="utf-8")

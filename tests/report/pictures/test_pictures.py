@@ -127,9 +127,9 @@ def test_what_cannot_be_drawn_leaves_no_figure(result, frame, rng):
     for draw, message in (
         (lambda: result.plot.feature(0), "there is no feature of rank 0; give 1 to 6"),
         (lambda: result.plot.feature(1.5), "no feature of rank 1.5"),
-        (one.plot.agreement, "one screener has nothing to agree with"),
-        (lambda: ranking.plot.feature(1), "is no column of numbers"),
-        (lambda: lost.plot.feature(1), "has lost its rows"),
+        (one.plot.agreement, "agreement requires several screeners"),
+        (lambda: ranking.plot.feature(1), "is not a column of numbers"),
+        (lambda: lost.plot.feature(1), "has no data"),
     ):
         with pytest.raises(OptionError, match=message):
             draw()

@@ -95,7 +95,7 @@ def test_what_was_done_is_told(result):
 def test_rivals_are_shown_where_there_are_some(result):
     assert len(result.alternatives)
     assert "others that fit about as well" in _printed(result)
-    alone = replace(result, rivals=result.alternatives.iloc[:0])
+    alone = replace(result, alternatives=result.alternatives.iloc[:0])
     assert "others" not in _printed(alone)
 
 

@@ -84,7 +84,7 @@ def test_agreement_stands_as_a_square_with_a_legend(frame):
     count = pairs["features"].max()
     assert (
         f"agreement among the {count} features compared: above the diagonal Kendall's tau of two rankings, "
-        f"below it the overlap of their best {pairs['top'].max()} (in both over in either" in _flat(text)
+        f"below it the overlap of their best {pairs['top'].max()} (intersection over union; " in _flat(text)
     )
     assert pairs["top"].max() == min(5, count // 2)
     assert "agreement" not in _printed(symscreen.screen(frame, top=5, **SMALL))
@@ -111,7 +111,7 @@ def test_80_columns_hold_long_formulas_rounds_and_what_was_not_shown(long, scree
     assert first_line_ends == [f"{size:,}" for size in result.table["class_size"]]
     names = screener.split(",")
     missing = [name for name in ("compl.", "dir.", *names) if name not in header]
-    told = f"no room for {', '.join(missing)}: a file (--out) holds every column."
+    told = f"columns that do not fit: {', '.join(missing)}; a file (--out) has every column."
     assert (told in _flat(text)) == bool(missing)
     if len(names) <= 5:
         assert set(missing) <= {"compl.", "dir."}
@@ -121,7 +121,7 @@ def test_80_columns_hold_long_formulas_rounds_and_what_was_not_shown(long, scree
         assert "round" in header
         assert ("alone" in header) == (names[0] in {"t0", "kendall"})
         assert ("alone: its place" in _flat(text)) == ("alone" in header)
-        assert "round: which round found it" in _flat(text)
+        assert "round: the round that found it" in _flat(text)
 
 
 def test_what_had_to_be_left_out_is_told_and_not_explained(long):
@@ -129,9 +129,9 @@ def test_what_had_to_be_left_out_is_told_and_not_explained(long):
     result = symscreen.screen(long, screener=screener, rounds=2, top=5, prescreen=5, **SMALL)
     text = _printed(result)
     assert _header(text) == ["rank", "expression", "dir.", "round", "alone", *screener.split(","), "class"]
-    assert "no room for compl.: a file (--out) holds every column." in _flat(text)
+    assert "columns that do not fit: compl.; a file (--out) has every column." in _flat(text)
     assert "compl.: complexity" not in text
-    assert "dir.: + rises" in text
+    assert "dir.: + increases" in text
 
 
 def test_too_many_screeners_agree_by_number(frame):

@@ -66,9 +66,9 @@ def test_a_plan_lists_layers_and_reasons(frame):
     assert max(map(len, text.splitlines())) <= 80
     assert "algebraic duplicate" in " ".join(text.split())
     told = " ".join(text.split())
-    assert "exact for structure; values (domains, equal columns) can only leave out more" in told
+    assert "by structure are exact; values (domains, equal columns) can only reduce them further" in told
     assert "features to score; the pool takes" in told
-    assert "what joint screeners, a cut by them and null tables of p-values take is not in it." in told
+    assert "without joint screeners, cuts by them, and null tables of p-values." in told
 
 
 @pytest.mark.parametrize("cut", [{"keep": 4}, {"cut": "t0", "keep": 4}, {"cut": "lasso"}])
@@ -77,8 +77,8 @@ def test_behind_a_cut_a_plan_promises_nothing(frame, cut):
     told = " ".join(_printed(show_plan(plan)).split())
     assert told.count("about") == 2
     assert "at most" not in told
-    assert "can only leave out more" not in told
-    assert "Counts with ~ are estimates: what a cut keeps depends on the response" in told
+    assert "can only reduce them further" not in told
+    assert "Counts with ~ are estimates: what a cut keeps depends on the target" in told
     assert ("(no more than " in told) == ("keep" in cut) == (plan.max_features is not None)
 
 

@@ -29,9 +29,9 @@ def test_what_was_left_out_and_the_shares_fit_and_are_explained(frame):
 
 def test_near_duplicates_that_no_file_names_are_not_promised(frame, monkeypatch):
     options = {"layers": "ub", "unary": "cube", "binary": "mul,sub", "top": 3, "distinct": 0.5}
-    assert "a file (--out) names them." in " ".join(_shown(frame, **options).split())
+    assert "a file (--out) lists them." in " ".join(_shown(frame, **options).split())
     monkeypatch.setattr("symscreen.screening.inference.redundancy._MAX_LISTED", 2)
-    assert "a file (--out) names the best 2 of each." in " ".join(_shown(frame, **options).split())
+    assert "a file (--out) lists the best 2 of each." in " ".join(_shown(frame, **options).split())
 
 
 def test_what_is_of_a_part_of_the_space_says_so(frame):
@@ -39,7 +39,7 @@ def test_what_is_of_a_part_of_the_space_says_so(frame):
     part = " ".join(_shown(frame, time_limit=1e-9, chunk_size=20, **options).split())
     assert part.startswith("partial, 20 of ")
     assert " candidates: " in part[:60]
-    assert "noise does as well anywhere in the part of the space that was looked at, by 10" in part
+    assert "noise is as good anywhere in the part of the space that was scored, by 10" in part
     whole = " ".join(_shown(frame, **options).split())
     assert "partial" not in whole
-    assert "noise does as well anywhere in the space, by 10" in whole
+    assert "noise is as good anywhere in the space, by 10" in whole

@@ -42,33 +42,33 @@ def test_it_keeps_its_promises():
 
 @pytest.mark.parametrize("rule", ["local", "gmax", "gse"])
 def test_a_rule_selects_what_the_response_depends_on(rng, rule):
-    verdict = _quick(rule=rule, burn=500, draws=200).score_features(_shown(rng, features=10))
-    assert verdict.selected[:2].all()
-    assert verdict.selected.sum() <= 3
-    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
-    assert np.array_equal(verdict.selected, verdict.score > verdict.columns["bart_threshold"])
+    scores = _quick(rule=rule, burn=500, draws=200).score_features(_shown(rng, features=10))
+    assert scores.selected[:2].all()
+    assert scores.selected.sum() <= 3
+    assert set(np.argsort(scores.loss)[:2]) == {0, 1}
+    assert np.array_equal(scores.selected, scores.score > scores.columns["bart_threshold"])
 
 
 def test_the_figures_are_those_of_the_sampled_shares(rng):
     shown = _shown(rng)
     own, permuted = sample_inclusion(shown, _quick(alpha=0.2).all_settings)
-    verdict = _quick(alpha=0.2).score_features(shown)
+    scores = _quick(alpha=0.2).score_features(shown)
     assert [each.shape for each in own] == [(50, 6)] * 3
     assert permuted.shape == (20, 6)
     drawn = np.concatenate(own)
-    assert verdict.score == pytest.approx(drawn.mean(axis=0))
-    assert (drawn < verdict.columns["bart_low"]).mean() <= 0.025
-    assert (drawn > verdict.columns["bart_high"]).mean() <= 0.025
-    assert np.array_equal(verdict.columns["bart_threshold"], compute_thresholds(permuted, "gse", 0.2))
-    assert verdict.loss == pytest.approx(1 - verdict.score, abs=1e-9)
+    assert scores.score == pytest.approx(drawn.mean(axis=0))
+    assert (drawn < scores.columns["bart_low"]).mean() <= 0.025
+    assert (drawn > scores.columns["bart_high"]).mean() <= 0.025
+    assert np.array_equal(scores.columns["bart_threshold"], compute_thresholds(permuted, "gse", 0.2))
+    assert scores.loss == pytest.approx(1 - scores.score, abs=1e-9)
 
 
 def test_without_a_rule_nothing_is_permuted_or_selected(rng):
     shown = _shown(rng)
-    verdict = _quick(rule="none").score_features(shown)
-    assert "bart_threshold" not in verdict.columns
-    assert not verdict.selected.any()
-    assert np.array_equal(verdict.score, _quick().score_features(shown).score)
+    scores = _quick(rule="none").score_features(shown)
+    assert "bart_threshold" not in scores.columns
+    assert not scores.selected.any()
+    assert np.array_equal(scores.score, _quick().score_features(shown).score)
 
 
 def test_the_seed_decides_and_the_processes_do_not(rng, monkeypatch):
@@ -99,9 +99,9 @@ def test_a_feature_that_only_falls_is_split_on_like_one_that_only_rises(rng):
     shown = _shown(rng)
     falls, rises = shown.values.copy(), shown.values.copy()
     falls[2], rises[2] = -shown.target.values, shown.target.values
-    verdict = _quick().score_features(JointInput(falls, shown.target))
-    assert np.argmax(verdict.score) == 2
-    assert _same(verdict, _quick().score_features(JointInput(rises, shown.target)))
+    scores = _quick().score_features(JointInput(falls, shown.target))
+    assert np.argmax(scores.score) == 2
+    assert _same(scores, _quick().score_features(JointInput(rises, shown.target)))
 
 
 def test_the_unit_of_the_response_does_not_matter(rng):
@@ -114,8 +114,8 @@ def test_the_unit_of_the_response_does_not_matter(rng):
 
 @pytest.mark.parametrize("rows", [3, 4, 10, 11])
 def test_few_rows_are_enough_to_split(rng, rows):
-    verdict = _quick().score_features(_shown(rng, features=4, rows=rows))
-    assert verdict.score.sum() == pytest.approx(1.0)
+    scores = _quick().score_features(_shown(rng, features=4, rows=rows))
+    assert scores.score.sum() == pytest.approx(1.0)
 
 
 def test_two_rows_are_refused(rng):
@@ -124,12 +124,12 @@ def test_two_rows_are_refused(rng):
 
 
 def test_one_feature_has_all_the_splits_and_the_record_says_so(rng):
-    verdict = _quick().score_features(_shown(rng, features=2))
-    assert not verdict.record["warnings"]
+    scores = _quick().score_features(_shown(rng, features=2))
+    assert not scores.record["warnings"]
     shown = JointInput(rng.normal(size=(1, 30)), NumericTarget(np.sort(rng.normal(size=30))))
-    verdict = _quick().score_features(shown)
-    assert verdict.score[0] == pytest.approx(1.0, abs=0.01)
-    assert "one feature" in verdict.record["warnings"][0]
+    scores = _quick().score_features(shown)
+    assert scores.score[0] == pytest.approx(1.0, abs=0.01)
+    assert "one feature" in scores.record["warnings"][0]
 
 
 def test_a_missing_stochtree_is_told(rng, monkeypatch):
@@ -151,9 +151,9 @@ def test_of_the_additive_model_both_inputs_are_kept_and_the_idle_one_is_not():
     # one feature a rank class of the space bu
     values = np.array([x1, x2, x3, x1 + x2, x1 + x3, x2 + x3, x1 * x2, x1 * x3, x2 * x3])
     shown = JointInput(values, NumericTarget(frame["target"].to_numpy()))
-    verdict = BART.replace_settings(
+    scores = BART.replace_settings(
         {"rule": "local", "burn": 600, "draws": 100, "replicates": 4, "permutations": 20}
     ).score_features(shown)
-    assert verdict.selected[2]
-    assert verdict.selected[0] or verdict.selected[4]
-    assert not verdict.selected[[1, 3, 5, 6, 8]].any()
+    assert scores.selected[2]
+    assert scores.selected[0] or scores.selected[4]
+    assert not scores.selected[[1, 3, 5, 6, 8]].any()

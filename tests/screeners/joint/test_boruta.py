@@ -38,7 +38,7 @@ def test_shadows_are_the_features_in_random_order_and_at_least_five(rng, feature
     def importance(shown, _):
         assert np.array_equal(shown[:, :features], columns)
         assert shown.shape[1] == features + shadows
-        # each in an order of its own
+        # each in its own order
         assert len({shadow.tobytes() for shadow in shown[:, features:].T}) == shadows
         for place, shadow in enumerate(shown[:, features:].T):
             own = columns[:, place % features]

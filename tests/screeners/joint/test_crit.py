@@ -21,7 +21,7 @@ QUICK_FOREST = FOREST.replace_settings({"trees": 20, "rounds": 8})
 
 
 def _shown(rng, *, features=8, rows=120, missing=0.0, **options):
-    """Noise with ties; three labels are ranked by the first two features, the second of which turns."""
+    """Noise with ties; three labels are ranked by features 0 and 1; the effect of 1 is not monotone."""
     values = np.round(rng.normal(size=(features, rows)), 1)
     worth = np.column_stack([2 * values[0], values[1] ** 2 - 1, np.zeros(rows)])
     ranks = -(worth + rng.normal(0, 0.2, worth.shape))
@@ -29,8 +29,8 @@ def _shown(rng, *, features=8, rows=120, missing=0.0, **options):
     return JointInput(values, RankingTarget(Rankings(ranks, LABELS)), **options)
 
 
-def _bytes(verdict):
-    return [array.tobytes() for array in (verdict.score, verdict.loss, verdict.selected)]
+def _bytes(scores):
+    return [array.tobytes() for array in (scores.score, scores.loss, scores.selected)]
 
 
 def test_it_keeps_its_promises():
@@ -40,18 +40,18 @@ def test_it_keeps_its_promises():
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_what_decides_the_rankings_is_important(rng, missing):
-    verdict = CRIT.score_features(_shown(rng, missing=missing))
-    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
-    assert verdict.selected[:2].all()
-    assert verdict.score.sum() == pytest.approx(verdict.record["explained"])
-    assert 0.5 < verdict.score.sum() <= 1.0
-    assert not verdict.direction.any()
+    scores = CRIT.score_features(_shown(rng, missing=missing))
+    assert set(np.argsort(scores.loss)[:2]) == {0, 1}
+    assert scores.selected[:2].all()
+    assert scores.score.sum() == pytest.approx(scores.record["explained"])
+    assert 0.5 < scores.score.sum() <= 1.0
+    assert not scores.direction.any()
 
 
 def test_one_split_removes_what_it_removes_by_definition(rng):
     whole = _shown(rng)
     shown = JointInput(whole.values[:1], whole.target)
-    verdict = CRIT.replace_settings({"depth": 1, "gain": 0.0}).score_features(shown)
+    scores = CRIT.replace_settings({"depth": 1, "gain": 0.0}).score_features(shown)
     signs = compute_pair_signs(shown.target.ranks)
 
     def dispersion(rows):
@@ -62,7 +62,7 @@ def test_one_split_removes_what_it_removes_by_definition(rng):
     z, rows = shown.values[0][order], len(order)
     cuts = [cut for cut in range(5, rows - 4) if z[cut - 1] < z[cut]]
     best = min(dispersion(order[:cut]) + dispersion(order[cut:]) for cut in cuts)
-    assert verdict.score[0] == pytest.approx(1 - best / dispersion(order), abs=1e-9)
+    assert scores.score[0] == pytest.approx(1 - best / dispersion(order), abs=1e-9)
 
 
 def test_members_of_a_rank_class_are_one_and_the_same(rng):
@@ -86,12 +86,12 @@ def test_the_order_of_labels_does_not_matter(rng):
 def test_the_forest_of_rankings_confirms_what_matters(rng, importance, missing):
     shown = _shown(rng, missing=missing, seed=5)
     screener = QUICK_FOREST.replace_settings({"importance": importance})
-    verdict = screener.score_features(shown)
-    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
-    assert verdict.selected[:2].all()
-    assert verdict.selected.sum() <= 3
-    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 5, 2))) == _bytes(verdict)
-    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 6))) != _bytes(verdict)
+    scores = screener.score_features(shown)
+    assert set(np.argsort(scores.loss)[:2]) == {0, 1}
+    assert scores.selected[:2].all()
+    assert scores.selected.sum() <= 3
+    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 5, 2))) == _bytes(scores)
+    assert _bytes(screener.score_features(JointInput(shown.values, shown.target, 6))) != _bytes(scores)
 
 
 def test_who_is_missing_teaches_the_forest_nothing(rng):

@@ -26,8 +26,8 @@ def _shown(rng, features=6, rows=80, **options):
     return JointInput(np.ascontiguousarray(values[:, order]), NumericTarget(y[order]), **options)
 
 
-def _bytes(verdict):
-    return [array.tobytes() for array in (verdict.score, verdict.loss, *verdict.columns.values())]
+def _bytes(scores):
+    return [array.tobytes() for array in (scores.score, scores.loss, *scores.columns.values())]
 
 
 @both_importances
@@ -37,17 +37,17 @@ def test_it_keeps_its_promises(importance):
 
 @both_importances
 def test_what_the_response_depends_on_is_important_and_confirmed(rng, importance):
-    verdict = _quick(importance=importance).score_features(_shown(rng))
-    assert set(np.argsort(verdict.loss)[:2]) == {0, 1}
-    assert verdict.selected.tolist() == [True, True, False, False, False, False]
-    assert verdict.columns["forest_hits"][:2].tolist() == [1.0, 1.0]
-    assert np.array_equal(verdict.loss, np.round(1 - verdict.score, 9))
+    scores = _quick(importance=importance).score_features(_shown(rng))
+    assert set(np.argsort(scores.loss)[:2]) == {0, 1}
+    assert scores.selected.tolist() == [True, True, False, False, False, False]
+    assert scores.columns["forest_hits"][:2].tolist() == [1.0, 1.0]
+    assert np.array_equal(scores.loss, np.round(1 - scores.score, 9))
 
 
 def test_the_rule_is_borutas(rng):
-    verdict = _quick().score_features(_shown(rng))
-    hits = np.rint(verdict.columns["forest_hits"] * 8).astype(int)
-    assert np.array_equal(verdict.selected, confirm_features(hits, 8, 0.05))
+    scores = _quick().score_features(_shown(rng))
+    hits = np.rint(scores.columns["forest_hits"] * 8).astype(int)
+    assert np.array_equal(scores.selected, confirm_features(hits, 8, 0.05))
     plain = _quick(rule="none").score_features(_shown(rng))
     assert not plain.columns
     assert not plain.selected.any()
@@ -114,8 +114,8 @@ def test_a_feature_in_no_tree_has_no_importance(rng):
 @pytest.mark.parametrize(("features", "rows"), [(1, 2), (1, 3), (1, 10), (12, 10)])
 def test_few_rows_and_one_feature_are_taken(rng, features, rows):
     values = rng.normal(size=(features, rows))
-    verdict = _quick().score_features(JointInput(values, NumericTarget(np.sort(rng.normal(size=rows)))))
-    assert np.isfinite(verdict.score).all()
+    scores = _quick().score_features(JointInput(values, NumericTarget(np.sort(rng.normal(size=rows)))))
+    assert np.isfinite(scores.score).all()
 
 
 def test_one_feature_is_confirmed_where_it_matters(rng):

@@ -198,43 +198,43 @@ def test_folds_that_do_not_fit_are_told(folds):
 def test_the_verdict_is_that_of_the_path(rule, rng):
     values, target = _data(rng)
     shown = _shown(values, target)
-    verdict = LASSO.replace_settings({"rule": rule}).score_features(shown)
-    path, record = verdict.path, verdict.record
+    scores = LASSO.replace_settings({"rule": rule}).score_features(shown)
+    path, record = scores.path, scores.record
     step = int(np.flatnonzero(path.steps == record["lambda"])[0])
     scales = standardize_features(shown.values, shown.target.values).scales
-    assert np.allclose(verdict.score, path.coefficients[step] * scales)
-    assert np.array_equal(verdict.selected, verdict.score != 0)
-    assert record["selected"] == verdict.selected.sum()
+    assert np.allclose(scores.score, path.coefficients[step] * scales)
+    assert np.array_equal(scores.selected, scores.score != 0)
+    assert record["selected"] == scores.selected.sum()
     assert record["lambda"] == record["lambda_min" if rule == "min" else "lambda_1se"]
     inside = path.coefficients != 0
-    for j, entry in enumerate(verdict.columns["lasso_entry"]):
+    for j, entry in enumerate(scores.columns["lasso_entry"]):
         assert entry == path.steps[inside[:, j]][0] if inside[:, j].any() else np.isnan(entry)
-    assert verdict.selected[[2, 7]].all()
-    assert verdict.direction[[2, 7]].tolist() == [1, -1]
-    assert verdict.columns["lasso_stability"][[2, 7]].tolist() == [1.0, 1.0]
-    assert np.argsort(verdict.loss)[:2].tolist() == [2, 7]
+    assert scores.selected[[2, 7]].all()
+    assert scores.direction[[2, 7]].tolist() == [1, -1]
+    assert scores.columns["lasso_stability"][[2, 7]].tolist() == [1.0, 1.0]
+    assert np.argsort(scores.loss)[:2].tolist() == [2, 7]
 
 
 def test_losses_order_by_coefficient_then_by_entry(rng):
     values, target = _data(rng, q=90)
-    verdict = LASSO.replace_settings({"rule": "1se"}).score_features(_shown(values, target))
-    entry, chosen = verdict.columns["lasso_entry"], verdict.selected
+    scores = LASSO.replace_settings({"rule": "1se"}).score_features(_shown(values, target))
+    entry, chosen = scores.columns["lasso_entry"], scores.selected
     never = np.isnan(entry)
     assert chosen.any()
     assert (~chosen & ~never).any()
     assert never.any()
     assert np.array_equal(
-        np.argsort(verdict.loss[chosen], kind="stable"),
-        np.argsort(-np.abs(verdict.score[chosen]), kind="stable"),
+        np.argsort(scores.loss[chosen], kind="stable"),
+        np.argsort(-np.abs(scores.score[chosen]), kind="stable"),
     )
     later = ~chosen & ~never
     assert np.array_equal(
-        np.argsort(verdict.loss[later], kind="stable"), np.argsort(-entry[later], kind="stable")
+        np.argsort(scores.loss[later], kind="stable"), np.argsort(-entry[later], kind="stable")
     )
-    assert verdict.loss[chosen].max() < 1 < verdict.loss[later].min()
-    assert (verdict.loss[never] > verdict.loss[later].max()).all()
-    assert (verdict.direction[never] == 0).all()
-    assert (verdict.direction[~never] != 0).all()
+    assert scores.loss[chosen].max() < 1 < scores.loss[later].min()
+    assert (scores.loss[never] > scores.loss[later].max()).all()
+    assert (scores.direction[never] == 0).all()
+    assert (scores.direction[~never] != 0).all()
 
 
 def test_the_same_input_gives_the_same_bytes_and_the_seed_deals_the_folds(rng):
@@ -242,10 +242,10 @@ def test_the_same_input_gives_the_same_bytes_and_the_seed_deals_the_folds(rng):
     first, again, jobs, other = (
         LASSO.score_features(_shown(values, target, **rest)) for rest in ({}, {}, {"jobs": 2}, {"seed": 1})
     )
-    for verdict in (again, jobs):
-        assert verdict.loss.tobytes() == first.loss.tobytes()
-        assert verdict.path.error.tobytes() == first.path.error.tobytes()
-        assert verdict.record == first.record
+    for scores in (again, jobs):
+        assert scores.loss.tobytes() == first.loss.tobytes()
+        assert scores.path.error.tobytes() == first.path.error.tobytes()
+        assert scores.record == first.record
     assert not np.array_equal(other.path.error, first.path.error)
 
 
@@ -259,31 +259,31 @@ def test_it_does_not_see_units_and_origins(rng):
     assert np.allclose(one.score, -other.score)
 
 
-def _sound(verdict, q):
-    assert verdict.score.shape == verdict.loss.shape == verdict.selected.shape == (q,)
-    assert np.isfinite(verdict.score).all()
-    assert np.isfinite(verdict.loss).all()
-    assert verdict.direction.dtype == np.int8
-    assert np.array_equal(np.sign(verdict.score[verdict.selected]), verdict.direction[verdict.selected])
-    assert np.isfinite(verdict.path.error).all()
-    assert "NaN" not in json.dumps(verdict.record)
-    assert "Infinity" not in json.dumps(verdict.record)
+def _sound(scores, q):
+    assert scores.score.shape == scores.loss.shape == scores.selected.shape == (q,)
+    assert np.isfinite(scores.score).all()
+    assert np.isfinite(scores.loss).all()
+    assert scores.direction.dtype == np.int8
+    assert np.array_equal(np.sign(scores.score[scores.selected]), scores.direction[scores.selected])
+    assert np.isfinite(scores.path.error).all()
+    assert "NaN" not in json.dumps(scores.record)
+    assert "Infinity" not in json.dumps(scores.record)
 
 
 @pytest.mark.parametrize(("q", "n"), [(1, 2), (3, 2), (1, 5), (4, 7), (40, 9), (1, 40), (60, 30)])
 def test_any_shape_is_taken(q, n, rng):
-    verdict = LASSO.score_features(_shown(rng.normal(size=(q, n)), rng.normal(size=n)))
-    _sound(verdict, q)
-    assert verdict.record["folds"] == min(n, 10)
+    scores = LASSO.score_features(_shown(rng.normal(size=(q, n)), rng.normal(size=n)))
+    _sound(scores, q)
+    assert scores.record["folds"] == min(n, 10)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200, 1e305])
 def test_extreme_sizes_are_taken(unit, rng):
     values, target = _data(rng)
     values *= np.logspace(-200, 200, 12)[:, None]
-    verdict = LASSO.score_features(_shown(values, target * unit))
-    _sound(verdict, 12)
-    assert np.argsort(verdict.loss)[:2].tolist() == [2, 7]
+    scores = LASSO.score_features(_shown(values, target * unit))
+    _sound(scores, 12)
+    assert np.argsort(scores.loss)[:2].tolist() == [2, 7]
 
 
 def test_a_large_offset_of_the_response_is_taken(rng):
@@ -300,18 +300,18 @@ def test_features_constant_in_a_fold_and_copies_are_taken(rng):
     once = np.zeros(60)
     once[17] = 1.0
     wide = np.where(once > 0, 1e200, rng.normal(size=60) * 1e-200)
-    verdict = LASSO.score_features(_shown(np.vstack([values, once, -values[2], values[7], wide]), target))
-    _sound(verdict, 16)
-    assert verdict.record["warnings"] == []
-    assert set(np.argsort(verdict.loss)[:2]) == {2, 7}
-    assert np.isnan(verdict.columns["lasso_entry"][[13, 14]]).all()
+    scores = LASSO.score_features(_shown(np.vstack([values, once, -values[2], values[7], wide]), target))
+    _sound(scores, 16)
+    assert scores.record["warnings"] == []
+    assert set(np.argsort(scores.loss)[:2]) == {2, 7}
+    assert np.isnan(scores.columns["lasso_entry"][[13, 14]]).all()
 
 
 def test_without_any_signal_nothing_is_selected():
     response = NumericTarget(np.array([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0]))
-    verdict = LASSO.score_features(JointInput(np.array([[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]]), response))
-    assert not verdict.selected.any()
-    assert (verdict.loss.tolist(), verdict.direction.tolist()) == ([2.0], [0])
+    scores = LASSO.score_features(JointInput(np.array([[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]]), response))
+    assert not scores.selected.any()
+    assert (scores.loss.tolist(), scores.direction.tolist()) == ([2.0], [0])
 
 
 def test_what_did_not_go_as_asked_is_said_in_words(rng, monkeypatch):
@@ -321,13 +321,13 @@ def test_what_did_not_go_as_asked_is_said_in_words(rng, monkeypatch):
     said = " ".join(LASSO.score_features(_shown(values, target)).record["warnings"])
     assert "of 100 λ on all rows" in said
     assert "of 100 λ without fold 1" in said
-    assert "6 rows make 6 folds, each of one row, not 10" in said
+    assert "6 rows give 6 folds of one row each, not 10" in said
 
 
 def test_the_end_of_the_path_is_told(rng):
     values = rng.normal(size=(30, 20))
-    verdict = LASSO.score_features(_shown(values, values[3]))
-    assert "least at the smallest λ" in " ".join(verdict.record["warnings"])
+    scores = LASSO.score_features(_shown(values, values[3]))
+    assert "least at the smallest λ" in " ".join(scores.record["warnings"])
 
 
 def test_the_record_names_its_options():

@@ -35,24 +35,24 @@ def _shown(values, target, **rest):
 @both
 def test_the_true_terms_come_first_with_their_signs(screener, rng):
     values, target = _data(rng)
-    verdict = screener.score_features(_shown(values, target))
-    assert np.argsort(verdict.loss)[:2].tolist() == [2, 7]
-    assert verdict.selected[[2, 7]].all()
-    assert verdict.direction[[2, 7]].tolist() == [1, -1]
-    assert verdict.columns[f"{screener.name}_stability"][[2, 7]].tolist() == [1, 1]
-    assert np.allclose(verdict.score[[2, 7]], [3, -2] * values[[2, 7]].std(axis=1), atol=0.2)
+    scores = screener.score_features(_shown(values, target))
+    assert np.argsort(scores.loss)[:2].tolist() == [2, 7]
+    assert scores.selected[[2, 7]].all()
+    assert scores.direction[[2, 7]].tolist() == [1, -1]
+    assert scores.columns[f"{screener.name}_stability"][[2, 7]].tolist() == [1, 1]
+    assert np.allclose(scores.score[[2, 7]], [3, -2] * values[[2, 7]].std(axis=1), atol=0.2)
 
 
 @both
 def test_what_is_selected_is_not_shrunk(screener, rng):
     values, target = _data(rng, noise=0.1)
-    verdict = screener.replace_settings({"rule": "1se"}).score_features(_shown(values, target))
-    assert np.flatnonzero(verdict.selected).tolist() == [2, 7]
-    step = np.flatnonzero(verdict.path.steps == verdict.record["lambda"])[0]
+    scores = screener.replace_settings({"rule": "1se"}).score_features(_shown(values, target))
+    assert np.flatnonzero(scores.selected).tolist() == [2, 7]
+    step = np.flatnonzero(scores.path.steps == scores.record["lambda"])[0]
     design = np.column_stack([values[[2, 7]].T, np.ones(60)])
     least_squares = np.linalg.lstsq(design, target, rcond=None)[0]
-    assert np.allclose(verdict.path.coefficients[step, [2, 7]], least_squares[:2], rtol=1e-9)
-    assert np.isclose(verdict.path.intercepts[step], least_squares[2], rtol=1e-6)
+    assert np.allclose(scores.path.coefficients[step, [2, 7]], least_squares[:2], rtol=1e-9)
+    assert np.isclose(scores.path.intercepts[step], least_squares[2], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("screener", "equal"), [(SCAD, 100), (MCP, 97)], ids=["scad", "mcp"])
@@ -73,7 +73,7 @@ def test_the_path_is_that_of_ncvreg(screener, equal):
 @pytest.mark.parametrize(("rule", "q"), [("min", 12), ("1se", 80)])
 def test_the_choice_is_that_of_a_cross_validation_by_hand(screener, rule, q, rng):
     shown = _shown(*_data(rng, q=q, noise=2.0), seed=3)
-    verdict = screener.replace_settings({"rule": rule, "folds": 5}).score_features(shown)
+    scores = screener.replace_settings({"rule": rule, "folds": 5}).score_features(shown)
     name, gamma, n = screener.name, screener.all_settings["gamma"], shown.target.n
     full = standardize_features(shown.values, shown.target.values)
     lambdas = compute_lambda_sequence(full.features, full.target)
@@ -87,17 +87,17 @@ def test_the_choice_is_that_of_a_cross_validation_by_hand(screener, rule, q, rng
         squares[:, fold == k] = (shown.target.values[fold == k] - predicted) ** 2
         inside.append(path != 0)
     error, standard_error = compute_cv_error(squares, fold)
-    assert np.allclose(verdict.path.error, error, rtol=1e-6)
+    assert np.allclose(scores.path.error, error, rtol=1e-6)
     # where all that is selected stands beyond γλ, the fit and its error stay the same from λ to λ
     best = np.flatnonzero(error <= error.min() * (1 + 1e-9))[0]
     step = best if rule == "min" else np.flatnonzero(error <= error[best] + standard_error[best])[0]
     chosen = fit_nonconvex_path(full.features, full.target, lambdas, name, gamma).coefficients[step]
-    assert np.isclose(verdict.record["lambda"], lambdas[step])
-    assert np.isclose(verdict.record["lambda_min"], lambdas[best])
-    assert np.isclose(verdict.record["error"], error[step])
-    assert np.allclose(verdict.score, chosen, atol=1e-8)
-    assert np.array_equal(verdict.selected, chosen != 0)
-    assert np.allclose(verdict.columns[f"{name}_stability"], np.mean(inside, axis=0)[step])
+    assert np.isclose(scores.record["lambda"], lambdas[step])
+    assert np.isclose(scores.record["lambda_min"], lambdas[best])
+    assert np.isclose(scores.record["error"], error[step])
+    assert np.allclose(scores.score, chosen, atol=1e-8)
+    assert np.array_equal(scores.selected, chosen != 0)
+    assert np.allclose(scores.columns[f"{name}_stability"], np.mean(inside, axis=0)[step])
 
 
 @both
@@ -119,22 +119,22 @@ def test_jobs_do_not_change_the_verdict_and_the_seed_deals_the_folds(screener, r
 @both
 def test_loss_entry_selection_and_record_agree(screener, rng):
     values, target = _data(rng, q=70, noise=3.0)
-    verdict = screener.score_features(_shown(values, target))
-    entry, loss = verdict.columns[f"{screener.name}_entry"], verdict.loss
+    scores = screener.score_features(_shown(values, target))
+    entry, loss = scores.columns[f"{screener.name}_entry"], scores.loss
     never = np.isnan(entry)
     assert never.any()
-    assert (~never & ~verdict.selected).any()
-    assert ((loss < 1) == verdict.selected).all()
+    assert (~never & ~scores.selected).any()
+    assert ((loss < 1) == scores.selected).all()
     assert ((loss == 2) == never).all()
-    assert ((verdict.direction == 0) == never).all()
-    assert ((verdict.score != 0) == verdict.selected).all()
-    assert entry[~never].max() < verdict.path.steps[0]
-    inside = verdict.path.coefficients != 0
-    assert np.array_equal(entry[~never], verdict.path.steps[inside.argmax(axis=0)][~never])
-    left_out = ~never & ~verdict.selected
+    assert ((scores.direction == 0) == never).all()
+    assert ((scores.score != 0) == scores.selected).all()
+    assert entry[~never].max() < scores.path.steps[0]
+    inside = scores.path.coefficients != 0
+    assert np.array_equal(entry[~never], scores.path.steps[inside.argmax(axis=0)][~never])
+    left_out = ~never & ~scores.selected
     assert (np.argsort(-entry[left_out], kind="stable") == np.argsort(loss[left_out], kind="stable")).all()
-    record = json.loads(json.dumps(verdict.record))
-    assert record["selected"] == verdict.selected.sum()
+    record = json.loads(json.dumps(scores.record))
+    assert record["selected"] == scores.selected.sum()
     assert record["gamma"] == screener.all_settings["gamma"]
     assert record["lambda"] == record["lambda_min"] <= record["lambda_1se"]
     assert record["folds"] == 10
@@ -205,19 +205,19 @@ def test_a_response_near_the_ends_of_float64_gives_finite_figures(screener, size
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_fewer_rows_than_folds(screener, n, rng):
     values = rng.normal(size=(4, n))
-    verdict = screener.score_features(_shown(values, values[0] + 0.1 * rng.normal(size=n)))
-    assert verdict.record["folds"] == n
-    assert any(f"{n} rows make {n} folds" in warning for warning in verdict.record["warnings"])
-    assert np.isfinite(verdict.path.error).all()
-    assert np.isfinite(verdict.loss).all()
+    scores = screener.score_features(_shown(values, values[0] + 0.1 * rng.normal(size=n)))
+    assert scores.record["folds"] == n
+    assert any(f"{n} rows give {n} folds" in warning for warning in scores.record["warnings"])
+    assert np.isfinite(scores.path.error).all()
+    assert np.isfinite(scores.loss).all()
 
 
 @both
 def test_one_feature(screener, rng):
     x = rng.normal(size=30)
-    verdict = screener.score_features(_shown(x[None], 1 - 2 * x + 0.1 * rng.normal(size=30)))
-    assert verdict.selected.tolist() == [True]
-    assert (verdict.loss[0], verdict.direction[0]) == (0.0, -1)
+    scores = screener.score_features(_shown(x[None], 1 - 2 * x + 0.1 * rng.normal(size=30)))
+    assert scores.selected.tolist() == [True]
+    assert (scores.loss[0], scores.direction[0]) == (0.0, -1)
 
 
 @both
@@ -225,18 +225,18 @@ def test_features_that_vary_in_one_row_only(screener, rng):
     values, target = _data(rng)
     spikes = np.zeros((3, 60))
     spikes[0, 5], spikes[1, 17], spikes[2, 40] = 1.0, 1e200, 1e-200
-    verdict = screener.score_features(_shown(np.vstack([values, spikes + 7.0 * (spikes < 1e100)]), target))
-    assert np.argsort(verdict.loss)[:2].tolist() == [2, 7]
-    assert np.isfinite(verdict.path.error).all()
+    scores = screener.score_features(_shown(np.vstack([values, spikes + 7.0 * (spikes < 1e100)]), target))
+    assert np.argsort(scores.loss)[:2].tolist() == [2, 7]
+    assert np.isfinite(scores.path.error).all()
 
 
 @both
 def test_a_feature_from_1e_minus_200_to_1e200_does_not_spoil_the_others(screener, rng):
     values, target = _data(rng)
     wide = np.exp(np.linspace(-460, 460, 60))
-    verdict = screener.score_features(_shown(np.vstack([values, wide]), target))
-    assert np.argsort(verdict.loss)[:2].tolist() == [2, 7]
-    assert np.isfinite(verdict.path.error).all()
+    scores = screener.score_features(_shown(np.vstack([values, wide]), target))
+    assert np.argsort(scores.loss)[:2].tolist() == [2, 7]
+    assert np.isfinite(scores.path.error).all()
 
 
 @both
@@ -244,19 +244,19 @@ def test_a_row_left_out_may_lie_as_far_as_it_likes(screener, rng):
     values, target = _data(rng)
     spiked = target * 1e-200
     spiked[5] = 1e200
-    verdict = screener.score_features(_shown(np.vstack([values, spiked]), target))
-    assert not verdict.selected.any() or not verdict.selected[-1]
-    assert np.isfinite(verdict.path.error).all()
-    json.dumps(verdict.record, allow_nan=False)
+    scores = screener.score_features(_shown(np.vstack([values, spiked]), target))
+    assert not scores.selected.any() or not scores.selected[-1]
+    assert np.isfinite(scores.path.error).all()
+    json.dumps(scores.record, allow_nan=False)
 
 
 @both
 def test_a_response_that_no_feature_sees_leaves_all_features_equal(screener):
     x = np.tile([-1.0, 1.0], 4)
-    verdict = screener.score_features(_shown(x[None], np.repeat([0.0, 1.0], 4)))
-    assert not verdict.selected.any()
-    assert verdict.loss.tolist() == [2.0]
-    json.dumps(verdict.record, allow_nan=False)
+    scores = screener.score_features(_shown(x[None], np.repeat([0.0, 1.0], 4)))
+    assert not scores.selected.any()
+    assert scores.loss.tolist() == [2.0]
+    json.dumps(scores.record, allow_nan=False)
 
 
 # ---- what it says of itself

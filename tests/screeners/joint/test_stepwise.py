@@ -25,29 +25,27 @@ def _shown(x, y, seed=0):
 
 
 def _judge(shown, **settings):
-    verdict = STEPWISE.replace_settings(settings).score_features(shown)
+    scores = STEPWISE.replace_settings(settings).score_features(shown)
     q = len(shown.values)
-    step = verdict.columns["stepwise_step"]
-    for figures in (verdict.score, verdict.loss):
+    step = scores.columns["stepwise_step"]
+    for figures in (scores.score, scores.loss):
         assert figures.shape == (q,)
         assert np.isfinite(figures).all()
-    assert verdict.selected.dtype == np.bool_
-    assert verdict.direction.dtype == np.int8
-    assert verdict.selected.sum() == verdict.record["size"]
-    assert (verdict.score[~verdict.selected] == 0.0).all()
-    assert (verdict.direction[np.isnan(step)] == 0).all()
+    assert scores.selected.dtype == np.bool_
+    assert scores.direction.dtype == np.int8
+    assert scores.selected.sum() == scores.record["size"]
+    assert (scores.score[~scores.selected] == 0.0).all()
+    assert (scores.direction[np.isnan(step)] == 0).all()
     # the chosen come first, those never on the path last and alike
-    assert verdict.loss[verdict.selected].max(initial=0.0) < verdict.loss[~verdict.selected].min(
-        initial=np.inf
-    )
-    assert np.unique(verdict.loss[np.isnan(step)]).size <= 1
-    assert verdict.loss[~np.isnan(step)].max(initial=0.0) < verdict.loss[np.isnan(step)].min(initial=np.inf)
-    json.dumps(verdict.record, allow_nan=False)
-    return verdict
+    assert scores.loss[scores.selected].max(initial=0.0) < scores.loss[~scores.selected].min(initial=np.inf)
+    assert np.unique(scores.loss[np.isnan(step)]).size <= 1
+    assert scores.loss[~np.isnan(step)].max(initial=0.0) < scores.loss[np.isnan(step)].min(initial=np.inf)
+    json.dumps(scores.record, allow_nan=False)
+    return scores
 
 
-def _chosen(verdict):
-    return np.flatnonzero(verdict.selected).tolist()
+def _chosen(scores):
+    return np.flatnonzero(scores.selected).tolist()
 
 
 def _easy(rng, q=12, n=60):
@@ -83,18 +81,18 @@ def test_what_it_can_take():
 @every_criterion
 def test_it_finds_an_easy_truth(direction, criterion, rng):
     x, y = _easy(rng)
-    verdict = _judge(_shown(x, y), direction=direction, criterion=criterion)
-    assert {2, 5, 7} <= set(_chosen(verdict))
-    assert verdict.direction[[2, 5, 7]].tolist() == [1, 1, -1]
-    assert verdict.score[2] == pytest.approx(3 * x[2].std() / y.std(), rel=0.05)
+    scores = _judge(_shown(x, y), direction=direction, criterion=criterion)
+    assert {2, 5, 7} <= set(_chosen(scores))
+    assert scores.direction[[2, 5, 7]].tolist() == [1, 1, -1]
+    assert scores.score[2] == pytest.approx(3 * x[2].std() / y.std(), rel=0.05)
 
 
 def test_forward_ranks_by_entry(rng):
     x, y = _easy(rng)
-    verdict = _judge(_shown(x, y))
-    step = verdict.columns["stepwise_step"]
+    scores = _judge(_shown(x, y))
+    step = scores.columns["stepwise_step"]
     assert sorted(step.tolist()) == list(range(1, 13))
-    assert np.argsort(verdict.loss).tolist() == np.argsort(step).tolist()
+    assert np.argsort(scores.loss).tolist() == np.argsort(step).tolist()
     single = [np.corrcoef(one, y)[0, 1] ** 2 for one in x]
     assert step[np.argmax(single)] == 1
 
@@ -102,10 +100,10 @@ def test_forward_ranks_by_entry(rng):
 def test_exhaustive_ranks_by_the_first_best_model_that_holds_a_feature(rng):
     x, _ = _easy(rng, q=8)
     y = x[0] + x[1] + 0.5 * x[2] + rng.normal(size=60)
-    verdict = _judge(_shown(x, y), direction="exhaustive", max_size=4)
+    scores = _judge(_shown(x, y), direction="exhaustive", max_size=4)
     models = [_best_subset(x, y, size) for size in range(1, 5)]
     first = [next((size for size, model in enumerate(models, 1) if j in model), np.nan) for j in range(8)]
-    assert np.array_equal(verdict.columns["stepwise_step"], first, equal_nan=True)
+    assert np.array_equal(scores.columns["stepwise_step"], first, equal_nan=True)
 
 
 def _fit(x, y, model):
@@ -123,8 +121,8 @@ def test_exhaustive_takes_the_best_bic_of_all_models(rng):
     y = x[0] - x[3] + 0.7 * x[5] + rng.normal(size=30)
     models = [model for size in range(9) for model in combinations(range(8), size)]
     bic = [30 * np.log(_fit(x, y, model)[1] / 30) + len(model) * np.log(30) for model in models]
-    verdict = _judge(_shown(x, y), direction="exhaustive")
-    assert _chosen(verdict) == list(models[int(np.argmin(bic))])
+    scores = _judge(_shown(x, y), direction="exhaustive")
+    assert _chosen(scores) == list(models[int(np.argmin(bic))])
 
 
 def test_cp_takes_its_noise_from_the_full_model(rng):
@@ -140,17 +138,17 @@ def test_cp_takes_its_noise_from_the_full_model(rng):
 
 def test_cp_with_more_features_than_rows_says_where_its_noise_is_from(rng):
     x = rng.normal(size=(40, 30))
-    verdict = _judge(_shown(x, 3 * x[4] + 0.1 * rng.normal(size=30)), criterion="cp")
-    assert verdict.record["noise_from"] == "the largest forward model (14 independent)"
-    assert verdict.selected[4]
+    scores = _judge(_shown(x, 3 * x[4] + 0.1 * rng.normal(size=30)), criterion="cp")
+    assert scores.record["noise_from"] == "the largest forward model (14 independent)"
+    assert scores.selected[4]
 
 
 @every_direction
 def test_the_path_holds_the_models_on_the_features_own_scales(direction, rng):
     x, y = _easy(rng)
     x = x * 10.0 ** rng.integers(-3, 4, (12, 1)) + 5.0
-    verdict = _judge(_shown(x, y), direction=direction, max_size=6)
-    path = verdict.path
+    scores = _judge(_shown(x, y), direction=direction, max_size=6)
+    path = scores.path
     assert path.steps.tolist() == list(range(7))
     assert np.isnan(path.error).all()
     for size, (coefficients, intercept) in enumerate(zip(path.coefficients, path.intercepts, strict=True)):
@@ -159,7 +157,7 @@ def test_the_path_holds_the_models_on_the_features_own_scales(direction, rng):
         expected, rss = _fit(x, y, model)
         assert np.append(intercept, coefficients[model]) == pytest.approx(expected, rel=1e-6, abs=1e-8)
         total = ((y - y.mean()) ** 2).sum()
-        assert verdict.record["rss_share_by_size"][size] == pytest.approx(rss / total, rel=1e-9)
+        assert scores.record["rss_share_by_size"][size] == pytest.approx(rss / total, rel=1e-9)
 
 
 def test_cross_validation_runs_the_whole_path_in_each_fold(rng):
@@ -175,9 +173,9 @@ def test_cross_validation_runs_the_whole_path_in_each_fold(rng):
             squares[size, out] = (y[out] - predicted) ** 2
             others = [j for j in range(10) if j not in model]
             model.append(min(others, key=lambda j: _fit(x[:, train], y[train], [*model, j])[1]))
-    verdict = _judge(JointInput(x, NumericTarget(y), seed=3), criterion="cv", max_size=3, folds=5)
-    assert verdict.path.error == pytest.approx(squares.mean(axis=1))
-    assert verdict.record["size"] == np.argmin(squares.mean(axis=1))
+    scores = _judge(JointInput(x, NumericTarget(y), seed=3), criterion="cv", max_size=3, folds=5)
+    assert scores.path.error == pytest.approx(squares.mean(axis=1))
+    assert scores.record["size"] == np.argmin(squares.mean(axis=1))
 
 
 def test_where_a_fold_has_no_larger_model_its_largest_is_judged(rng):
@@ -193,39 +191,39 @@ def test_where_a_fold_has_no_larger_model_its_largest_is_judged(rng):
             model = order[:size]
             coefficients, _ = _fit(x[:, train], y[train], model)
             squares[size, out] = (y[out] - coefficients[0] - coefficients[1:] @ x[model][:, out]) ** 2
-    verdict = _judge(JointInput(x, NumericTarget(y)), criterion="cv", folds=4)
-    assert verdict.path.error == pytest.approx(squares.mean(axis=1))
+    scores = _judge(JointInput(x, NumericTarget(y)), criterion="cv", folds=4)
+    assert scores.path.error == pytest.approx(squares.mean(axis=1))
 
 
 @every_direction
 def test_the_direction_of_a_feature_is_the_sign_with_which_it_entered(direction, rng):
     x, y = _easy(rng)
-    verdict = _judge(_shown(x, y), direction=direction, max_size=10)
-    step = verdict.columns["stepwise_step"]
-    passed_over = np.flatnonzero(~verdict.selected & (step <= 10))
+    scores = _judge(_shown(x, y), direction=direction, max_size=10)
+    step = scores.columns["stepwise_step"]
+    passed_over = np.flatnonzero(~scores.selected & (step <= 10))
     assert passed_over.size
     for j in passed_over:
-        assert verdict.direction[j] == np.sign(verdict.path.coefficients[int(step[j]), j])
-    assert (verdict.direction[verdict.selected] == np.sign(verdict.score[verdict.selected])).all()
+        assert scores.direction[j] == np.sign(scores.path.coefficients[int(step[j]), j])
+    assert (scores.direction[scores.selected] == np.sign(scores.score[scores.selected])).all()
 
 
 @every_direction
 def test_cross_validation_does_not_chase_rounding(direction, rng):
     for _ in range(10):
         x = rng.normal(size=(10, 30)) + rng.normal(size=(1, 30))
-        verdict = _judge(_shown(x, x[2] - 2.0 * x[6]), direction=direction, criterion="cv", max_size=6)
-        assert _chosen(verdict) == [2, 6]
+        scores = _judge(_shown(x, x[2] - 2.0 * x[6]), direction=direction, criterion="cv", max_size=6)
+        assert _chosen(scores) == [2, 6]
 
 
 @every_direction
 @every_criterion
 def test_a_noise_free_response_takes_no_more_than_the_truth(direction, criterion, rng):
     x, y = _ablation(rng)
-    verdict = _judge(_shown(x, y), direction=direction, criterion=criterion)
-    assert _chosen(verdict) == [5, 12]  # x3 + x3 and (x1 + x1)³
-    assert verdict.path.coefficients[2, [5, 12]] == pytest.approx([2.5, 0.25])
-    assert verdict.path.intercepts[2] == pytest.approx(10.0)
-    assert any("2 features fit the response but for rounding" in one for one in verdict.record["warnings"])
+    scores = _judge(_shown(x, y), direction=direction, criterion=criterion)
+    assert _chosen(scores) == [5, 12]  # x3 + x3 and (x1 + x1)³
+    assert scores.path.coefficients[2, [5, 12]] == pytest.approx([2.5, 0.25])
+    assert scores.path.intercepts[2] == pytest.approx(10.0)
+    assert any("2 features fit the target up to rounding" in one for one in scores.record["warnings"])
 
 
 @every_direction
@@ -233,11 +231,11 @@ def test_a_noise_free_response_takes_no_more_than_the_truth(direction, criterion
 def test_exactly_collinear_features_do_no_harm(direction, criterion, rng):
     x, y = _ablation(rng)
     x = np.concatenate([x, 2.0 * x[:3] + 1.0, x[3:6] - x[6:9]])
-    verdict = _judge(_shown(x, y + rng.normal(size=80)), direction=direction, criterion=criterion, max_size=8)
-    centred = x[verdict.selected] - x[verdict.selected].mean(axis=1, keepdims=True)
-    assert np.linalg.matrix_rank(centred, tol=1e-9) == verdict.record["size"]
+    scores = _judge(_shown(x, y + rng.normal(size=80)), direction=direction, criterion=criterion, max_size=8)
+    centred = x[scores.selected] - x[scores.selected].mean(axis=1, keepdims=True)
+    assert np.linalg.matrix_rank(centred, tol=1e-9) == scores.record["size"]
     if direction == "backward":
-        kept = sorted(set(range(30)) - set(verdict.record["set_aside"]))
+        kept = sorted(set(range(30)) - set(scores.record["set_aside"]))
         centred = x - x.mean(axis=1, keepdims=True)
         assert np.linalg.matrix_rank(centred[kept], tol=1e-9) == len(kept) == 21
 
@@ -245,24 +243,24 @@ def test_exactly_collinear_features_do_no_harm(direction, criterion, rng):
 @every_direction
 def test_copies_of_what_is_chosen_are_named_and_the_first_is_chosen(direction, rng):
     x, y = _easy(rng)
-    verdict = _judge(_shown(np.concatenate([x, -3.0 * x[:8]]), y), direction=direction)
-    chosen = _chosen(verdict)
+    scores = _judge(_shown(np.concatenate([x, -3.0 * x[:8]]), y), direction=direction)
+    chosen = _chosen(scores)
     assert {2, 5, 7} <= set(chosen) <= set(range(12))
-    assert verdict.record["in_span_of_chosen"] == [j + 12 for j in chosen if j < 8]
+    assert scores.record["in_span_of_chosen"] == [j + 12 for j in chosen if j < 8]
 
 
 @every_direction
 @every_criterion
 @pytest.mark.parametrize(("q", "n"), [(1, 2), (5, 2), (1, 3), (6, 3), (3, 4), (30, 12), (1, 30)])
 def test_any_shape_is_taken(direction, criterion, q, n, rng):
-    verdict = _judge(
+    scores = _judge(
         _shown(rng.normal(size=(q, n)), rng.normal(size=n)),
         direction=direction,
         criterion=criterion,
         max_size=4,
     )
-    assert verdict.record["size"] <= (n - 1) // 2
-    assert bool(verdict.record["warnings"]) or n > 3 or verdict.record["size"] == 0
+    assert scores.record["size"] <= (n - 1) // 2
+    assert bool(scores.record["warnings"]) or n > 3 or scores.record["size"] == 0
 
 
 @every_direction
@@ -273,15 +271,15 @@ def test_the_verdict_does_not_depend_on_scales(direction, criterion, size, rng):
     here = _judge(_shown(x, y), direction=direction, criterion=criterion, max_size=5)
     scaled = x * (size ** rng.uniform(-1, 1, 12))[:, None]
     for there in (_shown(scaled, y), _shown(x, y * size), _shown(x + 1e6, y - 1e6)):
-        verdict = _judge(there, direction=direction, criterion=criterion, max_size=5)
-        assert _chosen(verdict) == _chosen(here)
-        assert np.array_equal(verdict.columns["stepwise_step"], here.columns["stepwise_step"], equal_nan=True)
-        assert verdict.score == pytest.approx(here.score, rel=1e-6)
+        scores = _judge(there, direction=direction, criterion=criterion, max_size=5)
+        assert _chosen(scores) == _chosen(here)
+        assert np.array_equal(scores.columns["stepwise_step"], here.columns["stepwise_step"], equal_nan=True)
+        assert scores.score == pytest.approx(here.score, rel=1e-6)
 
 
 def test_an_offset_that_hides_a_feature_keeps_it_out(rng):
     x, y = _easy(rng)
-    x[4] = x[4] * 1e-9 + 1e9  # constant but for rounding
+    x[4] = x[4] * 1e-9 + 1e9  # constant up to rounding
     x[4, 0] += 1e-6
     assert np.isnan(_judge(_shown(x, y), max_size=12).columns["stepwise_step"][4])
 
@@ -304,9 +302,9 @@ def test_it_depends_neither_on_the_order_of_features_nor_on_the_run(direction, r
 def test_warnings_tell_what_bounds_the_choice(rng):
     x, y = _easy(rng)
     limited = _judge(_shown(x, y), max_size=2).record["warnings"]
-    assert limited[0].startswith("the criterion falls up to 2 features, the most allowed: raise max_size, or")
+    assert limited[0].startswith("the criterion decreases up to 2 features, the maximum: raise max_size, or")
     validated = _judge(_shown(x, y), max_size=2, criterion="cv").record["warnings"]
-    assert validated[0].endswith("the most allowed: raise max_size")
+    assert validated[0].endswith("the maximum: raise max_size")
     few = _judge(_shown(x[:, :12], y[:12]), direction="backward")
     assert "12 features are too many for 12 rows" in few.record["warnings"][0]
     assert few.record["set_aside"] == []
@@ -314,11 +312,11 @@ def test_warnings_tell_what_bounds_the_choice(rng):
 
 def test_too_many_features_for_a_search_are_told_and_still_judged(rng):
     x = rng.normal(size=(400, 30))
-    verdict = _judge(
+    scores = _judge(
         _shown(x, 3 * x[5] - x[9] + 0.1 * rng.normal(size=30)), direction="exhaustive", max_size=3
     )
-    assert {5, 9} <= set(_chosen(verdict))
-    assert verdict.record["warnings"][0].startswith("the models of more than 0 features are the best found")
+    assert {5, 9} <= set(_chosen(scores))
+    assert scores.record["warnings"][0].startswith("the models of more than 0 features are the best found")
 
 
 def test_a_coefficient_beyond_any_float_is_told(rng):

@@ -18,7 +18,13 @@ from symscreen.statistics.ranks.sorted_block import sort_block
 
 WITH_NULL = replace(T0, null_distribution=normal_null)
 ASKED = {"p_values": False, "fdr": None, "method": "bh", "permutations": None}
-PLAIN = {"first": WITH_NULL, "kind": "numeric", "search": "exact", "rounds": 1, "cut": False}
+PLAIN = {
+    "ranking_screener": WITH_NULL,
+    "target_type": "numeric",
+    "search": "exact",
+    "rounds": 1,
+    "has_pruning": False,
+}
 
 
 @pytest.fixture(params=["noise", "signal"])
@@ -39,7 +45,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
     p = decode_p_values(encode_p_values(p))
     q = q_in_memory(p, method)
     control = ErrorControl(method=method, fdr=0.2)
-    request = request_of(WITH_NULL, sign=sign, limit=limit, control=control)
+    request = request_of(WITH_NULL, sign=sign, limit=limit, error_control=control)
     for changes in ({}, {"chunk_size": 9, "jobs": 2, "backend": Threads(2)}):
         found = score_space(whole.space, response, replace(request, **changes))
         places = np.searchsorted(whole.numbers, found.features.number)
@@ -60,7 +66,7 @@ def test_q_values_are_those_of_all_p_values_in_memory(whole, sign, limit, method
 def test_family_p_values_compare_with_the_best_of_the_whole_space(whole):
     response = whole.table.target
     control = ErrorControl(p_values=False, permutations=60)
-    request = request_of(T0, limit=5, seed=8, control=control)
+    request = request_of(T0, limit=5, seed=8, error_control=control)
     shuffles = build_inference(control, response, T0, "free", 8).permuted_target
     z = compute_z_scores(sort_block(whole.values), shuffles)
     best = [
@@ -90,17 +96,17 @@ def test_options_are_read():
     assert _read(p_values=True, permutations=np.int64(3))[0] == ErrorControl(permutations=3)
     assert _read(fdr=0.1)[0] == ErrorControl(fdr=0.1)
     only = ErrorControl(p_values=False, permutations=9)
-    assert _read(permutations=9, first=SCREENERS["spearman"]) == (only, ())
+    assert _read(permutations=9, ranking_screener=SCREENERS["spearman"]) == (only, ())
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"first": replace(T0, null_distribution=None)}, ""),
-        ({"first": SCREENERS["lasso"]}, ""),
-        ({"kind": "ranking"}, ""),
+        ({"ranking_screener": replace(T0, null_distribution=None)}, ""),
+        ({"ranking_screener": SCREENERS["lasso"]}, ""),
+        ({"target_type": "ranking"}, ""),
         ({"search": "race"}, ""),
-        ({"cut": True}, "p- and q-values are left out: the cuts between layers chose"),
+        ({"has_pruning": True}, "p- and q-values are left out: the cuts between layers chose"),
     ],
 )
 def test_where_figures_would_not_be_honest_there_are_none_by_themselves(changes, words):
@@ -123,14 +129,23 @@ def test_of_several_rounds_the_first_has_figures():
         ({"fdr": float("nan")}, "fdr is nan"),
         ({"fdr": True}, "fdr is True"),
         ({"permutations": 0}, "permutations is 0; give a whole number of at least 1"),
-        ({"p_values": True, "cut": True}, "--p-values cannot be had: the cuts between layers"),
-        ({"p_values": True, "first": replace(T0, null_distribution=None)}, "of t0 is not known, put"),
-        ({"fdr": 0.05, "search": "sieve"}, "--fdr 0.05 cannot be had: --search sieve does not"),
+        ({"p_values": True, "has_pruning": True}, "--p-values is not available: the cuts between layers"),
+        (
+            {"p_values": True, "ranking_screener": replace(T0, null_distribution=None)},
+            "of t0 is unknown, put",
+        ),
+        ({"fdr": 0.05, "search": "sieve"}, "--fdr 0.05 is not available: --search sieve does not"),
         ({"fdr": 0.05, "rounds": 2}, "use --rounds 1"),
-        ({"fdr": 0.05, "kind": "ranking"}, "the response is a ranking"),
-        ({"permutations": 9, "first": SCREENERS["xi"]}, "xi is no linear rank statistic, put t0 or spearman"),
-        ({"permutations": 9, "first": SCREENERS["forest"]}, "forest judges features together"),
-        ({"permutations": 9, "cut": True}, "--permutations 9 cannot be had: the cuts between layers"),
+        ({"fdr": 0.05, "target_type": "ranking"}, "the target is a ranking"),
+        (
+            {"permutations": 9, "ranking_screener": SCREENERS["xi"]},
+            "xi is not a linear rank statistic, put t0 or spearman",
+        ),
+        ({"permutations": 9, "ranking_screener": SCREENERS["forest"]}, "forest judges features together"),
+        (
+            {"permutations": 9, "has_pruning": True},
+            "--permutations 9 is not available: the cuts between layers",
+        ),
     ],
 )
 def test_what_cannot_be_had_is_refused(changes, words):

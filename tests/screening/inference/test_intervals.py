@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli.app import _run as run_command
 from symscreen.errors import OptionError
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
@@ -76,12 +76,12 @@ def test_they_stand_behind_the_p_values_and_before_the_rest(frame):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"intervals": 95.0}, "give their level, a share between 0 and 1"),
-        ({"intervals": 1}, "give their level"),
-        ({"intervals": "0.9"}, "give their level"),
-        ({"intervals": True, "screener": "xi,pearson"}, "add it, --screener xi,pearson,t0"),
+        ({"intervals": 95.0}, "give a confidence level between 0 and 1"),
+        ({"intervals": 1}, "give a confidence level"),
+        ({"intervals": "0.9"}, "give a confidence level"),
+        ({"intervals": True, "screener": "xi,pearson"}, "add it: --screener xi,pearson,t0"),
         ({"intervals": True, "rounds": 2}, "leave one of them out"),
-        ({"intervals": True, "ranking": ["x1", "x2"]}, "needs a numeric response"),
+        ({"intervals": True, "ranking": ["x1", "x2"]}, "needs a numeric target"),
     ],
 )
 def test_what_has_no_meaning_is_refused_with_the_reason(options, message, frame):
@@ -96,15 +96,15 @@ def test_the_terminal_shows_gamma_where_there_is_room(frame):
     text, first = _printed(rising), rising.table.iloc[0]
     assert f"{first.gamma_low:.2f}-{first.gamma_high:.2f}" in text
     assert "gamma 95 %: the interval of gamma = 1 - t0/" in text
-    assert "takes no account of the selection" in text
+    assert "does not account for the selection" in text
     falling = symscreen.screen(frame.assign(target=-frame.target), intervals=0.9, top=2, **SMALL)
     first = falling.table.iloc[0]
     assert f"{first.gamma_low:.2f} to {first.gamma_high:.2f}" in _printed(falling)
     several = "t0,xi,kendall,spearman,pearson,lasso,scad,mcp,stepwise"
     result = symscreen.screen(frame, intervals=True, screener=several, permutations=9, top=2, **SMALL)
     crowded = _printed(result)
-    assert re.search("no room for [^:]*gamma 95 %: a file", crowded)
-    assert "takes no account" not in crowded
+    assert re.search("columns that do not fit: [^;]*gamma 95 %; a file", crowded)
+    assert "does not account for" not in crowded
 
 
 def test_a_plain_screen_tells_how_to_learn_more(frame):
@@ -128,11 +128,11 @@ def test_the_command_line_takes_a_level_or_none_and_files_hold_all(frame, tmp_pa
     frame.to_csv(tmp_path / "data.csv", index=False)
     common = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--unary", "cube", "--out", "-"]
     for given, level in (["--intervals"], 0.95), (["--intervals=0.5"], 0.5), (["--intervals", "0.5"], 0.5):
-        assert verbs._run([*common, *given]) == 0
+        assert run_command([*common, *given]) == 0
         found = pd.read_csv(io.StringIO(capsys.readouterr().out))
         result = symscreen.screen(frame, layers="u", unary="cube", intervals=level)
         assert np.allclose(found[list(INTERVAL_COLUMNS)], result.table[list(INTERVAL_COLUMNS)])
-    assert verbs._run([common[0], "--intervals", *common[1:]]) == 2
+    assert run_command([common[0], "--intervals", *common[1:]]) == 2
     assert "put --intervals behind DATA" in capsys.readouterr().err
     out = tmp_path / "ranking.csv"
     write_ranking(result, str(out), force=False)

@@ -60,7 +60,7 @@ def test_the_list_is_filled_by_looking_further(frame, monkeypatch):
     monkeypatch.setattr(thinning, "_MAX_CLASSES", 8)
     bounded = symscreen.screen(frame, top=6, distinct=0.8, **SMALL)
     assert len(bounded) < 6
-    assert "no more than the best 8 classes were looked at" in bounded.notices[-1]
+    assert "only the best 8 classes were examined" in bounded.notices[-1]
 
 
 def test_a_space_with_fewer_says_so_and_plain_records_do_not_change(frame):
@@ -89,7 +89,7 @@ def test_no_two_shown_are_near_and_chunks_and_jobs_do_not_matter(frame):
         ({"distinct": 1.0}, "between 0 and 1"),
         ({"distinct": "much"}, "between 0 and 1"),
         ({"distinct": 0.9, "top": "all"}, "give --top a number"),
-        ({"distinct": 0.9, "rounds": 2}, "thins one round"),
+        ({"distinct": 0.9, "rounds": 2}, "cannot be combined with --rounds 2"),
         ({"distinct": 0.9, "stability": 2}, "leave one of them out"),
     ],
 )

@@ -46,17 +46,18 @@ def test_noise_is_marked_and_the_rest_is_not(noisy):
     }
     assert 0 < told["marked"] < told["unsafe"] < len(result)
     assert [heading.name for heading in build_headings(result)][-2:] == list(NUMERICAL_ERROR_COLUMNS)
-    assert f"rounding decides scores of {told['marked']} features shown" in result.notices[-1]
+    assert f"rounding errors affect the scores of {told['marked']} reported features" in result.notices[-1]
 
 
 def test_the_terminal_marks_noise_and_tells_of_slighter_cases(noisy):
     result = symscreen.screen(noisy, top="all", **NOISY)
     text = shown(result)
     assert f"{text.count('~') - 1}" == f"{result.record['rounding']['marked']}"
-    assert "~: unsafe: rounding decides up to 300 rows of it" in text
+    assert "~: unsafe: rounding decides the order of up to 300 rows of it" in text
     assert "other feature" in text
     (line,) = explain_unsafe_marks([{"unsafe_rows": 1, "unsafe_by": 1e-5}], result.record)
-    assert line == "rounding decides up to 1 row of 1 feature, which moves t0 by at most 1e-05."
+    told = "rounding decides the order of up to 1 row of 1 feature"
+    assert line == f"{told}, which changes t0 by at most 1e-05."
 
 
 def test_ordinary_tables_know_nothing_of_it(frame):
@@ -124,7 +125,7 @@ def test_why_tells_what_a_ranking_does(noisy):
     assert found.unsafe_rows == plain.loc["sin(a*b)", "unsafe_rows"]
     assert found.unsafe_by == plain.loc["sin(a*b)", "unsafe_by"]
     assert (
-        f"unsafe: rounding decides {found.unsafe_rows} of 300 rows; exact arithmetic may move t0"
+        f"unsafe: rounding errors decide the order of {found.unsafe_rows} of 300 rows; the exact t0 may"
         in found.text
     )
     assert "unsafe" not in symscreen.why(noisy, "sin(a)", **NOISY).text

@@ -101,7 +101,7 @@ def test_parts_are_added_up_when_due(scorer, monkeypatch):
 
 def test_without_a_watch_nothing_is_seen(rng):
     table = table_of(rng)
-    scorer = replace(_scorer(table, space_of(table)), watch=None)
+    scorer = replace(_scorer(table, space_of(table)), inference=None)
     assert scorer((0, 20)).inference_state is EMPTY_INFERENCE_STATE
     found = score_stream(scorer, Threads(1), 5).inference_state
     assert (found.p_value_counts.total, found.max_statistics) == (0, None)

@@ -62,7 +62,7 @@ def test_features_that_tie_with_the_last_are_not_lost(rng, limit):
 
 def test_a_mirrored_list_takes_falling_features_whatever_the_sign(rng):
     table = table_of(rng)
-    # so that the features which fall with the response are the best
+    # the best features fall with the target
     space = space_of(table, "u[neg] b[sub]", "basic", unary=("neg",), binary=("sub",))
     lists = {}
     for sign in ("free", "positive"):
@@ -87,7 +87,7 @@ def test_ranges_add_up(whole):
 
 def test_what_has_no_use_is_counted(rng):
     table = table_of(rng, rows=15)
-    table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values tell
+    table = replace(table, columns=table.columns * 500)  # exp overflows, which only its values show
     space = space_of(table, "b[sub] u", "basic", unary=("exp", "sin"), binary=("sub",))
     found = Scorer(space, table.target, (T0,), "free", (TopKSpec(0, "ranks", True, 5),))((0, space.total))  # noqa: FBT003
     assert found.n_invalid[CandidateStatus.UNDEFINED] > 0

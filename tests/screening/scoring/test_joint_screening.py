@@ -61,10 +61,10 @@ def test_what_is_shown_is_the_best_of_all_features_with_copies_merged(whole, lea
     showing = _showing(whole.table, whole.space, [SCREENERS[leader]], merged, limit)
     directions = np.zeros(len(whole.values)) if leader == "xi" else None
     best, sizes = whole.best(loss_of(leader, whole.values, whole.y), merged, limit, directions)
-    assert showing.kept.number.tolist() == whole.numbers[best].tolist()
+    assert showing.features.number.tolist() == whole.numbers[best].tolist()
     assert np.array_equal(showing.values, whole.values[best])
-    if leader != "pearson" or merged == "affine":  # Pearson's r tells members of a rank class apart
-        assert showing.kept.class_size.tolist() == sizes
+    if leader != "pearson" or merged == "affine":  # Pearson's r differs between members of a rank class
+        assert showing.features.class_size.tolist() == sizes
 
 
 @pytest.mark.parametrize("merged", ["ranks", "affine"])
@@ -79,10 +79,10 @@ def test_of_two_leaders_the_union_is_shown_by_the_better_place(whole, merged):
         ):
             places[k] = min(place, places.get(k, place))
     worst = sorted(places.values())[limit - 1]
-    shown = set(np.flatnonzero(np.isin(whole.numbers, showing.kept.number)).tolist())
+    shown = set(np.flatnonzero(np.isin(whole.numbers, showing.features.number)).tolist())
     assert len(shown) == limit
     assert {k for k in places if places[k] < worst} <= shown <= {k for k in places if places[k] <= worst}
-    own = [places[int(np.flatnonzero(whole.numbers == number)[0])] for number in showing.kept.number]
+    own = [places[int(np.flatnonzero(whole.numbers == number)[0])] for number in showing.features.number]
     assert own == sorted(own)
 
 
@@ -97,7 +97,7 @@ def test_every_feature_of_the_space_finds_its_stand_in(whole, merged, limit):
     assert showing.find_positions(sort_block(whole.values)).tolist() == expected
     assert showing.find_positions(sort_block(-2.0 * whole.values)).tolist() == expected
     fewer = showing.take_first(2)
-    assert len(fewer.kept) == len(fewer.values) == 2
+    assert len(fewer.features) == len(fewer.values) == 2
     assert fewer.find_positions(sort_block(whole.values)).tolist() == [
         place if place < 2 else -1 for place in expected
     ]
@@ -140,9 +140,9 @@ def test_class_sizes_are_those_of_the_whole_space(rng):
     classes = _classes(steep, "ranks")
     for leader, chunk_size in product((PEARSON, T0), (1, 7, 10**6)):
         showing = _showing(steep.table, steep.space, [leader], "ranks", 1, chunk_size=chunk_size)
-        if leader is PEARSON:  # what it counted while streaming may hang on chunks, and is not looked at
+        if leader is PEARSON:  # the streamed counts may depend on the chunks and are ignored
             showing = replace(
-                showing, kept=replace(showing.features, class_size=showing.features.class_size * 0)
+                showing, features=replace(showing.features, class_size=showing.features.class_size * 0)
             )
         showing = update_class_sizes(showing, [leader], steep.space, Threads(2), chunk_size)
         shown = [int(np.flatnonzero(steep.numbers == number)[0]) for number in showing.features.number]
@@ -151,7 +151,7 @@ def test_class_sizes_are_those_of_the_whole_space(rng):
 
 @pytest.mark.parametrize("merged", ["ranks", "affine"])
 def test_features_that_rounding_splits_are_shown_once(rng, merged):
-    # of whole numbers: log(x1*x2) and log(x1) + log(x2) have other ties, and so other ranks
+    # of integers: log(x1*x2) and log(x1) + log(x2) have other ties, and so other ranks
     columns = {f"x{place}": rng.integers(2, 9, 40).astype(float) for place in (1, 2)}
     table = read_dataset(columns | {"y": rng.normal(size=40)})
     space = space_of(table, "b[mul] u[log] b[add]", "basic", unary=("log",), binary=("add", "mul"))

@@ -20,7 +20,7 @@ from symscreen.screening.scoring.top_features import (
 
 
 def _features(losses_of_classes, members):
-    """Features of which each is (class, |pearson|, complexity, direction); a class has one loss."""
+    """Build features from (class, |pearson|, complexity, direction); a class has one loss."""
     classes, pearson, complexity, direction = (np.array(column) for column in zip(*members, strict=True))
     k = len(members)
     return FeatureTable(

@@ -47,7 +47,7 @@ def _places(whole, found) -> list[int]:
 
 
 def _verdict_by_class(whole, found, name, merged):
-    """Look up, for each feature of the space, the place of the class that stands for it in a verdict."""
+    """Return for each feature of the space the shortlist index of its class, or None."""
     classes = classes_of(whole.values, merged).tolist()
     shown = found.joint_results[name].shortlist.features.number.tolist()
     numbers = whole.numbers.tolist()
@@ -64,8 +64,8 @@ def test_one_column_screener_ranks_as_brute_force_does(whole, name, merged, sign
     loss = loss_of(name, whole.values, whole.y, sign)
     best, sizes = whole.best(loss, merged, 9, directions, mirrored=sign == "free")
     assert _places(whole, found) == best
-    assert found.kept.class_size.tolist() == sizes
-    assert (found.columns, found.judged, found.comparison) == ({}, {}, None)
+    assert found.features.class_size.tolist() == sizes
+    assert (found.extra_columns, found.joint_results, found.comparison) == ({}, {}, None)
     assert found.n_scored == len(whole.numbers)
 
 
@@ -107,15 +107,15 @@ def test_a_joint_screener_that_ranks_gives_its_own_order(whole, blind_to):
         ]
     ]
     order = np.argsort(verdict.loss, kind="stable")[:6]
-    assert found.kept.number.tolist() == shown.number[order].tolist()
-    assert found.kept.loss.tolist() == verdict.loss[order].tolist()
-    assert found.kept.direction.tolist() == verdict.direction[order].tolist()
-    assert found.kept.scores[:, 0].tolist() == verdict.score[order].tolist()
+    assert found.features.number.tolist() == shown.number[order].tolist()
+    assert found.features.loss.tolist() == verdict.loss[order].tolist()
+    assert found.features.direction.tolist() == verdict.direction[order].tolist()
+    assert found.features.scores[:, 0].tolist() == verdict.score[order].tolist()
     places = _places(whole, found)
-    assert np.allclose(found.kept.scores[:, 1], 1 - loss_of("xi", whole.values, whole.y)[places])
+    assert np.allclose(found.features.scores[:, 1], 1 - loss_of("xi", whole.values, whole.y)[places])
     sizes = np.bincount(classes_of(whole.values, blind_to))
     classes = classes_of(whole.values, blind_to)
-    assert found.kept.class_size.tolist() == sizes[classes[places]].tolist()
+    assert found.features.class_size.tolist() == sizes[classes[places]].tolist()
 
 
 @pytest.mark.parametrize("blind_to", ["affine", "ranks"])
@@ -128,7 +128,7 @@ def test_all_features_are_listed_under_a_joint_screener_with_equal_scores_in_a_c
     stands = _verdict_by_class(whole, found, "fake", blind_to)
     rows = [stands[k] for k in _places(whole, found)]
     shown = [row for row in rows if row is not None]
-    assert rows[: len(shown)] == shown  # what was not shown comes last
+    assert rows[: len(shown)] == shown  # features outside the shortlist come last
     verdict = found.joint_results["fake"].scores
     assert found.features.scores[: len(shown), 0].tolist() == verdict.score[shown].tolist()
     assert np.isnan(found.features.scores[len(shown) :, 0]).all()
@@ -145,11 +145,11 @@ def test_ranks_are_those_among_the_features_compared(whole):
     for name in ("t0", "pearson"):
         loss = np.round(loss_of(name, whole.values, whole.y), 11)[shown]
         assert ranks[name].tolist() == rankdata(loss, method="min").tolist()
-    assert ranks["fake"].tolist() == rankdata(found.judged["fake"].verdict.loss, method="min").tolist()
-    # of the 9 only those that one of the 4 rank classes stands for
+    assert ranks["fake"].tolist() == rankdata(found.joint_results["fake"].scores.loss, method="min").tolist()
+    # of the 9 features only those in one of the 4 rank classes
     stands = _verdict_by_class(whole, found, "trees", "ranks")
     loss = np.array(
-        [np.nan if stands[k] is None else found.judged["trees"].verdict.loss[stands[k]] for k in shown]
+        [np.nan if stands[k] is None else found.joint_results["trees"].scores.loss[stands[k]] for k in shown]
     )
     known = ~np.isnan(loss)
     assert 4 <= known.sum() < 9
@@ -159,11 +159,11 @@ def test_ranks_are_those_among_the_features_compared(whole):
     classes = classes_of(whole.values, "affine")
     place = {classes[k]: row for row, k in enumerate(shown)}
     for row, k in enumerate(_places(whole, found)):
-        told = found.columns["t0_rank"][row]
+        shown_rank = found.extra_columns["t0_rank"][row]
         if classes[k] in place:
-            assert told == ranks["t0"][place[classes[k]]]
+            assert shown_rank == ranks["t0"][place[classes[k]]]
         else:
-            assert told is pd.NA
+            assert shown_rank is pd.NA
 
 
 def test_lists_are_made_for_each_kind_that_is_needed():
@@ -250,5 +250,5 @@ def test_seed_and_jobs_reach_joint_screeners(whole):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True])
 def test_a_seed_that_is_no_whole_number_is_told(seed):
-    with pytest.raises(OptionError, match=re.escape(f"seed is {seed!r}; give a whole number of at least 0")):
+    with pytest.raises(OptionError, match=re.escape(f"seed is {seed!r}; give an integer of at least 0")):
         request_of("t0", seed=seed)

@@ -57,10 +57,10 @@ def test_a_stream_is_the_same_for_every_backend_and_chunk_size(scorer, jobs, chu
 
 
 def test_progress_counts_candidates(scorer):
-    told = []
-    score_stream(scorer, Threads(2), 20, RunControl(progress=lambda done, total: told.append((done, total))))
+    calls = []
+    score_stream(scorer, Threads(2), 20, RunControl(progress=lambda done, total: calls.append((done, total))))
     total = scorer.space.total
-    assert told == [(min(20 * k, total), total) for k in range(1, -(-total // 20) + 1)]
+    assert calls == [(min(20 * k, total), total) for k in range(1, -(-total // 20) + 1)]
 
 
 def test_chunks_hold_some_megabytes_of_values_and_never_nothing():

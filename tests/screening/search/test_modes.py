@@ -52,7 +52,7 @@ def test_the_record_tells_of_rounds_survivors_and_why_there_are_no_p_values(data
     search = result.record["search"]
     assert (search["mode"], search["risk"]) == ("race", 0.01)
     assert search["features"] > search["survivors"] == result.n_scored
-    assert "every feature" in search["p_values"]
+    assert "all features" in search["p_values"]
     assert all(one["survivors"] <= one["features"] and one["kind"] == "pairs" for one in search["rounds"])
     assert result.record["options"]["search"] == "race"
     assert "audit" not in search

@@ -22,7 +22,7 @@ def _centred(weights):
     return (weights - (weights.min() + weights.max()) / 2) / np.ptp(weights)
 
 
-def _response(rng, n, kind):
+def _make_target(rng, n, kind):
     y = {
         "normal": rng.normal(size=n),
         "cauchy": rng.standard_cauchy(size=n),
@@ -37,8 +37,8 @@ def _response(rng, n, kind):
 @pytest.mark.parametrize("free", [True, False])
 def test_the_best_under_each_permutation_is_that_of_the_ordinary_scores(rng, kind, name, free):
     n, screener = 25, SCREENERS[name]
-    response, values = _response(rng, n, kind), _features(rng, 40, n)
-    weights = screener.rank_weights(response)
+    target, values = _make_target(rng, n, kind), _features(rng, 40, n)
+    weights = screener.rank_weights(target)
     shuffles = permute_target(weights, 30, seed=3, sign_free=free)
     best = shuffles.initial_max
     shuffles.update_max(sort_block(values), best, Workspace())
@@ -49,29 +49,29 @@ def test_the_best_under_each_permutation_is_that_of_the_ordinary_scores(rng, kin
         # rows permuted as y is: the rows of y in ascending order are what the screener takes
         rows = np.argsort(shuffles.permuted_weights[:, b], kind="stable")
         assert shuffles.permuted_weights[rows, b].tolist() == shuffles.weights[places].tolist()
-        statistics = screener.statistic(sort_block(np.ascontiguousarray(values[:, rows])), response)
+        statistics = screener.statistic(sort_block(np.ascontiguousarray(values[:, rows])), target)
         ratio = statistics / spread if name == "t0" else statistics
         own = np.abs(ratio).max() if free else ratio.max()
         unit = compute_z_scores(sort_block(np.arange(n)[None] * 1.0), shuffles)[0]
-        one = screener.statistic(sort_block(np.arange(n)[None] * 1.0), response)[0]
+        one = screener.statistic(sort_block(np.arange(n)[None] * 1.0), target)[0]
         one = one / np.sqrt(n * (n * n - 1) / 12) if name == "t0" else one
         assert best[b] / unit == pytest.approx(own / one, rel=1e-8)
 
 
 def test_blocks_and_their_order_do_not_matter(rng):
-    response, values = _response(rng, 57, "cauchy"), _features(rng, 103, 57)
-    shuffles = permute_target(T0.rank_weights(response), 17, seed=0, sign_free=True)
+    target, values = _make_target(rng, 57, "cauchy"), _features(rng, 103, 57)
+    shuffles = permute_target(T0.rank_weights(target), 17, seed=0, sign_free=True)
     at_once = shuffles.initial_max
     shuffles.update_max(sort_block(values), at_once, Workspace())
-    room, bit_by_bit = Workspace(), shuffles.initial_max
+    workspace, bit_by_bit = Workspace(), shuffles.initial_max
     for size, start in ((1, 60), (59, 0), (1, 59), (42, 61)):
-        shuffles.update_max(sort_block(values[start : start + size]), bit_by_bit, room)
+        shuffles.update_max(sort_block(values[start : start + size]), bit_by_bit, workspace)
     assert bit_by_bit.tobytes() == at_once.tobytes()
-    several = compute_z_scores(sort_block(values), shuffles)
+    multioutput_target = compute_z_scores(sort_block(values), shuffles)
     alone = np.concatenate([compute_z_scores(sort_block(row[None]), shuffles) for row in values])
-    assert several.tobytes() == alone.tobytes()
+    assert multioutput_target.tobytes() == alone.tobytes()
     mirrored = compute_z_scores(sort_block(-values), shuffles)
-    assert mirrored.tobytes() == several.tobytes()
+    assert mirrored.tobytes() == multioutput_target.tobytes()
 
 
 @pytest.mark.parametrize("n", [3, 400, 4097, 9000])

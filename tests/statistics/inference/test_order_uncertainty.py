@@ -41,14 +41,14 @@ def test_the_range_of_t0_holds_that_of_every_exact_order(pairs, random):
     y = np.sort([float(random.randint(0, 5)) for _ in values])
     if y[0] == y[-1]:
         return
-    response = NumericTarget(y)
-    doubt = find_order_uncertainty(values, error, by_rows, response.tie_groups)
-    least, largest = compute_t0_bounds(doubt, response)
+    target = NumericTarget(y)
+    uncertainty = find_order_uncertainty(values, error, by_rows, target.tie_groups)
+    least, largest = compute_t0_bounds(uncertainty, target)
     for _ in range(10):
         width = np.where(np.isinf(error), 20.0, error)
         exact = values + width * np.array([random.choice([-1.0, -0.4, 0.0, 0.3, 1.0]) for _ in values])
         found = t0_by_definition(exact, y)
-        if not doubt.is_uncertain.any():
+        if not uncertainty.is_uncertain.any():
             assert found == t0_by_definition(values, y)
         slack = Fraction(1, 10**12)
         assert Fraction(least) - slack <= found <= Fraction(largest) + slack
@@ -67,16 +67,18 @@ def test_ties_are_safe_where_they_tie_in_fact_and_as_computed():
 
 def test_known_ties_leave_t0_no_range():
     values, y = np.array([1.0, 1.0 + 1e-15, 2.0, 3.0]), np.array([1.0, 2.0, 5.0, 7.0])
-    doubt = find_order_uncertainty(values, np.full(4, 1e-15), np.zeros_like, NumericTarget(y).tie_groups)
-    least, largest = compute_t0_bounds(doubt, NumericTarget(y))
+    uncertainty = find_order_uncertainty(
+        values, np.full(4, 1e-15), np.zeros_like, NumericTarget(y).tie_groups
+    )
+    least, largest = compute_t0_bounds(uncertainty, NumericTarget(y))
     assert least == largest
     assert abs(least - t0_by_definition([1, 1, 2, 3], y)) <= 1e-15
 
 
 def test_rows_of_one_response_may_stand_in_any_order():
     values, error = np.array([1.0, 1.0, 2.0, 2.0]), np.full(4, 0.1)
-    doubt = find_order_uncertainty(values, error, by_rows, np.array([0, 0, 1, 2]))
-    assert doubt.is_uncertain.tolist() == [False, False, True, True]
+    uncertainty = find_order_uncertainty(values, error, by_rows, np.array([0, 0, 1, 2]))
+    assert uncertainty.is_uncertain.tolist() == [False, False, True, True]
 
 
 def test_exact_values_are_never_in_doubt():

@@ -97,7 +97,7 @@ def test_one_wrong_row_or_pair_is_told_from_none_and_from_many():
     found = compute_t0_intervals(np.array([slipped, swapped, slipped + 1e-9 * swapped]), y)
     assert np.all(found.gamma_low[[0, 2]] > 0.3)  # it was -1
     assert np.all(found.gamma_low[[0, 2]] < 0.8)
-    # a single pair of neighbours tells hardly more than none does
+    # one discordant pair of neighbours gives hardly more information than none
     assert found.gamma_low[1] == pytest.approx(0.025 ** (1 / 30), abs=0.03)
     assert np.all((found.low > 0) & (found.gamma_high < 1))
 
@@ -154,7 +154,7 @@ def test_by_groups_it_covers_where_groups_decide(rng):
 
 
 def test_three_groups_are_too_few():
-    with pytest.raises(OptionError, match="by groups needs at least 4 of them: there are 3"):
+    with pytest.raises(OptionError, match="by groups needs at least 4 groups: there are 3"):
         compute_t0_intervals(
             np.ones((1, 6)), NumericTarget(np.arange(6.0)), groups=np.array([0, 0, 1, 1, 2, 2])
         )

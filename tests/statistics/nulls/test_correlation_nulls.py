@@ -15,9 +15,9 @@ from symscreen.targets import NumericTarget
 def test_equals_scipy(name, theirs, ties, n, rng):
     y = np.sort(rng.integers(0, 5, n).astype(float) if ties else rng.normal(size=n))
     x = np.round(y + rng.normal(size=n)) if ties else y + rng.normal(size=n)
-    response, ordered = NumericTarget(y), sort_block(x[None])
-    statistic = SCREENERS[name].statistic(ordered, response)
-    null = SCREENERS[name].null_distribution(response, 0)
+    target, ordered = NumericTarget(y), sort_block(x[None])
+    statistic = SCREENERS[name].statistic(ordered, target)
+    null = SCREENERS[name].null_distribution(target, 0)
     assert null(ordered, statistic, "free")[0] == pytest.approx(theirs(x, y).pvalue, rel=1e-6)
     if name == "pearson":
         assert null(ordered, statistic, "positive")[0] == pytest.approx(

@@ -5,7 +5,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-import symscreen.statistics.t0_null as t0_null_module
 
 from symscreen.screeners.registry import SCREENERS
 from symscreen.statistics.nulls import t0_null as linear_rank
@@ -14,11 +13,11 @@ from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.statistics.ranks.t0 import compute_ranking_metric
 from symscreen.targets import NumericTarget
 
-NULLS = [name for name, one in SCREENERS.items() if getattr(one, "null", None)]
+NULLS = [name for name, one in SCREENERS.items() if getattr(one, "null_distribution", None)]
 
 
 def rank_sum_tail(n, ones):
-    """|z| and P(|Z| ≥ |z|) of the rank sum of so many ones, by counting."""
+    """|z| and P(|Z| ≥ |z|) of the rank sum of `ones` ones, by counting."""
     ways = np.zeros((ones + 1, ones * n + 1))
     ways[0, 0] = 1.0
     for rank in range(1, n + 1):
@@ -41,10 +40,10 @@ SMALL = {
 
 @pytest.mark.parametrize("kind", SMALL)
 def test_small_responses_have_the_p_values_of_all_permutations(kind):
-    response = NumericTarget(np.array(SMALL[kind]))
+    target = NumericTarget(np.array(SMALL[kind]))
     ordered = sort_block(np.array(list(permutations(range(7))), dtype=float))
-    metric = compute_ranking_metric(ordered, response)
-    null = build_t0_null(response, 0)
+    metric = compute_ranking_metric(ordered, target)
+    null = build_t0_null(target, 0)
     for sign, score in (("free", np.abs(metric)), ("positive", metric)):
         p = null(ordered, metric, sign)
         below = np.searchsorted(np.sort(score), score - 1e-14 * score.max())
@@ -58,25 +57,25 @@ TIES = ([0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 1], [0, 0, 1, 1, 2, 2, 2], [0,
 @pytest.mark.parametrize("kind", SMALL)
 @pytest.mark.parametrize("ties", TIES)
 def test_of_features_with_ties_no_p_value_is_below_that_of_all_permutations(kind, ties):
-    response = NumericTarget(np.array(SMALL[kind]))
+    target = NumericTarget(np.array(SMALL[kind]))
     ordered = sort_block(np.array(sorted(set(permutations(ties))), dtype=float))
-    metric = compute_ranking_metric(ordered, response)
-    null = build_t0_null(response, 0)
+    metric = compute_ranking_metric(ordered, target)
+    null = build_t0_null(target, 0)
     for sign, score in (("free", np.abs(metric)), ("positive", metric)):
         below = np.searchsorted(np.sort(score), score - 1e-13 * np.abs(score).max())
         assert (null(ordered, metric, sign) >= 1.0 - below / len(score) - 1e-12).all()
 
 
 def test_a_half_and_half_feature_tells_nothing_of_a_single_one():
-    response = NumericTarget(np.r_[np.zeros(15), 1.0])  # wherever the one lies, |T0 − Δ| is the same
+    target = NumericTarget(np.r_[np.zeros(15), 1.0])  # wherever the one lies, |T0 − Δ| is the same
     ordered = sort_block(np.repeat([0.0, 1.0], 8)[None])
-    assert build_t0_null(response, 0)(
-        ordered, compute_ranking_metric(ordered, response), "free"
-    ).tolist() == [1.0]
+    assert build_t0_null(target, 0)(ordered, compute_ranking_metric(ordered, target), "free").tolist() == [
+        1.0
+    ]
 
 
 def tail_with_an_outlier(n, ones, outlier):
-    """|Σ y_i (r_i − (n+1)/2)| and its tail for so many ones, zeros and one outlier, by counting."""
+    """|Σ y_i (r_i − (n+1)/2)| and its tail for ones, zeros and one outlier, by counting."""
     found, ways_of = [], []
     for rank in range(1, n + 1):
         ways = np.zeros((ones + 1, ones * n + 1))
@@ -106,9 +105,9 @@ def test_a_gross_outlier_leaves_the_tail_of_the_others_right(outlier):
 @pytest.mark.parametrize("n", [12, 80])
 @pytest.mark.parametrize("outliers", [[1e4], [1e9], [1e8, 1e4]])
 def test_rates_are_nominal_with_gross_outliers(n, outliers, rng):
-    response = NumericTarget(np.sort(np.append(rng.normal(size=n - len(outliers)), outliers)))
+    target = NumericTarget(np.sort(np.append(rng.normal(size=n - len(outliers)), outliers)))
     ordered = sort_block(rng.random((60_000, n)))
-    p = build_t0_null(response, 0)(ordered, compute_ranking_metric(ordered, response), "free")
+    p = build_t0_null(target, 0)(ordered, compute_ranking_metric(ordered, target), "free")
     for level in (0.3, 0.05, 0.01, 1e-3, 1e-4):
         assert abs((p <= level).mean() - level) < 4.5 * np.sqrt(level / len(p)) + 0.01 * level
 
@@ -116,8 +115,8 @@ def test_rates_are_nominal_with_gross_outliers(n, outliers, rng):
 def test_the_worst_feature_has_a_one_sided_p_value_of_one():
     y = np.arange(30.0) ** 2
     feature = sort_block(-np.arange(30.0)[None])
-    response = NumericTarget(y)
-    p = build_t0_null(response, 0)(feature, compute_ranking_metric(feature, response), "positive")
+    target = NumericTarget(y)
+    p = build_t0_null(target, 0)(feature, compute_ranking_metric(feature, target), "positive")
     assert p.tolist() == [1.0]
 
 
@@ -140,36 +139,36 @@ def test_light_rows_together_have_the_tail_of_permutations():
 @pytest.mark.parametrize("name", NULLS)
 def test_p_values_keep_the_promises_of_a_null(name, rng):
     screener = SCREENERS[name]
-    response = NumericTarget(np.sort(rng.lognormal(0.0, 2.0, 40)))
+    target = NumericTarget(np.sort(rng.lognormal(0.0, 2.0, 40)))
     noise = rng.normal(size=(30, 40))
-    block = np.concatenate([noise, np.round(noise), response.values[None], -response.values[None]])
-    null = screener.null_distribution(response, 3)
+    block = np.concatenate([noise, np.round(noise), target.values[None], -target.values[None]])
+    null = screener.null_distribution(target, 3)
 
-    def told(values, sign):
+    def compute_p(values, sign):
         ordered = sort_block(np.ascontiguousarray(values))
-        return null(ordered, screener.statistic(ordered, response), sign)
+        return null(ordered, screener.statistic(ordered, target), sign)
 
     for sign in ("free", "positive"):
-        p = told(block, sign)
+        p = compute_p(block, sign)
         assert ((p > 0) & (p <= 1)).all()
-        assert p.tobytes() == np.concatenate([told(row[None], sign) for row in block]).tobytes()
+        assert p.tobytes() == np.concatenate([compute_p(row[None], sign) for row in block]).tobytes()
         assert p[60] < 1e-6
     near = 1e-9 if screener.equivalence == "affine" else 0.0
-    assert np.abs(told(block, "free") - told(-block, "free")).max() <= near
-    again = screener.null_distribution(response, 3)(
-        sort_block(noise), screener.statistic(sort_block(noise), response), "free"
+    assert np.abs(compute_p(block, "free") - compute_p(-block, "free")).max() <= near
+    again = screener.null_distribution(target, 3)(
+        sort_block(noise), screener.statistic(sort_block(noise), target), "free"
     )
-    assert again.tobytes() == told(noise, "free").tobytes()
+    assert again.tobytes() == compute_p(noise, "free").tobytes()
 
 
 @pytest.mark.parametrize("name", NULLS)
 def test_better_statistics_never_have_larger_p_values(name):
     screener = SCREENERS[name]
-    response = NumericTarget(np.arange(30.0) ** 2)
-    null = screener.null_distribution(response, 0)
+    target = NumericTarget(np.arange(30.0) ** 2)
+    null = screener.null_distribution(target, 0)
     for feature in (np.arange(30.0), np.repeat(np.arange(10.0), 3)):
         ordered = sort_block(np.repeat(feature[None], 400, axis=0))
-        best = float(screener.statistic(ordered, response)[0])
+        best = float(screener.statistic(ordered, target)[0])
         statistics = np.linspace(-best if name != "xi" else -0.5, best, 400)
         one_sided = null(ordered, statistics, "positive")
         assert (np.diff(one_sided) <= 0).all()
@@ -181,11 +180,11 @@ def test_better_statistics_never_have_larger_p_values(name):
 @pytest.mark.parametrize("levels", [2, 6])
 def test_rates_of_features_with_ties_are_never_above_nominal(kind, levels, rng):
     y = rng.lognormal(0.0, 2.0, 30) if kind == "lognormal" else rng.integers(0, 5, 30).astype(float)
-    response = NumericTarget(np.sort(y))
+    target = NumericTarget(np.sort(y))
     ordered = sort_block(np.floor(rng.random((20_000, 30)) ** 2 * levels))
     ordered = ordered.take(np.flatnonzero(np.ptp(ordered.values, axis=1) > 0))
-    metric = compute_ranking_metric(ordered, response)
-    null = build_t0_null(response, 0)
+    metric = compute_ranking_metric(ordered, target)
+    null = build_t0_null(target, 0)
     for sign in ("free", "positive"):
         p = null(ordered, metric, sign)
         for level in (0.3, 0.05, 0.01):
@@ -202,11 +201,12 @@ def test_the_seed_decides_and_nothing_else():
 @pytest.mark.parametrize(("n", "heavy"), [(10, 10), (65, 31), (400, 32)])
 def test_the_body_is_of_a_million_permutations_however_many_rows_are_heavy(n, heavy, monkeypatch):
     drawn = []
+    draw_abs_statistics = linear_rank.draw_abs_statistics
 
     def draw(law, count, key):
         drawn.append((len(law.heavy_scores), count))
-        return linear_rank.draw_abs_statistics(law, 1000, key)
+        return draw_abs_statistics(law, 1000, key)
 
-    monkeypatch.setattr(t0_null_module, "draw_abs_statistics", draw)
+    monkeypatch.setattr(linear_rank, "draw_abs_statistics", draw)
     build_linear_rank_table(1.5 ** -np.arange(float(n)), 0)
     assert drawn == [(heavy, 1_000_000)]

@@ -18,9 +18,9 @@ from symscreen.statistics.ranks.xi import compute_xi
 from symscreen.targets import NumericTarget
 
 
-def told(response, values, seed=0):
+def compute_p(target, values, seed=0):
     ordered = sort_block(np.ascontiguousarray(values, dtype=float))
-    return build_xi_null(response, seed)(ordered, compute_xi(ordered, response), "free")
+    return build_xi_null(target, seed)(ordered, compute_xi(ordered, target), "free")
 
 
 def tail_of_runs(n, ones):
@@ -39,7 +39,7 @@ def tail_of_runs(n, ones):
 
 
 def with_runs(n, ones, runs):
-    """Rows 0 … n−1, zeros first, in an order where zeros and ones make so many runs, as a feature."""
+    """Rows 0 … n−1, zeros first, in an order with the given number of runs, as a feature."""
     zeros, upper = list(range(n - ones)), list(range(n - ones, n))
     order = []
     for run in range(runs):
@@ -68,12 +68,12 @@ def test_variance_without_ties_is_the_published_one():
 
 @pytest.mark.parametrize(("n", "levels"), [(40, 0), (40, 3), (150, 0), (150, 4)])
 def test_rates_are_nominal_or_below(n, levels, rng):
-    response = NumericTarget(np.sort(np.arange(n) % levels if levels else np.arange(n)).astype(float))
-    null = build_xi_null(response, 0)
+    target = NumericTarget(np.sort(np.arange(n) % levels if levels else np.arange(n)).astype(float))
+    null = build_xi_null(target, 0)
     for ties in (0, 12):
         values = rng.random((20_000, n))
         ordered = sort_block(np.floor(values * ties) if ties else values)
-        p = null(ordered, compute_xi(ordered, response), "free")
+        p = null(ordered, compute_xi(ordered, target), "free")
         for level in (0.05, 0.01):
             rate, error = (p <= level).mean(), np.sqrt(level / len(p))
             assert rate <= level + 4.0 * error
@@ -82,18 +82,18 @@ def test_rates_are_nominal_or_below(n, levels, rng):
 
 @pytest.mark.parametrize(("n", "ones"), [(5, 1), (40, 25), (150, 17), (101, 50), (2000, 180)])
 def test_two_values_have_the_exact_law_of_runs(n, ones):
-    response = NumericTarget(np.repeat([0.0, 1.0], [n - ones, ones]))
+    target = NumericTarget(np.repeat([0.0, 1.0], [n - ones, ones]))
     exact = tail_of_runs(n, ones)
     middle = 2 * ones * (n - ones) / n
     runs = np.unique(np.linspace(2, max(min(1.2 * middle, 2 * min(ones, n - ones)), 2), 7).astype(int))
-    p = told(response, [with_runs(n, ones, k) for k in runs])
+    p = compute_p(target, [with_runs(n, ones, k) for k in runs])
     assert p == pytest.approx(np.maximum([exact[k] for k in runs], 1e-300), rel=1e-8)
 
 
 def test_seventeen_ones_of_150_in_23_runs():
     y = NumericTarget(np.repeat([0.0, 1.0], [133, 17]))
-    assert told(y, [with_runs(150, 17, 23)])[0] == pytest.approx(tail_of_runs(150, 17)[23])
-    assert 0.00359 < told(y, [with_runs(150, 17, 23)])[0] < 0.00361
+    assert compute_p(y, [with_runs(150, 17, 23)])[0] == pytest.approx(tail_of_runs(150, 17)[23])
+    assert 0.00359 < compute_p(y, [with_runs(150, 17, 23)])[0] < 0.00361
 
 
 SMALL = {
@@ -107,21 +107,21 @@ SMALL = {
 
 @pytest.mark.parametrize("kind", SMALL)
 def test_small_responses_have_the_p_values_of_all_orders(kind):
-    response = NumericTarget(np.array(SMALL[kind], dtype=float))
+    target = NumericTarget(np.array(SMALL[kind], dtype=float))
     ordered = sort_block(np.array(list(permutations(range(6))), dtype=float))
-    xi = compute_xi(ordered, response)
-    p = build_xi_null(response, 0)(ordered, xi, "free")
+    xi = compute_xi(ordered, target)
+    p = build_xi_null(target, 0)(ordered, xi, "free")
     below = np.searchsorted(np.sort(xi), xi - 1e-13)
     assert np.abs(p - (1.0 - below / len(xi))).max() < 1e-12
 
 
 @pytest.mark.parametrize("kind", SMALL)
 def test_of_features_with_ties_no_p_value_is_below_that_of_all_orders(kind):
-    response = NumericTarget(np.array(SMALL[kind], dtype=float))
-    null = build_xi_null(response, 0)
+    target = NumericTarget(np.array(SMALL[kind], dtype=float))
+    null = build_xi_null(target, 0)
     for pattern in ([0, 0, 0, 1, 1, 1], [0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 1, 2, 3, 4]):
         ordered = sort_block(np.array(sorted(set(permutations(pattern))), dtype=float))
-        xi = compute_xi(ordered, response)
+        xi = compute_xi(ordered, target)
         p = null(ordered, xi, "free")
         below = np.searchsorted(np.sort(xi), xi - 1e-13)
         assert (p >= 1.0 - below / len(xi) - 1e-12).all()
@@ -137,7 +137,7 @@ def test_of_features_with_ties_no_p_value_is_below_that_of_all_orders(kind):
 )
 def test_perfect_order_has_the_p_value_of_its_two_directions(y, least):
     values = np.array(y, dtype=float)
-    p = told(NumericTarget(values), [np.arange(len(values)), -np.arange(float(len(values)))])
+    p = compute_p(NumericTarget(values), [np.arange(len(values)), -np.arange(float(len(values)))])
     assert p[0] == p[1]
     assert least * (1 - 1e-12) <= p[0] < 1.2 * least
 
@@ -145,8 +145,8 @@ def test_perfect_order_has_the_p_value_of_its_two_directions(y, least):
 @pytest.mark.parametrize("shares", [(0.45, 0.45, 0.1), (0.85, 0.1, 0.05)])
 def test_rates_of_uneven_levels_are_nominal_or_below(shares, rng):
     n = 101
-    response = NumericTarget(np.searchsorted(np.cumsum(shares)[:-1], (np.arange(n) + 0.5) / n).astype(float))
-    p = told(response, rng.random((60_000, n)))
+    target = NumericTarget(np.searchsorted(np.cumsum(shares)[:-1], (np.arange(n) + 0.5) / n).astype(float))
+    p = compute_p(target, rng.random((60_000, n)))
     for level in (0.3, 0.05, 0.01, 1e-3):
         rate, error = (p <= level).mean(), np.sqrt(level / len(p))
         assert 0.6 * level < rate <= level + 4.0 * error
@@ -168,5 +168,5 @@ def test_more_rows_than_are_drawn_have_p_values_hardly_too_small(ones):
 
 def test_a_response_of_nearly_one_value_and_many_rows_has_p_values_of_one():
     n = 3500
-    response = NumericTarget(np.maximum(np.arange(n) - 3200.0, 0.0))
-    assert told(response, [np.arange(n), np.arange(n) % 7]).tolist() == [1.0, 1.0]
+    target = NumericTarget(np.maximum(np.arange(n) - 3200.0, 0.0))
+    assert compute_p(target, [np.arange(n), np.arange(n) % 7]).tolist() == [1.0, 1.0]

@@ -15,13 +15,13 @@ def test_it_is_the_weighted_mean_over_pairs(rng, missing):
     ranks[rng.random((60, 4)) < missing] = np.nan
     ranks[:, 1] = rng.normal(size=60)
     values = rng.normal(size=(7, 60))
-    response = RankingTarget(Rankings(ranks, tuple("abcd")))
+    target = RankingTarget(Rankings(ranks, tuple("abcd")))
     found, weights = np.zeros(7), 0
-    for signs in compute_pair_signs(response.ranks).T:
+    for signs in compute_pair_signs(target.ranks).T:
         counts = signs != 0
         found += counts.sum() * np.abs([np.corrcoef(z[counts], signs[counts])[0, 1] for z in values])
         weights += counts.sum()
-    assert compute_binary_correlations(values, response.binary_targets) == pytest.approx(
+    assert compute_binary_correlations(values, target.binary_targets) == pytest.approx(
         found / weights, abs=1e-12
     )
 
@@ -33,8 +33,8 @@ def test_it_depends_neither_on_the_order_of_labels_nor_on_other_features(rng):
         values, RankingTarget(Rankings(-ranks[:, ::-1], tuple("abcde"))).binary_targets
     )
     assert turned.tobytes() == found.tobytes()
-    response = RankingTarget(Rankings(ranks, tuple("abcde")))
+    target = RankingTarget(Rankings(ranks, tuple("abcde")))
     assert (
-        b"".join(compute_binary_correlations(z[None], response.binary_targets).tobytes() for z in values)
+        b"".join(compute_binary_correlations(z[None], target.binary_targets).tobytes() for z in values)
         == found.tobytes()
     )

@@ -30,13 +30,13 @@ def _ranks(rng, n, k, *, missing=0.0, tied=False):
     return ranks
 
 
-def _response(ranks):
+def _make_target(ranks):
     return RankingTarget(Rankings(ranks, tuple(LABELS[: ranks.shape[1]])))
 
 
-def _scores(values, response):
-    return compute_mean_gini_difference(response.binary_targets) - compute_binary_ranking_metric(
-        sort_block(values), response.binary_targets
+def _scores(values, target):
+    return compute_mean_gini_difference(target.binary_targets) - compute_binary_ranking_metric(
+        sort_block(values), target.binary_targets
     )
 
 
@@ -62,11 +62,11 @@ def test_the_score_is_the_definition_pair_by_pair(rng, n, k, missing, tied):
     ranks = _ranks(rng, n, k, missing=missing, tied=tied)
     values = rng.normal(size=(12, n))
     values[::3] = np.round(values[::3])
-    response = _response(ranks)
-    expected = [_by_definition(z, response.ranks) for z in values]
-    assert _scores(values, response) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
-    assert compute_mean_gini_difference(response.binary_targets) == pytest.approx(expected[0][1], abs=1e-12)
-    assert compute_gini_mean_difference(response) == compute_mean_gini_difference(response.binary_targets)
+    target = _make_target(ranks)
+    expected = [_by_definition(z, target.ranks) for z in values]
+    assert _scores(values, target) == pytest.approx([t0 for t0, _ in expected], abs=1e-12)
+    assert compute_mean_gini_difference(target.binary_targets) == pytest.approx(expected[0][1], abs=1e-12)
+    assert compute_gini_mean_difference(target) == compute_mean_gini_difference(target.binary_targets)
 
 
 def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):
@@ -74,7 +74,7 @@ def test_a_feature_that_decides_every_pair_scores_exactly_nothing(rng):
     ranks = np.array([0.0, 1.0, 2.0, 5.0]) * (z[:, None] - [0.1, -0.2, 0.3, 0.0])
     ranks[rng.random(ranks.shape) < 0.2] = np.nan
     ranks[:, 0] = 0.0
-    assert _scores(np.array([z, -z, np.exp(z)]), _response(ranks)).tolist() == [0.0, 0.0, 0.0]
+    assert _scores(np.array([z, -z, np.exp(z)]), _make_target(ranks)).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_two_labels_are_a_binary_response(rng):
@@ -82,27 +82,27 @@ def test_two_labels_are_a_binary_response(rng):
     ranks = np.column_stack([side, np.zeros(40)])
     gini = symscreen.t0(-side, side) / 2
     t0 = symscreen.t0(z, side)
-    assert _scores(z[None], _response(ranks))[0] == pytest.approx(min(t0, 2 * gini - t0), abs=1e-14)
+    assert _scores(z[None], _make_target(ranks))[0] == pytest.approx(min(t0, 2 * gini - t0), abs=1e-14)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_rows_labels_and_scores_for_ranks_do_not_change_a_bit(rng, missing):
     ranks = _ranks(rng, 80, 5, missing=missing, tied=True)
     values = np.round(rng.normal(size=(30, 80)), 1)
-    expected = _scores(values, _response(ranks)).tobytes()
+    expected = _scores(values, _make_target(ranks)).tobytes()
     rows, labels = rng.permutation(80), rng.permutation(5)
-    assert _scores(np.ascontiguousarray(values[:, rows]), _response(ranks[rows])).tobytes() == expected
-    assert _scores(values, _response(np.ascontiguousarray(ranks[:, labels]))).tobytes() == expected
-    assert _scores(values, _response(-ranks)).tobytes() == expected
-    assert _scores(-values, _response(ranks)).tobytes() == expected
-    assert b"".join(_scores(row[None], _response(ranks)).tobytes() for row in values) == expected
+    assert _scores(np.ascontiguousarray(values[:, rows]), _make_target(ranks[rows])).tobytes() == expected
+    assert _scores(values, _make_target(np.ascontiguousarray(ranks[:, labels]))).tobytes() == expected
+    assert _scores(values, _make_target(-ranks)).tobytes() == expected
+    assert _scores(-values, _make_target(ranks)).tobytes() == expected
+    assert b"".join(_scores(row[None], _make_target(ranks)).tobytes() for row in values) == expected
 
 
 def test_a_pair_that_all_rows_order_one_way_changes_nothing(rng):
     ranks = _ranks(rng, 50, 3)
-    beside = np.column_stack([ranks, np.full(50, 100.0), np.full(50, 101.0)])
+    extended = np.column_stack([ranks, np.full(50, 100.0), np.full(50, 101.0)])
     values = rng.normal(size=(5, 50))
-    alone, more = _response(ranks), _response(beside)
+    alone, more = _make_target(ranks), _make_target(extended)
     assert len(more.binary_targets.n_observed) == len(alone.binary_targets.n_observed) == 3
     assert _scores(values, more).tobytes() == _scores(values, alone).tobytes()
 
@@ -115,7 +115,7 @@ def test_whole_numbers_do_not_overflow_in_long_tables(rng, missing):
     ranks[rng.random(n) < missing, 0] = np.nan
     values = np.array([z, rng.normal(size=n), np.floor(z)])
     expected = [_by_definition(feature, ranks)[0] for feature in values]
-    assert _scores(values, _response(ranks)) == pytest.approx(expected, abs=1e-12)
+    assert _scores(values, _make_target(ranks)) == pytest.approx(expected, abs=1e-12)
 
 
 def _signs(rng, responses, n):

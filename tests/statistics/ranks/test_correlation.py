@@ -30,16 +30,16 @@ def _scored(pair):
 
 @given(columns)
 def test_spearman_equals_scipy(pair):
-    theta, y, ordered, response = _scored(pair)
-    up, down = compute_spearman(ordered, response)
+    theta, y, ordered, target = _scored(pair)
+    up, down = compute_spearman(ordered, target)
     assert abs(up - spearmanr(theta, y).statistic) < 1e-10
     assert down == -up
 
 
 @given(columns)
 def test_pearson_equals_scipy(pair):
-    theta, y, ordered, response = _scored(pair)
-    assert abs(compute_pearson(ordered, response)[0] - pearsonr(theta, y).statistic) < 1e-10
+    theta, y, ordered, target = _scored(pair)
+    assert abs(compute_pearson(ordered, target)[0] - pearsonr(theta, y).statistic) < 1e-10
 
 
 @pytest.mark.parametrize("size", [1e-310, 1e-300, 1e300, 1e308])

@@ -11,7 +11,7 @@ from symscreen.statistics.ranks.t0 import compute_harrell_c, compute_survival_ra
 from symscreen.targets.survival import SurvivalTarget
 
 
-def _response(rng, n, times, share=0.6):
+def _make_target(rng, n, times, share=0.6):
     events = rng.random(n) < share
     events[np.argmin(times)] = True
     times = np.append(times[:-1], times.max() + 1.0)
@@ -25,7 +25,7 @@ def _response(rng, n, times, share=0.6):
 def test_it_is_the_count_over_pairs(rng, tied_times, tied_feature):
     for n in (3, 17, 40):
         times = rng.integers(1, 5, n).astype(float) if tied_times else rng.random(n)
-        y = _response(rng, n, times)
+        y = _make_target(rng, n, times)
         values = rng.integers(0, 4, (6, n)).astype(float) if tied_feature else rng.normal(size=(6, n))
         pairs = list(pairs_by_definition(y.times, y.events))
         expected = [sum(np.sign(z[j] - z[i]) for i, j in pairs) / len(pairs) for z in values]
@@ -37,7 +37,7 @@ def test_it_is_the_count_over_pairs(rng, tied_times, tied_feature):
 
 
 def test_c_is_harrells_share_of_concordant_pairs(rng):
-    y = _response(rng, 30, rng.integers(1, 9, 30).astype(float))
+    y = _make_target(rng, 30, rng.integers(1, 9, 30).astype(float))
     z = np.round(rng.normal(size=30))
     pairs = list(pairs_by_definition(y.times, y.events))
     concordant = sum(1.0 if z[j] > z[i] else 0.5 if z[j] == z[i] else 0.0 for i, j in pairs) / len(pairs)

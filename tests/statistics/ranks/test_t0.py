@@ -50,9 +50,9 @@ def test_equals_the_definition_for_adjacent_floats_at_an_offset():
 def test_a_mirrored_feature_has_the_mirrored_score(pair):
     theta, y = pair
     rows = np.argsort(y, kind="stable")
-    response = NumericTarget(y[rows])
-    up, down = compute_t0(sort_block(np.stack([theta, -theta])[:, rows]), response)
-    delta = compute_gini_mean_difference(response)
+    target = NumericTarget(y[rows])
+    up, down = compute_t0(sort_block(np.stack([theta, -theta])[:, rows]), target)
+    delta = compute_gini_mean_difference(target)
     assert abs(up + down - 2 * delta) <= 1e-12 * delta
 
 
@@ -120,9 +120,9 @@ def test_columns_are_scored_one_by_one(rng):
     ("features", "y", "message"),
     [
         ([1, 2], [1, 2, 3], r"Z has shape \(2,\) and y \(3,\)"),
-        ([[1], [2]], [[1], [2]], r"y has shape \(2, 1\); one dimension is needed"),
-        ([1, np.nan], [1, 2], "Z holds NaN or infinity"),
-        ([1, 2], [1, np.inf], "holds NaN or infinity"),
+        ([[1], [2]], [[1], [2]], r"y has shape \(2, 1\); it must have one dimension"),
+        ([1, np.nan], [1, 2], "Z contains NaN or infinity"),
+        ([1, 2], [1, np.inf], "contains NaN or infinity"),
         ([1, 2], [3, 3], r"constant \(3 in all 2 rows\)"),
         ([1], [3], "at least 2 rows"),
     ],

@@ -46,9 +46,9 @@ def test_t0_is_the_definition_with_weights(rng, decimals):
     y = np.sort(np.round(rng.normal(size=25), decimals))
     theta = np.round(y + rng.normal(size=(6, 25)), decimals)
     w = rng.uniform(0.1, 3.0, 25)
-    response = WeightedTarget(NumericTarget(y), normalize_weights(w))
-    found = compute_weighted_gini_mean_difference(response) - compute_weighted_ranking_metric(
-        sort_block(theta), response
+    target = WeightedTarget(NumericTarget(y), normalize_weights(w))
+    found = compute_weighted_gini_mean_difference(target) - compute_weighted_ranking_metric(
+        sort_block(theta), target
     )
     assert found == pytest.approx([_by_definition(each, y, w) for each in theta], rel=1e-11)
 
@@ -63,39 +63,35 @@ def test_whole_weights_are_repeated_rows(y, theta, w):
     if np.ptp(y) == 0 or (np.ptp(theta, axis=1) == 0).any():
         return
     y = np.sort(y)
-    response = WeightedTarget(NumericTarget(y), normalize_weights(w))
+    target = WeightedTarget(NumericTarget(y), normalize_weights(w))
     ordered, (many, plain) = sort_block(theta), _repeated(theta, y, w)
-    share = compute_weighted_ranking_metric(ordered, response) / compute_weighted_gini_mean_difference(
-        response
-    )
+    share = compute_weighted_ranking_metric(ordered, target) / compute_weighted_gini_mean_difference(target)
     assert share == pytest.approx(
         compute_ranking_metric(many, plain) / compute_gini_mean_difference(plain), abs=1e-12
     )
     factor = (w.sum() ** 2 - (w**2).sum()) / (plain.n * (plain.n - 1.0))
-    t0 = compute_weighted_gini_mean_difference(response) - compute_weighted_ranking_metric(ordered, response)
+    t0 = compute_weighted_gini_mean_difference(target) - compute_weighted_ranking_metric(ordered, target)
     assert t0 * factor == pytest.approx(compute_t0(many, plain), abs=1e-11)
-    assert compute_weighted_spearman(ordered, response) == pytest.approx(
+    assert compute_weighted_spearman(ordered, target) == pytest.approx(
         compute_spearman(many, plain), abs=1e-12
     )
-    assert compute_weighted_pearson(ordered, response) == pytest.approx(
-        compute_pearson(many, plain), abs=1e-12
-    )
+    assert compute_weighted_pearson(ordered, target) == pytest.approx(compute_pearson(many, plain), abs=1e-12)
 
 
 def test_weights_that_are_equal_are_none(rng):
     y, theta = np.sort(rng.normal(size=30)), rng.normal(size=(4, 30))
     plain, ordered = NumericTarget(y), sort_block(theta)
-    response = WeightedTarget(plain, normalize_weights(np.full(30, 0.7)))
-    assert compute_weighted_gini_mean_difference(response) == pytest.approx(
+    target = WeightedTarget(plain, normalize_weights(np.full(30, 0.7)))
+    assert compute_weighted_gini_mean_difference(target) == pytest.approx(
         compute_gini_mean_difference(plain), rel=1e-13
     )
-    assert compute_weighted_ranking_metric(ordered, response) == pytest.approx(
+    assert compute_weighted_ranking_metric(ordered, target) == pytest.approx(
         compute_ranking_metric(ordered, plain), rel=1e-12
     )
-    assert compute_weighted_spearman(ordered, response) == pytest.approx(
+    assert compute_weighted_spearman(ordered, target) == pytest.approx(
         compute_spearman(ordered, plain), rel=1e-12
     )
-    assert compute_weighted_pearson(ordered, response) == pytest.approx(
+    assert compute_weighted_pearson(ordered, target) == pytest.approx(
         compute_pearson(ordered, plain), rel=1e-12
     )
 
@@ -103,15 +99,15 @@ def test_weights_that_are_equal_are_none(rng):
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 def test_mirrored_ranks_are_exactly_the_negative_at_any_scale(rng, scale):
     y, theta = np.sort(rng.normal(size=40)), np.round(rng.normal(size=(5, 40)), 1)
-    response = WeightedTarget(NumericTarget(y * scale), normalize_weights(rng.exponential(size=40)))
-    near = WeightedTarget(NumericTarget(y), response.weights)
+    target = WeightedTarget(NumericTarget(y * scale), normalize_weights(rng.exponential(size=40)))
+    near = WeightedTarget(NumericTarget(y), target.weights)
     one, other = sort_block(theta * scale), sort_block(-theta)
     for statistic in (compute_weighted_ranking_metric, compute_weighted_spearman):
         assert np.array_equal(statistic(one, near), -statistic(other, near))
-    assert compute_weighted_pearson(one, response) == pytest.approx(
+    assert compute_weighted_pearson(one, target) == pytest.approx(
         -compute_weighted_pearson(other, near), rel=1e-12
     )
-    assert compute_weighted_ranking_metric(one, response) == pytest.approx(
+    assert compute_weighted_ranking_metric(one, target) == pytest.approx(
         scale * compute_weighted_ranking_metric(one, near), rel=1e-12
     )
 
@@ -135,14 +131,14 @@ def _exactly(theta, y, w):
 
 
 def _found(theta, y, w):
-    response, ordered = WeightedTarget(NumericTarget(y), normalize_weights(w)), sort_block(theta[None])
-    scale = compute_weighted_gini_mean_difference(response)
-    t0 = scale - compute_weighted_ranking_metric(ordered, response)[0]
+    target, ordered = WeightedTarget(NumericTarget(y), normalize_weights(w)), sort_block(theta[None])
+    scale = compute_weighted_gini_mean_difference(target)
+    t0 = scale - compute_weighted_ranking_metric(ordered, target)[0]
     return (
         scale,
         t0,
-        compute_weighted_spearman(ordered, response)[0],
-        compute_weighted_pearson(ordered, response)[0],
+        compute_weighted_spearman(ordered, target)[0],
+        compute_weighted_pearson(ordered, target)[0],
     )
 
 
@@ -205,5 +201,5 @@ def test_other_weights_are_refused():
         [1.0, 1.0, np.inf],
         [3.0 * MAX_WEIGHT_RATIO, 2.0, 3.0],
     ):
-        with pytest.raises(DataError, match="no positive numbers, one a row, of which"):
+        with pytest.raises(DataError, match="must be one positive number per row, the largest"):
             WeightedTarget(plain, np.array(weights))

@@ -15,7 +15,7 @@ import pytest
 
 import symscreen
 from symscreen._resources import find_resource_folder
-from symscreen.cli import main as verbs
+from symscreen.cli import app
 from symscreen.results.ranking_files import format_ranking_csv
 
 SCREEN = [sys.executable, "-m", "symscreen"]
@@ -26,7 +26,7 @@ def run(capsys):
     """Run a command line in this process; give status, standard output and standard error."""
 
     def run(*arguments):
-        status = verbs._run([str(argument) for argument in arguments])
+        status = app._run([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return status, out, err
 
@@ -223,7 +223,7 @@ def test_operators_lists_and_checks(run, tmp_path):
 
 def test_screeners_says_when_each_fails(run):
     out = run("screeners")[1]
-    assert "fails where the relation turns" in out
+    assert "fails for non-monotone relations" in out
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--screener", "t0,foo"], "there is no screener 'foo'"),
         (
             ["screen", "DATA", "--screener", "lasso[folds=1]"],
-            "lasso: folds is '1'; give a whole number of at",
+            "lasso: folds is '1'; give an integer of at",
         ),
         (["screen", "DATA", "--screener", "lasso[folds=5"], "cannot read the screeners 'lasso[folds=5'"),
         (["screen", "DATA", "--rule", "1se"], "none of the screeners t0 has an option 'rule'; leave it out"),
@@ -249,7 +249,7 @@ def test_screeners_says_when_each_fails(run):
         (["screen", "DATA", "--keep", "x:5"], "keep is 'x:5'; write 200, or u:50,b:200"),
         (["screen", "DATA", "--cut", "t0"], "cut by t0: say how many features stay, for instance --keep 200"),
         (["screen", "DATA", "--rounds", "9"], "rounds is 9; give at most 5"),
-        (["screen", "DATA", "--seed", "-1"], "seed is -1; give a whole number of at least 0"),
+        (["screen", "DATA", "--seed", "-1"], "seed is -1; give an integer of at least 0"),
         (["screen", "DATA", "--target", "targt"], "did you mean 'target'"),
         (["screen", "DATA", "--out", "r.xls"], "use one of .csv, .parquet, .json"),
         (["screen", "DATA", "--also", "x1 ^ 2"], "write a power as x**2"),
@@ -296,7 +296,7 @@ def test_cuts_and_rounds_reach_the_pipeline(run, data, tmp_path):
     arguments = ["--operators", "ablation", "--layers", "ubu", "--keep", "u:3,b:5", "--cut", "xi,pearson"]
     status, text, _ = run("screen", data, *arguments, "--rounds", 2, "--top", 4, "--out", out)
     assert status == 0
-    assert "round: which round found it" in " ".join(text.split())
+    assert "round: the round that found it" in " ".join(text.split())
     assert set(pd.read_csv(out)["round"]) == {1, 2}
     record = json.loads((tmp_path / "r.csv.json").read_text())
     assert record["options"]["keep"] == {"u": 3, "b": 5}
