@@ -29,7 +29,7 @@ from refusal_cases import cases
 
 _LIMIT = 60  # seconds of CPU
 _LOADED = (
-    *("cli.app", "fitting.fit", "screening.plan", "screening.power", "screening.class_members", "explain"),
+    *("cli.verbs", "fitting.fit", "screening.plan", "screening.power", "screening.class_members", "explain"),
     *("evaluation", "export", "results.ranking_reader", "report.terminal.result_tables", "report.terminal.listings"),
 )
 
@@ -65,7 +65,7 @@ def main() -> None:
 
 def _warm(folder: Path) -> None:
     """Refuse something by each verb here, so that what a verb loads is loaded before it is measured."""
-    from symscreen.cli import app
+    from symscreen.cli import verbs as app
 
     given = [
         *(["why", "t.csv", "("], ["screen", "t.csv", "--also", "("], ["power", "t.csv", "--truth", "("]),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.errors import InputError, quote_value, truncate_message
 
 LONG = "9" * 10**6

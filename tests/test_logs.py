@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.logs import LOGGER, JsonLines, LogStream
 
 

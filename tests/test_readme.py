@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.grammar import list_grammar_names, load_grammar
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 
 pytest.importorskip("pint", reason="units need pint")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.experiments import base
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 

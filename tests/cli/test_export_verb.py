@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.expressions.traversal import collect_inputs
 
 SCREEN = [

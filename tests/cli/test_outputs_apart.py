@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 
 SMALL = ("--layers", "u", "--unary", "sin", "--top", "2", "--quiet")
 

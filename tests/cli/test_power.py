@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 
 
 @pytest.fixture

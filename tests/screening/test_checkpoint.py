@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
 from symscreen.screening import checkpoint
@@ -33,7 +33,7 @@ COMMAND = ["--layers", "ub", "--top", "4", "--jobs", "1", "--chunk-size", "60", 
 KILLED = """
 import importlib, os, signal, sys
 from symscreen.screening import checkpoint
-from symscreen.cli import app
+from symscreen.cli import verbs as app
 checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.0, 1e9
 module, name, count = sys.argv[1:4]
 home = importlib.import_module(module)
