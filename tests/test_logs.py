@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import verbs as app
+from symscreen.cli import verbs
 from symscreen.logs import LOGGER, JsonLines, LogStream
 
 
@@ -33,12 +33,12 @@ def test_the_command_line_writes_json_lines_and_leaves_no_handler(frame, tmp_pat
     frame.to_csv(tmp_path / "data.csv", index=False)
     before = list(LOGGER.handlers)
     command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--log-json"]
-    assert app._run([*command, str(tmp_path / "log")]) == 0
+    assert verbs._run([*command, str(tmp_path / "log")]) == 0
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [lines[0]["stage"], lines[-1]["stage"]] == ["prepared", "finished"]
     assert all({"time", "level"} <= line.keys() for line in lines)
     assert LOGGER.handlers == before
-    assert app._run([*command, str(tmp_path / "no" / "log")]) == 2
+    assert verbs._run([*command, str(tmp_path / "no" / "log")]) == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
@@ -46,13 +46,13 @@ def test_a_log_on_a_full_disk_costs_a_line_and_not_the_ranking(frame, tmp_path, 
     frame.to_csv(tmp_path / "data.csv", index=False)
     before, out = list(LOGGER.handlers), tmp_path / "r.csv"
     command = ["screen", str(tmp_path / "data.csv"), "--layers", "u", "--quiet", "--out", str(out)]
-    assert app._run([*command, "--log-json", "/dev/full"]) == 0
+    assert verbs._run([*command, "--log-json", "/dev/full"]) == 0
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert "/dev/full': the log could not be written to its end (No space left on device)" in complaint
     assert LOGGER.handlers == before
     told = out.read_bytes()
-    assert app._run([*command, "--force"]) == 0
+    assert verbs._run([*command, "--force"]) == 0
     assert out.read_bytes() == told
 
 
@@ -105,14 +105,14 @@ def test_a_hostile_name_stays_one_line_of_json():
 
 def test_an_interrupt_tells_the_best_so_far(frame, tmp_path, capsys, monkeypatch):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    own = app.show_progress
+    own = verbs.show_progress
 
     def interrupted(*, quiet):
         return _Interrupting(own(quiet=quiet))
 
-    monkeypatch.setattr(app, "show_progress", interrupted)
+    monkeypatch.setattr(verbs, "show_progress", interrupted)
     options = ["--layers", "ub", "--jobs", "1", "--chunk-size", "100"]
-    assert app._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
+    assert verbs._run(["screen", str(tmp_path / "data.csv"), *options]) == 130
     complaint = capsys.readouterr().err.splitlines()
     assert "best so far, of " in complaint[0]
     assert "t0 0." in complaint[0]

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import verbs as app
+from symscreen.cli import verbs
 
 
 @pytest.fixture
 def run(capsys):
     def run(*arguments):
-        status = app._run([str(argument) for argument in arguments])
+        status = verbs._run([str(argument) for argument in arguments])
         return status, *capsys.readouterr()
 
     return run

@@ -133,7 +133,7 @@ def test_a_lost_column_and_a_gap_are_refused(written):
     with pytest.raises(DataError, match="no column lasso_rank"):
         evaluate(read_ranking(written), "x1")
     whole.assign(t0=whole.t0.where(whole.t0 > whole.t0.min())).to_csv(written, index=False)
-    with pytest.raises(DataError, match="column t0 has gaps"):
+    with pytest.raises(DataError, match="column t0 of the ranking has missing values"):
         evaluate(read_ranking(written), "x1")
 
 
