@@ -184,7 +184,8 @@ def test_a_small_core_has_few_subsets(rng):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"), [({"sizes": [4]}, "sizes from 0 to 3"), ({"keep": 0}, "at least 1")]
+    ("given", "says"),
+    [({"sizes": [4]}, "sizes of core subsets must be from 0 to 3"), ({"keep": 0}, "at least 1")],
 )
 def test_what_has_no_meaning_is_refused(given, says, rng):
     stream, simple, target = _stream(rng, m=3)

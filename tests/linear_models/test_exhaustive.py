@@ -154,7 +154,8 @@ def test_few_features_give_all_subsets(size, rng):
 
 
 @pytest.mark.parametrize(
-    ("size", "keep", "says"), [(5, 1, "a size from 1 to 4"), (0, 1, "a size"), (2, 0, "at least 1")]
+    ("size", "keep", "says"),
+    [(5, 1, "the size of a model must be from 1 to 4"), (0, 1, "the size"), (2, 0, "at least 1")],
 )
 def test_what_has_no_meaning_is_refused(size, keep, says):
     with pytest.raises(OptionError, match=says):

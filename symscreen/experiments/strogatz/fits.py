@@ -110,7 +110,7 @@ def compare_formula(formula: Formula, truth: str) -> Equality:
 
     Examples
     --------
-    >>> from symscreen.export import Formula
+    >>> from symscreen.expressions.linear_formula import Formula
     >>> from symscreen.expressions.tree import parse_expression
     >>> shear = (parse_expression("sin(x1)"), parse_expression("cos(x1 + x2)/sin(x2)"))
     >>> compare_formula(Formula("y", 0.2, (1.0002, 0.9996), shear), "cos(x1)/tan(x2)")
@@ -148,7 +148,7 @@ def round_coefficients(formula: Formula) -> Formula:
 
     Examples
     --------
-    >>> from symscreen.export import Formula
+    >>> from symscreen.expressions.linear_formula import Formula
     >>> from symscreen.expressions.tree import parse_expression
     >>> terms = (parse_expression("x1"), parse_expression("x2"))
     >>> print(round_coefficients(Formula("y", 0.00009, (3.14159, 0.0004), terms)))

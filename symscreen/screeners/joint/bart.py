@@ -244,7 +244,7 @@ def _score_features(inputs: JointInput, settings: Mapping[str, Any]) -> JointSco
             "rule": settings["rule"],
             "selected": int(selected.sum()),
             "replicate_agreement": compute_chain_agreement(means),
-            "warnings": [] if q > 1 else ["all splits are on the only feature: inclusion is uninformative"],
+            "warnings": [] if q > 1 else ["all splits are on one feature: inclusion is uninformative"],
         },
     )
 

@@ -316,11 +316,11 @@ def test_too_many_features_for_a_search_are_told_and_still_judged(rng):
         _shown(x, 3 * x[5] - x[9] + 0.1 * rng.normal(size=30)), direction="exhaustive", max_size=3
     )
     assert {5, 9} <= set(_chosen(scores))
-    assert scores.record["warnings"][0].startswith("the models of more than 0 features are the best found")
+    assert scores.record["warnings"][0].startswith("models of more than 0 features are the best found")
 
 
 def test_a_coefficient_beyond_any_float_is_told(rng):
     x, y = _easy(rng)
     x[2] *= 1e-200
     warnings = _judge(_shown(x, y * 1e200)).record["warnings"]
-    assert warnings == ["coefficients overflow on the features' own scales: scale the data"]
+    assert warnings == ["coefficients overflow in the units of the features: scale the data"]
