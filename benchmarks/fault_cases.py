@@ -192,7 +192,7 @@ def damaged_results(
     from click.testing import CliRunner
 
     from symscreen import read_ranking
-    from symscreen.cli import main as verbs
+    from symscreen.cli import verbs
 
     found: dict[str, dict[str, Any]] = {}
     for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):

@@ -83,7 +83,7 @@ def _met(case: _Case, home: Path) -> dict[str, Any]:
 
 
 def _run(arguments: tuple[str, ...], home: Path) -> CompletedProcess[str]:
-    from symscreen.cli import main as verbs
+    from symscreen.cli import verbs
 
     out, err = io.StringIO(), io.StringIO()
     with chdir(home), redirect_stdout(out), redirect_stderr(err):

@@ -65,7 +65,7 @@ def main() -> None:
 
 def _warm(folder: Path) -> None:
     """Refuse something by each verb here, so that what a verb loads is loaded before it is measured."""
-    from symscreen.cli import main as verbs
+    from symscreen.cli import verbs
 
     given = [
         *(["why", "t.csv", "("], ["screen", "t.csv", "--also", "("], ["power", "t.csv", "--truth", "("]),

@@ -26,7 +26,7 @@ import numpy as np
 from fault_kills import write_data
 from measured import machine, markdown, number, save
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 _STREAMS = (io.StringIO(), io.StringIO())
 _WHAT = ("resident_mib", "threads", "open_files", "children")

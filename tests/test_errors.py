@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import InputError, quote_value, truncate_message
 
 LONG = "9" * 10**6

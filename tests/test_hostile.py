@@ -19,7 +19,7 @@ from helpers.hostile_places import ENVIRONMENTS, PLACES, ended_in, furnish, surr
 
 import symscreen
 from symscreen._atomic_io import check_writable, write_all_atomically, write_atomically
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import OutputError
 from symscreen.results.ranking_files import escape_spreadsheet, format_ranking_csv
 

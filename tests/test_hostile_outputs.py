@@ -16,7 +16,7 @@ import pytest
 from helpers.hostile_cases import NAMES
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.cli.output import print_notices, write_stdout
 from symscreen.errors import OutputError
 from symscreen.export import format_bundle

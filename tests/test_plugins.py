@@ -10,7 +10,7 @@ import pytest
 
 import symscreen
 from symscreen.backends import make_backend
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import InputError, OptionError
 from symscreen.plugins import find_plugins
 from symscreen.screeners import check_screener, get_screener

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.grammar import list_grammar_names, load_grammar
 
 ROOT = Path(__file__).resolve().parent.parent

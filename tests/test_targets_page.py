@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "targets.md").read_text()
 

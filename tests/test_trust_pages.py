@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 pytest.importorskip("pint", reason="units need pint")
 

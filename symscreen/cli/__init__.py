@@ -1,5 +1,5 @@
 """The command line: parse, call the pipeline, print."""
 
-from symscreen.cli.main import main
+from symscreen.cli.verbs import main
 
 __all__ = ["main"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.experiments import base
 from symscreen.experiments.base import Experiment, ExperimentOutcome, ExperimentSettings
 

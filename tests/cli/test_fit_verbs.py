@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.export import load_bundle
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar

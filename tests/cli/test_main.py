@@ -15,7 +15,7 @@ import pytest
 
 import symscreen
 from symscreen._resources import find_resource_folder
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.results.ranking_files import format_ranking_csv
 
 SCREEN = [sys.executable, "-m", "symscreen"]

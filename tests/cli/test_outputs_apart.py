@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 
 SMALL = ("--layers", "u", "--unary", "sin", "--top", "2", "--quiet")
 

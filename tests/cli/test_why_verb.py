@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.explain import EXPLANATION_STATUSES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "faq.md").read_text()

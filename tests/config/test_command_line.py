@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.config.command_line import format_command, quote_shell_word
 
 RUNS = [

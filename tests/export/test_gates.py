@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
     LevelIndicator,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.export import EXPORT_FORMATS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "export.md").read_text()

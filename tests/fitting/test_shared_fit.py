@@ -14,7 +14,7 @@ from helpers.fitting_cases import every_feature, found_in, space_of
 from linear_models.test_shared_scan import mean_share
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.data import read_dataset, take_rows
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import export_formulas, format_bundle, load_bundle

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
 from symscreen.screening import checkpoint

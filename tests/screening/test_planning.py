@@ -79,7 +79,7 @@ def test_times_are_told_roughly(seconds, text):
 def test_plan_takes_every_option_of_screen(wide, tmp_path):
     from click.testing import CliRunner
 
-    from symscreen.cli.main import command
+    from symscreen.cli.verbs import command
 
     screen, plan = (command.commands[verb] for verb in ("screen", "plan"))
     assert [option.name for option in plan.params] == [option.name for option in screen.params]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.main import command
+from symscreen.cli.verbs import command
 from symscreen.errors import InputError
 from symscreen.screening.execution import run_screen
 from symscreen.screening.stored_screens import prepare_from_record
@@ -91,7 +91,7 @@ def test_units_hold_however_the_space_is_searched(moving, options):
 def test_exports_of_rankings_results_and_bundles_are_for_the_columns_as_they_came(
     moving, tmp_path, monkeypatch, capsys
 ):
-    from symscreen.cli import main as verbs
+    from symscreen.cli import verbs
     from symscreen.export import export_formulas
 
     monkeypatch.chdir(tmp_path)

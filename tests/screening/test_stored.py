@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import DataError
 from symscreen.report.html_page import build_report_html
 from symscreen.results.ranking_files import write_ranking

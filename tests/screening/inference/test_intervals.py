@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli import main as verbs
+from symscreen.cli import verbs
 from symscreen.errors import OptionError
 from symscreen.report.terminal.listings import print_table
 from symscreen.report.terminal.ranking_table import show_result
