@@ -145,7 +145,7 @@ def build_numeric_dataset(
     Examples
     --------
     >>> x, y = np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0])
-    >>> build_numeric_dataset({"x": x}, y, "y", kept=np.array([True, False, True]),
+    >>> build_numeric_dataset({"x": x}, y, "y", row_mask=np.array([True, False, True]),
     ...     notices=()).columns.tolist()
     [[3.0, 1.0]]
     """

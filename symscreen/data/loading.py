@@ -288,7 +288,7 @@ def _read_dataset_by_target_type(
     used = {each: _get_numbers(frame, each) for each in chosen}
     kept, dropped = find_complete_rows(frame, needed | used, missing)
     try:
-        return arrange(used, kept=kept, notices=[*notices, *more, *dropped])
+        return arrange(used, row_mask=kept, notices=[*notices, *more, *dropped])
     except DataError as error:
         raise DataError(f"{frame.source}: {error}") from error
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import cycle
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from symscreen._limits import format_bytes
-from symscreen.config.screen_options import make_screen_options
+from symscreen.config.fields import describe_options, list_options
+from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
 from symscreen.screening.memory_estimate import estimate_memory_from_size
 from symscreen.screening.preparation import prepare_screen
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen.config.keyword_types import ScreenKeywords
     from symscreen.data import Dataset
     from symscreen.expansion import LayerCount, Space, SpaceSizeEstimate
     from symscreen.grammar import Layer
@@ -180,10 +182,8 @@ def _format_memory_notices(peak_bytes: int, generation: GenerationConfig) -> lis
     if generation.max_bytes is None or peak_bytes <= generation.max_bytes:
         return []
     allowed = format_bytes(generation.max_bytes)
-    return [
-        f"the predicted peak of {format_bytes(peak_bytes)} is more than the {allowed} allowed: screen may "
-        "refuse"
-    ]
+    peak = format_bytes(peak_bytes)
+    return [f"the predicted peak of {peak} is more than the {allowed} allowed: screen may refuse"]
 
 
 def _estimate_seconds(
@@ -242,10 +242,11 @@ def _time_feature_scoring(space: Space, dataset: Dataset, scoring: ScoringConfig
     return float(np.divide(spent, scored)) if spent else 0.0
 
 
+@describe_options(list_options(ScreenOptions))
 def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[ScreenKeywords],
 ) -> ScreenPlan:
     """Count what `screen` would do with the same options, and predict what it would take.
 
