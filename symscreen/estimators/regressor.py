@@ -67,7 +67,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("vdp2")
+    >>> data = symscreen.datasets.load_strogatz("vdp2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
     >>> model = symscreen.SymbolicRegressor(operators="strogatz", layers="u", snap=True).fit(X, y)
     >>> model.formula_.text, round(model.score(X, y), 6)

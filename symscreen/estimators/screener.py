@@ -79,7 +79,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> X, y = data.frame.drop(columns="target"), data.frame["target"]
     >>> screener = symscreen.SymbolicScreener(layers="ubb", unary="cos", binary="sub,div", top=1).fit(X, y)
     >>> screener.get_feature_names_out().tolist(), screener.transform(X).shape

@@ -85,7 +85,7 @@ def why(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> print(symscreen.why(data.frame, "x1 - cos(x2)/x1", layers="ub").text.splitlines()[0])
     x1 - cos(x2)/x1 is not generated: it needs more layers, --layers ubb.
     """
@@ -201,7 +201,7 @@ def _explain_present(
     """Say where a formula stands that the space holds, or whose values it holds."""
     found_as = to_text(generated.space.build_expression(number))
     facts, formula = locate_feature(number, generated), to_text(expression)
-    if not by_algebra and facts["answer"] == "ranked":
-        facts["answer"] = "duplicate"
+    if not by_algebra and facts["status"] == "ranked":
+        facts["status"] = "duplicate"
     match: MatchKind = "values" if not by_algebra else "same" if found_as == formula else "algebra"
     return Explanation(formula=formula, found_as=found_as, match=match, **facts)

@@ -207,9 +207,9 @@ def describe_domain_violation(
     used = {to_text(Column(name)): float(columns[name][found.row]) for name in names}
     return {
         "part": to_text(found.part),
-        "rows": found.n_rows,
-        "row": int(row_numbers[found.row]) + 1,
-        "arguments": found.argument_values | used,
+        "n_undefined_rows": found.n_rows,
+        "example_row": int(row_numbers[found.row]) + 1,
+        "argument_values": found.argument_values | used,
     }
 
 

@@ -314,7 +314,7 @@ def locate_feature(number: int, generated: GeneratedSpace) -> dict[str, Any]:
         Facts of a `Explanation`, its answer among them: ``ranked``, ``dropped`` or ``not shown``.
     """
     facts = _locate_in_screen(number, generated)
-    if facts["answer"] == "ranked":
+    if facts["status"] == "ranked":
         request, expression = generated.config.scoring, generated.space.build_expression(number)
         values = generated.space.compute_values(np.array([number]))[0]
         columns = {name: generated.columns[name] for name in collect_columns(expression)}
@@ -342,7 +342,7 @@ def _locate_in_screen(number: int, generated: GeneratedSpace) -> dict[str, Any]:
             and left.statuses[number - space.n_materialized] != CandidateStatus.KEPT
         ):
             places = _compute_screener_ranks(number, space, generated, request)
-            return {"answer": "dropped", "places": places, "features": space.size}
+            return {"status": "dropped", "screener_ranks": places, "n_features": space.size}
         space, request = left, replace(request, search=EXACT_SEARCH)
     if isinstance(request.screeners[0], Screener):
         return _rank_by_column_screener(number, space, generated, request)
@@ -367,19 +367,19 @@ def _rank_by_column_screener(
         max_classes=most,
     )
     facts: dict[str, Any] = {
-        "answer": "ranked",
+        "status": "ranked",
         "rank": found.feature_rank if request.limit is None else found.rank,
-        "bar": request.limit,
-        "features": found.n_features,
-        "stands_for": to_text(space.build_expression(found.representative)),
+        "rank_cutoff": request.limit,
+        "n_features": found.n_features,
+        "representative": to_text(space.build_expression(found.representative)),
         "class_size": found.class_size,
         "direction": found.direction,
         "scores": dict(zip((one.name for one in request.column_screeners), found.scores, strict=True)),
     }
     if found.rank is None:
         facts |= {
-            "ahead": found.n_better,
-            "places": _compute_screener_ranks(number, space, generated, request),
+            "n_better": found.n_better,
+            "screener_ranks": _compute_screener_ranks(number, space, generated, request),
         }
     if request.joint_screeners:
         _add_joint_scores(facts, number, space, score_space(space, response, request), request)
@@ -393,21 +393,21 @@ def _rank_by_joint_screener(
     first = request.screeners[0]
     limit = None if request.limit is None else max(request.limit, request.prescreen)
     found = score_space(space, generated.dataset.target, replace(request, limit=limit))
-    facts: dict[str, Any] = {"features": found.n_scored, "bar": request.limit}
+    facts: dict[str, Any] = {"n_features": found.n_scored, "rank_cutoff": request.limit}
     _add_joint_scores(facts, number, space, found, request)
     row = _find_row(number, space, found, request)
     if first.name not in facts["selected"] or row is None:
         # what was not shown has no rank
         places = _compute_screener_ranks(number, space, generated, request)
-        return facts | {"answer": "not shown", "places": places, "bar": request.prescreen}
+        return facts | {"status": "not shown", "screener_ranks": places, "rank_cutoff": request.prescreen}
     kept = found.features
     for place, one in enumerate(request.screeners):
         if isinstance(one, Screener):
             facts["scores"][one.name] = float(kept.scores[row, place])
     return facts | {
-        "answer": "ranked",
+        "status": "ranked",
         "rank": row + 1,
-        "stands_for": to_text(space.build_expression(int(kept.number[row]))),
+        "representative": to_text(space.build_expression(int(kept.number[row]))),
         "class_size": int(kept.class_size[row]),
         "direction": int(kept.direction[row]),
     }

@@ -76,7 +76,7 @@ def fit(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("lv1")
+    >>> data = symscreen.datasets.load_strogatz("lv1")
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """

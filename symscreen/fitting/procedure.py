@@ -197,7 +197,7 @@ def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | Share
     told: dict[str, Any] = {
         "terms": build_term_table(fits, config.units),
         "front": build_model_table(found, choosing.regression_target, shown, criterion, chosen),
-        "rivals": build_model_table(found, choosing.regression_target, rivals, criterion),
+        "alternatives": build_model_table(found, choosing.regression_target, rivals, criterion),
         "notices": (*dataset.notices, *notices),
         "record": _build_fit_record(found, config, choosing.target.n, estimating.target.n, errors),
         "operators": {

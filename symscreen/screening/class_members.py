@@ -615,7 +615,7 @@ def classes(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=20)
+    >>> data = symscreen.datasets.make_additive(n=20)
     >>> result = symscreen.screen(data.frame, layers="u", unary=["cube", "neg"], top=1)
     >>> symscreen.classes(result, data.frame)[["member", "expression", "relation"]].values.tolist()
     [[1, 'x3', 'shown'], [2, '-x3', 'affine copy'], [3, 'x3**3', 'same ranks']]

@@ -279,7 +279,7 @@ def plan(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=10)
+    >>> data = symscreen.datasets.make_additive(n=10)
     >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
     42
     """

@@ -368,7 +368,7 @@ def power(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.additive(n=60)
+    >>> data = symscreen.datasets.make_additive(n=60)
     >>> found = symscreen.power(data.frame, truth="x1**3*x3", noise_ratio=[0, 5], repeats=10,
     ...                         operators="ablation", layers="ub", top=1)
     >>> found.table[["noise_ratio", "probability"]].values.tolist()[0], found.closest_member

@@ -48,7 +48,7 @@ def screen(
     Examples
     --------
     >>> import symscreen
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> result = symscreen.screen(data.frame, layers="ubb", unary=["cos"], binary=["sub", "div"], top=1)
     >>> result.table.expression[0], result.table.direction[0]
     ('x1 - cos(x2)/x1', '+')

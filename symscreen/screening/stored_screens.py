@@ -230,7 +230,7 @@ def load_result(
     --------
     >>> import tempfile, symscreen
     >>> from symscreen.results.ranking_files import write_ranking
-    >>> data = symscreen.datasets.strogatz("glider2")
+    >>> data = symscreen.datasets.load_strogatz("glider2")
     >>> result = symscreen.screen(data.frame, layers="ub", unary="cos", binary="sub,div", top=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_ranking(result, f"{folder}/r.csv")
