@@ -37,7 +37,7 @@ __all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerPara
 
 def _format_class(name, base, title, fields):
     lines = [f"class {name}({base}, total=False):", f'    """{title}"""', ""]
-    lines += [f"    {field.name}: {field.type}" for field in fields]
+    lines += [f"    {field.name}: {field.type}".replace("'", '"') for field in fields]
     return "\n\n" + "\n".join(lines) + "\n"
 
 
