@@ -335,7 +335,7 @@ def find_categorical_features(
     --------
     >>> from symscreen.expressions.tree import parse_expression
     >>> find_categorical_features([parse_expression("a + `a·1[c = p]`")], ["a", "c"])
-    {'a·1[c = p]': Derived(x='a', column='c', level='p')}
+    {'a·1[c = p]': CategoricalInput(gated_input='a', category_column='c', level='p')}
     """
     used = set[str]().union(*map(collect_columns, expressions)) - set(input_names)
     found = {name: parse_categorical_name(name, input_names) for name in sorted(used)}

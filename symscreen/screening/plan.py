@@ -280,7 +280,7 @@ def plan(
     --------
     >>> import symscreen
     >>> data = symscreen.datasets.make_additive(n=10)
-    >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
+    >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").n_features
     42
     """
     ready = prepare_screen(X, y, make_screen_options(options, verb="plan"))
