@@ -54,7 +54,7 @@ def parse_bytes(text: str | int) -> int:
     Raises
     ------
     OptionError
-        If the text is no amount.
+        If the text is not an amount.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def to_tuple(also: Names) -> tuple[str, ...]:
 
 
 def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
-    """Take any kind of whole number, numpy's included.
+    """Convert any kind of integer, numpy's included, to int.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
 
 
 def parse_top(top: int | str) -> int | None:
-    """Read ``top``: a whole number, or None for ``"all"``."""
+    """Read ``top``: an integer, or None for ``"all"``."""
     return None if top == "all" else check_positive_int("top", top, ", or 'all'")
 
 
