@@ -9,6 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symscreen.config.conflicts import (
+    CONFLICTS,
+    WEIGHT_CONFLICTS,
+    check_conflicts,
+    check_weight_conflicts,
+)
+from symscreen.config.fields import list_options
 from symscreen.config.parsing import (
     check_positive_int,
     check_sign,
@@ -18,6 +25,7 @@ from symscreen.config.parsing import (
     parse_top,
     to_tuple,
 )
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.config.space_options import (
     build_layer_schedule,
     format_unused_rule_notices,
@@ -243,28 +251,53 @@ def test_a_fit_searches_what_was_asked_for_from_its_prefixes_on():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("rase", None, ["t0"], 20, 1), "did you mean 'race'"),
-        (("exact", 0.1, ["t0"], 20, 1), "only --search race states a risk"),
-        (("sieve", 0.1, ["t0"], 20, 1), "only --search race states a risk"),
-        (("sieve", None, ["t0"], None, 1), "--top all shows every feature"),
-        (("race", None, ["t0"], 20, 2), "--rounds 2 needs every feature's place"),
-        (("race", None, ["xi", "t0"], 20, 1), "no bound for xi"),
-        (("race", None, ["lasso"], 20, 1), "no bound for t0, xi"),
-        (("race", 0.0, ["t0"], 20, 1), "probability between 0 and 1"),
-        (("race", 1, ["t0"], 20, 1), "probability between 0 and 1"),
-        (("race", True, ["t0"], 20, 1), "probability between 0 and 1"),
-        (("race", float("nan"), ["t0"], 20, 1), "probability between 0 and 1"),
+        (("rase", None, ["t0"]), "did you mean 'race'"),
+        (("exact", 0.1, ["t0"]), "only --search race states a risk"),
+        (("sieve", 0.1, ["t0"]), "only --search race states a risk"),
+        (("race", None, ["xi", "t0"]), "no bound for xi"),
+        (("race", None, ["lasso"]), "no bound for t0, xi"),
+        (("race", 0.0, ["t0"]), "probability between 0 and 1"),
+        (("race", 1, ["t0"]), "probability between 0 and 1"),
+        (("race", True, ["t0"]), "probability between 0 and 1"),
+        (("race", float("nan"), ["t0"]), "probability between 0 and 1"),
     ],
 )
 def test_a_search_that_cannot_be_is_refused(arguments, message):
-    mode, risk, names, limit, rounds = arguments
+    mode, risk, names = arguments
     with _refused(message):
-        parse_search(mode, risk, [SCREENERS[name] for name in names], limit, rounds)
+        parse_search(mode, risk, [SCREENERS[name] for name in names])
 
 
 def test_a_race_has_a_risk_of_one_in_a_million_unless_told():
     t0 = [SCREENERS["t0"]]
-    assert parse_search("race", None, t0, 20, 1).risk == 1e-6
-    assert parse_search("race", 0.2, t0, 20, 1).risk == 0.2
-    assert parse_search("exact", None, t0, None, 3).mode == "exact"
-    assert parse_search("sieve", None, [SCREENERS["xi"]], 20, 1).mode == "sieve"
+    assert parse_search("race", None, t0).risk == 1e-6
+    assert parse_search("race", 0.2, t0).risk == 0.2
+    assert parse_search("exact", None, t0).mode == "exact"
+    assert parse_search("sieve", None, [SCREENERS["xi"]]).mode == "sieve"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"search": "sieve", "top": "all"}, "--top all shows every feature, and --search sieve drops most"),
+        (
+            {"search": "race", "rounds": 2},
+            "--rounds 2 needs every feature's place, and --search race drops most",
+        ),
+        ({"ranking": "r", "target_kind": "classes"}, "both --ranking and --target-kind classes are given"),
+        ({"groups": "g", "fdr": 0.05}, "--fdr 0.05 cannot be had with --groups g"),
+        ({"groups": "g", "p_values": True}, "--p-values cannot be had with --groups g"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(options, message):
+    with _refused(message):
+        check_conflicts(ScreenOptions(**options))
+
+
+def test_the_table_of_conflicts_names_options_and_takes_the_defaults():
+    names = {field.name for field in list_options(ScreenOptions)}
+    assert all({row.option, row.other} <= names for row in (*CONFLICTS, *WEIGHT_CONFLICTS))
+    check_conflicts(ScreenOptions())
+    check_conflicts(ScreenOptions(search="race", rounds=1, p_values=None, groups="g"))
+    with _refused("--intervals cannot be had with --weights w: what it infers takes all rows to count alike"):
+        check_weight_conflicts(ScreenOptions(weights="w", intervals=0.9))

@@ -8,20 +8,13 @@ from typing import Any
 
 import click
 
-from symscreen.cli.options import (
-    add_category_options,
-    add_pruning_options,
-    add_space_options,
-    add_unit_options,
-    parse_ratios,
-    reject_target_type,
-)
+from symscreen.cli.options import GroupedCommand, add_options, parse_ratios, reject_target_types
 from symscreen.cli.output import list_input_files, open_progress_bar, print_notices, write_stdout
 
 __all__ = ["power"]
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("data")
 @click.option("--truth", metavar="EXPR", required=True, help="The formula that makes the response.")
 @click.option(
@@ -36,25 +29,18 @@ __all__ = ["power"]
     "--repeats", metavar="R", type=int, default=100, show_default=True, help="How often noise is drawn."
 )
 @click.option("--feature", metavar="EXPR", help="What is to be found, where it is not the whole truth.")
-@add_category_options
-@add_space_options
-@add_unit_options
-@click.option(
-    "--screener", metavar="NAME", default="t0", show_default=True, help="The column screener that ranks."
+@add_options(
+    "power",
+    help_texts={
+        "screener": "The column screener that ranks.",
+        "top": "A feature counts as found among the best K classes.",
+        "also": "A formula of yours in the space; may be repeated.",
+        "seed": "The seed of the noise.",
+    },
 )
-@click.option(
-    "--sign", type=click.Choice(["free", "positive"]), default="free", show_default=True, help="As of screen."
-)
-@click.option("--top", metavar="K", type=int, default=20, show_default=True, help="Found: among the best K.")
-@click.option("--also", metavar="EXPR", multiple=True, help="A formula of your own in the space.")
-@add_pruning_options
-@click.option("--seed", metavar="S", type=int, default=0, show_default=True, help="For the noise.")
-@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
 @click.option("--out", metavar="FILE", help="Write the table as .csv; - is standard output.")
 @click.option("--force", is_flag=True, help="Overwrite existing output.")
-@click.option("--ranking", hidden=True, expose_value=False, callback=reject_target_type)
-@click.option("--stages", hidden=True, expose_value=False, callback=reject_target_type)
-@click.option("--event", hidden=True, expose_value=False, callback=reject_target_type)
+@reject_target_types
 def power(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Plant a formula on your columns, and say how often a screen finds it under noise.
 

@@ -7,31 +7,28 @@ import io
 import os
 import sys
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from symscreen._limits import check_startup_memory
 from symscreen.cli.classes import classes
 from symscreen.cli.evaluate import evaluate, reproduce
-from symscreen.cli.export import export
-from symscreen.cli.options import (
-    add_category_options,
-    add_fit_options,
-    add_screen_options,
-    add_space_options,
-    add_unit_options,
-)
+from symscreen.cli.export import bundle_option, export
+from symscreen.cli.options import GroupedCommand, add_options, reject_target_types
 from symscreen.cli.output import list_input_files, print_notices, show_progress, write_json_log, write_stdout
 from symscreen.cli.power import power
-from symscreen.cli.report import check_report_path, report, save_report
+from symscreen.cli.report import check_report_path, report, report_option, save_report
 from symscreen.cli.why import why
+from symscreen.config.screen_options import FitOptions
 from symscreen.errors import InputError, OptionError, escape_control_chars, suggest, truncate_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["main"]
 
 _MAX_ROWS_WITH_FILE = 20
-_OUTPUT_OPTIONS = frozenset({"out", "bundle", "report", "force", "log_json"})
 
 
 def main() -> None:
@@ -145,9 +142,24 @@ def command() -> None:
     """
 
 
-@command.command()
+def _add_output_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give `screen` the options of its outputs; `plan` takes them, too, so that one can replace the other."""
+    function = click.option(
+        "--log-json", metavar="FILE", help="Append a JSON line for each stage; - is standard error."
+    )(function)
+    function = click.option("--force", is_flag=True, help="Overwrite existing output.")(function)
+    function = bundle_option(report_option(function))
+    return click.option(
+        "--out",
+        metavar="FILE",
+        help="Write the ranking to .csv, .parquet or .json; - writes CSV to standard output.",
+    )(function)
+
+
+@command.command(cls=GroupedCommand)
 @click.argument("data")
-@add_screen_options
+@add_options("screen")
+@_add_output_options
 def screen(
     data: str,
     out: str | None,
@@ -209,10 +221,21 @@ def screen(
     print_table(show_result(result, max_rows=None if out is None else _MAX_ROWS_WITH_FILE), sys.stdout)
 
 
-@command.command()
+@command.command(cls=GroupedCommand)
 @click.argument("data")
-@add_screen_options
-def plan(data: str, *, quiet: bool, **options: Any) -> None:
+@add_options("plan")
+@_add_output_options
+def plan(
+    data: str,
+    out: str | None,
+    bundle: str | None,
+    report: str | None,
+    log_json: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Count what `screen` would do, layer by layer, and predict memory and time.
 
     It takes the options of `screen`, and writes nothing.
@@ -225,18 +248,18 @@ def plan(data: str, *, quiet: bool, **options: Any) -> None:
     from symscreen.report.terminal.listings import print_table, show_plan
     from symscreen.screening import plan as pipeline_plan
 
-    kept = {name: value for name, value in options.items() if name not in _OUTPUT_OPTIONS}
-    planned = pipeline_plan.plan(data, **kept)
+    del out, bundle, report, log_json, force
+    planned = pipeline_plan.plan(data, **options)
     print_notices(planned.notices, quiet=quiet)
     print_table(show_plan(planned), sys.stdout)
 
 
-@command.command()
+@command.command(cls=GroupedCommand)
 @click.argument("data")
-@add_category_options
-@add_space_options
-@add_unit_options
-@add_fit_options
+@add_options("fit", FitOptions)
+@click.option("--out", metavar="FILE", help="Save the formula as a bundle (.json) for symscreen apply.")
+@click.option("--force", is_flag=True, help="Overwrite existing output.")
+@reject_target_types
 def fit(data: str, out: str | None, *, force: bool, quiet: bool, **options: Any) -> None:
     """Find a formula: a weighted sum of few features, with intervals, and its rivals.
 

@@ -7,53 +7,16 @@ from typing import Any
 
 import click
 
-from symscreen.cli.options import (
-    add_diagnostics_options,
-    add_error_control_options,
-    add_ranking_option,
-    add_screener_options,
-    add_search_options,
-    add_space_options,
-    add_stages_options,
-    add_target_options,
-    add_unit_options,
-    add_weights_option,
-    parse_top,
-)
+from symscreen.cli.options import GroupedCommand, add_options
 from symscreen.cli.output import print_notices
 
 __all__ = ["why"]
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("data")
 @click.argument("expression", metavar="EXPR")
-@add_ranking_option
-@add_stages_options
-@add_target_options
-@add_weights_option
-@add_space_options
-@add_unit_options
-@add_screener_options
-@click.option(
-    "--sign", type=click.Choice(["free", "positive"]), default="free", show_default=True, help="As of screen."
-)
-@click.option(
-    "--top",
-    metavar="K",
-    default="20",
-    show_default=True,
-    callback=parse_top,
-    help="As of screen: a rank counts classes, or with all every feature.",
-)
-@add_search_options
-@add_error_control_options
-@add_diagnostics_options
-@click.option("--also", metavar="EXPR", multiple=True, help="As of screen.")
-@click.option("--jobs", metavar="N", type=int, help="Threads; the answer does not depend on it.")
-@click.option(
-    "--chunk-size", metavar="N", type=int, help="Candidates a task; the answer does not depend on it."
-)
+@add_options("why", help_texts={"top": "As for screen: a rank counts classes, or with all every feature."})
 def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """Say where a formula stands in a screen with the same options, or why it is not there.
 

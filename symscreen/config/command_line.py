@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from symscreen.config.parsing import DEFAULT_PRESCREEN
+from symscreen.config.fields import get_option, list_options
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.grammar import list_grammar_names, load_grammar
 from symscreen.screeners import SCREENERS, JointScreener
 
@@ -16,20 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["format_command", "quote_shell_word"]
 
-# threads, chunks and checkpoints change no answer; the others stand in other words or are derived
-_OMITTED_OPTIONS = {"jobs", "chunk_size", "run", "settings", "cut_settings", "also", "levels", "plugins"}
-# left out, for a short command; weights of stages that were given as a table cannot be written
-_DEFAULTS: dict[str, tuple[Any, ...]] = {
-    "missing": ("refuse",),
-    "pool": ("cumulative",),
-    "sign": ("free",),
-    "search": ("exact",),
-    "fdr_method": ("bh",),
-    "stage_weight": ("all", "given"),
-    "rounds": (1,),
-    "prescreen": (DEFAULT_PRESCREEN,),
-}
-_COLUMN_OPTIONS = {"target", "ranking", "stages", "inputs", "exclude", "categorical"}
+_SETTINGS = {"screener": "settings", "cut": "cut_settings"}  # where the record has those of screeners
+_OPTIONS = {field.name: get_option(field) for field in list_options(ScreenOptions)}
 
 
 def format_command(record: Mapping[str, Any], data: str = "DATA") -> str:
@@ -61,7 +49,6 @@ def format_command(record: Mapping[str, Any], data: str = "DATA") -> str:
     words += _format_operators(record)
     if "classes" in record:
         words.append(_format_flag("members", str(record["classes"]["members"])))
-    words += [_format_flag("also", text) for text in options.get("also", ())]
     return " ".join(words)
 
 
@@ -78,30 +65,22 @@ def _format_operators(record: Mapping[str, Any]) -> list[str]:
 
 
 def _format_option(name: str, value: Any, options: Mapping[str, Any]) -> list[str]:
-    if name in _DEFAULTS and value in _DEFAULTS[name]:
+    """Write an option, unless it is the default or changes no result; other keys are left out."""
+    known = _OPTIONS.get(name)
+    if known is None or known.runtime or value is None or value is False or value in ([], {}, ""):
+        return []
+    if value in known.unwritten:
         return []
     if name == "target" and (options.get("ranking") or options.get("stages")):
-        return []  # these are what the target's name was made of
-    if name in _OMITTED_OPTIONS or value is None or value is False or value in ([], {}, ""):
-        return []
+        return []  # these make the target's name
     if value is True:
         return [f"--{name.replace('_', '-')}"]
-    if name in {"screener", "cut"}:
-        settings = options.get({"screener": "settings", "cut": "cut_settings"}[name], {})
+    if name in _SETTINGS:
+        settings = options.get(_SETTINGS[name], {})
         value = ",".join(_format_screener(each, settings.get(each, {})) for each in value)
-    elif name in _COLUMN_OPTIONS and isinstance(value, list):
-        value = ",".join(map(_quote_column, value))
-    elif name == "units":
-        value = _format_units(value)
-    elif isinstance(value, dict):
-        value = ",".join(f"{key}:{each}" for key, each in value.items())
-    return [_format_flag(name, str(value))]
-
-
-def _format_units(units: Mapping[str, str]) -> str:
-    """Say where units come from: the headers, or a file that holds what the record has of them."""
-    from_headers = all(unit in name for name, unit in units.items())
-    return "strict" if from_headers else "UNITS.json"
+    elif known.write is not None:
+        value = known.write(value)
+    return [_format_flag(name, str(each)) for each in (value if known.multiple else [value])]
 
 
 def _format_flag(name: str, text: str) -> str:
@@ -114,12 +93,6 @@ def _format_screener(screener: str, settings: Mapping[str, Any]) -> str:
     usual = {each.name: each.default for each in known.options} if isinstance(known, JointScreener) else {}
     other = [f"{name}={value}" for name, value in settings.items() if usual.get(name, value) != value]
     return f"{screener}[{','.join(other)}]" if other else screener
-
-
-def _quote_column(name: str) -> str:
-    """Write a column as ``--inputs`` and its like read it."""
-    plain = name and name == name.strip() and not re.search("[,`]", name)
-    return name if plain else f"`{name.replace('`', '``')}`"
 
 
 def quote_shell_word(text: str) -> str:

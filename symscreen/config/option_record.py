@@ -1,19 +1,21 @@
-"""What the record tells of a screen's options: defaults filled in, later ones only where they are given."""
+"""The record of a screen's options: defaults filled in, some options only where they were given."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from symscreen.config.fields import get_option, list_options
 from symscreen.config.parsing import parse_names, to_tuple
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.grammar import list_grammar_names
 from symscreen.plugins import collect_origins
 from symscreen.screeners import SCREENERS, JointScreener
 from symscreen.targets.multioutput import MultiOutputTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from symscreen.config.screen_options import ScreenOptions
+    from symscreen._typing import Names
     from symscreen.data import Dataset
     from symscreen.screeners import AnyScreener
     from symscreen.screening.residual_rounds import ScreenConfig
@@ -23,63 +25,83 @@ __all__ = ["build_options_record"]
 
 
 def build_options_record(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
-    """Write the options for the record, defaults filled in."""
-    ranking, request = options.ranking, config.scoring
-    several = isinstance(dataset.target, MultiOutputTarget)
-    asked: dict[str, Any] = {
-        "target_kind": options.target_kind,
-        "event": options.event,
+    """Build the record of the options.
+
+    The definition of an option says whether the record contains it. Most values are those of the user;
+    `_build_resolved_values` has those that depend on the data or were parsed.
+
+    Parameters
+    ----------
+    options : ScreenOptions
+        The options as the user gave them.
+    dataset : Dataset
+        The data.
+    config : ScreenConfig
+        What was parsed.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    values = {
+        field.name: _to_plain(getattr(options, field.name))
+        for field in list_options(ScreenOptions)
+        if get_option(field).record != "never"
+    }
+    values |= _build_resolved_values(options, dataset, config)
+    optional = {
+        *(field.name for field in list_options(ScreenOptions) if get_option(field).record == "given"),
+        "plugins",
+    }
+    return {name: value for name, value in values.items() if value is not None or name not in optional}
+
+
+def _build_resolved_values(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
+    """Return the values that are recorded in another form than the user gave them."""
+    request, target = config.scoring, dataset.target
+    several = isinstance(target, MultiOutputTarget)
+    return {
+        "target": list(target.names) if isinstance(target, MultiOutputTarget) else target.name,
         "across": options.across if several else None,
+        "ranking": None if options.ranking is None else _to_list(options.ranking),
+        **_build_stages_record(options),
+        "inputs": None if options.inputs is None else _to_list(options.inputs),
+        "exclude": _to_list(options.exclude),
         "categorical": _to_list(options.categorical) or None,
         "categorical_as": options.categorical_as if options.categorical else None,
-        "distinct": options.distinct,
-        "stability": options.stability,
-        "groups": options.groups,
-        "weights": options.weights,
-        "plugins": _find_plugin_origins(options, config) or None,
         "units": None
         if config.units is None
-        else {name: one.text for name, one in config.units.columns.items()},
-        "target_units": options.target_units,
-    }
-    return {
-        "target": list(dataset.target.names)
-        if isinstance(dataset.target, MultiOutputTarget)
-        else dataset.target.name,
-        "ranking": None if ranking is None else [ranking] if isinstance(ranking, str) else list(ranking),
-        **_build_stages_record(options),
-        "inputs": None if options.inputs is None else list(options.inputs),
-        "exclude": list(options.exclude),
-        "missing": options.missing,
+        else {name: unit.text for name, unit in config.units.columns.items()},
         "layers": " ".join(map(str, config.layers)),
         "operators": str(options.operators),
-        "pool": options.pool,
-        "screener": [one.name for one in request.screeners],
-        "settings": _collect_settings(request.screeners),
-        "prescreen": request.prescreen,
-        "sign": options.sign,
-        "top": "all" if request.limit is None else request.limit,
-        "max_complexity": options.max_complexity,
         "also": list(to_tuple(options.also)),
         "keep": config.pool_sizes,
-        "cut": [one.name for one in config.pool_screeners],
+        "cut": [screener.name for screener in config.pool_screeners],
         "cut_settings": _collect_settings(config.pool_screeners),
-        "rounds": int(options.rounds),
+        "screener": [screener.name for screener in request.screeners],
+        "settings": _collect_settings(request.screeners),
+        "prescreen": request.prescreen,
+        "top": "all" if request.limit is None else request.limit,
         "search": request.search.mode,
         "risk": request.search.risk if request.search.mode == "race" else None,
         "p_values": request.error_control is not None and request.error_control.p_values,
-        "fdr": options.fdr,
-        "fdr_method": options.fdr_method,
-        "permutations": options.permutations,
-        "seed": int(options.seed),
-        "jobs": None if options.jobs is None else int(options.jobs),
-        "chunk_size": options.chunk_size,
-        # later options are written only where they are given, so that other records stay as they were
-        **{name: value for name, value in asked.items() if value is not None},
+        "intervals": None,  # the level, which the preparation of the screen adds
+        "plugins": _find_plugin_origins(options, config) or None,
     }
 
 
-def _to_list(names: str | Sequence[str]) -> list[str]:
+def _to_plain(value: Any) -> Any:
+    """Convert numpy's integers and tuples to what JSON has."""
+    if isinstance(value, str | bool | float) or value is None:
+        return value
+    if isinstance(value, SupportsIndex):
+        return index(value)
+    return list(value) if isinstance(value, Sequence) else value
+
+
+def _to_list(names: Names) -> list[str]:
+    """Return one name, or several, as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 

@@ -1,7 +1,8 @@
-"""Amounts, whole numbers, names and formulas as users give them."""
+"""Texts and values of options: amounts, integers, names, formulas; read, checked and written."""
 
 from __future__ import annotations
 
+import math
 import re
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
@@ -10,6 +11,8 @@ from symscreen._limits import compute_max_resident_bytes, find_minimum, get_tota
 from symscreen.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from symscreen._typing import Names
 
 
@@ -17,15 +20,22 @@ __all__ = [
     "DEFAULT_PRESCREEN",
     "check_positive_int",
     "check_sign",
+    "is_count_text",
     "parse_bytes",
+    "parse_level_text",
     "parse_memory_limit",
     "parse_names",
     "parse_top",
+    "parse_top_text",
     "to_tuple",
+    "write_names",
+    "write_pairs",
+    "write_units",
 ]
 
 _MAX_INTEGER = 10**18
-DEFAULT_PRESCREEN = 1000  # features that joint screeners are shown, unless told otherwise
+_MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
+DEFAULT_PRESCREEN = 1000  # features that joint screeners get
 _MEMORY_SHARE = 0.8
 
 
@@ -44,7 +54,7 @@ def parse_bytes(text: str | int) -> int:
     Raises
     ------
     OptionError
-        If the text is no amount.
+        If the text is not an amount.
 
     Examples
     --------
@@ -78,7 +88,7 @@ def to_tuple(also: Names) -> tuple[str, ...]:
 
 
 def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
-    """Take any kind of whole number, numpy's included.
+    """Convert any kind of integer, numpy's included, to int.
 
     Raises
     ------
@@ -97,7 +107,7 @@ def check_positive_int(name: str, value: object, alternatives: str = "") -> int:
 
 
 def parse_top(top: int | str) -> int | None:
-    """Read ``top``: a whole number, or None for ``"all"``."""
+    """Read ``top``: an integer, or None for ``"all"``."""
     return None if top == "all" else check_positive_int("top", top, ", or 'all'")
 
 
@@ -105,3 +115,59 @@ def check_sign(sign: str) -> None:
     """Refuse any other sign than ``free`` and ``positive``."""
     if sign not in {"free", "positive"}:
         raise OptionError(f"sign is {sign!r}; it must be 'free' or 'positive'")
+
+
+def is_count_text(text: str) -> bool:
+    """Say whether a text is an integer of at least 1 that fits into 64 bits."""
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_COUNT_DIGITS and int(text) > 0
+
+
+def parse_top_text(text: str, option: str) -> int | str:
+    """Read an integer of at least 1, or ``all``."""
+    if text == "all":
+        return text
+    if not is_count_text(text):
+        raise OptionError(f"{option} is {text!r}; give a whole number of at least 1, or all")
+    return int(text)
+
+
+def parse_level_text(text: str, option: str) -> float:
+    """Read a level between 0 and 1."""
+    try:
+        level = float(text)
+    except ValueError:
+        level = math.nan
+    if not 0.0 < level < 1.0:
+        raise OptionError(
+            f"{option} is {text!r}; give a level between 0 and 1, {option}=0.9, or none: then put {option} "
+            "behind DATA"
+        )
+    return level
+
+
+def write_names(names: Names) -> str:
+    """Write columns as ``--inputs`` reads them: ``a,b``, names with a comma in backticks.
+
+    Examples
+    --------
+    >>> write_names(["a,b", "c"]), write_names("a,b")
+    ('`a,b`,c', 'a,b')
+    """
+    return names if isinstance(names, str) else ",".join(map(_quote_column, names))
+
+
+def _quote_column(name: str) -> str:
+    """Put a column's name in backticks where it could be misread."""
+    plain = name and name == name.strip() and not re.search("[,`]", name)
+    return name if plain else f"`{name.replace('`', '``')}`"
+
+
+def write_pairs(pairs: Mapping[str, int]) -> str:
+    """Write a number for each kind of layer, ``u:50,b:200``."""
+    return ",".join(f"{kind}:{number}" for kind, number in pairs.items())
+
+
+def write_units(units: Mapping[str, str]) -> str:
+    """Say where units come from: the headers, or a file that holds those of the record."""
+    from_headers = all(unit in name for name, unit in units.items())
+    return "strict" if from_headers else "UNITS.json"

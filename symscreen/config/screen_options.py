@@ -1,15 +1,32 @@
-"""The options of a screen, as they were given: every verb that screens takes them."""
+"""All options, each defined once: its name, type, default, help text and what front ends need to know of it.
+
+`ScreenOptions` has the options of `symscreen.screen`, grouped by concern; `FitOptions` adds those of
+`symscreen.fit`. See `symscreen.config.fields` for what is derived from these classes. After a change of an
+option's name or type run ``python tests/helpers/keyword_types.py``: it writes the types of keyword arguments
+for type checkers.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from symscreen.errors import OptionError, suggest
+from symscreen.config.fields import list_options, make_options, option
+from symscreen.config.parsing import (
+    DEFAULT_PRESCREEN,
+    parse_level_text,
+    parse_top_text,
+    write_names,
+    write_pairs,
+    write_units,
+)
+from symscreen.data.column_selection import parse_name_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import ArrayLike
 
     from symscreen._typing import Names, ProgressCallback
     from symscreen.data.categories import CategoricalAs
@@ -21,78 +38,643 @@ if TYPE_CHECKING:
     from symscreen.statistics.inference.p_value_counts import FdrMethod
 
     ScreenerSpec = str | Sequence[str | AnyScreener]
+    StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
 
-__all__ = ["ScreenOptions", "make_screen_options"]
+__all__ = [
+    "DataOptions",
+    "FitOptions",
+    "InferenceOptions",
+    "RunOptions",
+    "ScoringOptions",
+    "ScreenOptions",
+    "SpaceOptions",
+    "make_fit_options",
+    "make_screen_options",
+]
+
+_SCREENS = ("screen", "plan", "why")  # the verbs that take nearly all options
+_FITS = (*_SCREENS, "fit")
+_ALL = (*_FITS, "power")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScreenOptions:
-    """The options of `symscreen.screen` as they were given, with its names and defaults."""
+class DataOptions:
+    """What the target and the inputs are."""
 
-    target: str | Sequence[str] | None = None
-    target_kind: str | None = None
-    event: str | None = None
-    across: TargetAggregation = "mean"
-    ranking: str | Sequence[str] | None = None
-    stages: Names | None = None
-    stage_weight: Any = "all"
-    inputs: Sequence[str] | None = None
-    categorical: str | Sequence[str] = ()
-    categorical_as: CategoricalAs = "gate"
-    exclude: Sequence[str] = ()
-    missing: Literal["refuse", "drop"] = "refuse"
-    layers: str | None = None
-    operators: str | Path | Grammar = "basic"
-    unary: Names | None = None
-    binary: Names | None = None
-    pool: PoolKind = "cumulative"
-    screener: ScreenerSpec = "t0"
-    prescreen: int | None = None
-    rule: str | None = None
-    engine: str | None = None
-    sign: Sign = "free"
-    top: int | Literal["all"] = 20
-    max_complexity: int | None = None
-    also: Names = ()
-    units: str | Path | Mapping[str, str] | None = None
-    target_units: str | None = None
-    keep: int | str | Mapping[str, int] | None = None
-    cut: ScreenerSpec | None = None
-    rounds: int = 1
-    search: SearchMode = "exact"
-    risk: float | None = None
-    p_values: bool | None = False
-    fdr: float | None = None
-    fdr_method: FdrMethod = "bh"
-    permutations: int | None = None
-    distinct: float | None = None
-    members: int | None = None
-    stability: int | None = None
-    groups: str | None = None
-    weights: str | None = None
-    intervals: bool | float = False
-    seed: int = 0
-    max_ram: str | int | None = None
-    jobs: int | None = None
-    chunk_size: int | None = None
-    progress: ProgressCallback | bool | None = None
-    on_progress: Callable[[Progress], None] | None = None
-    quiet: bool = False
-    time_limit: str | float | None = None
-    backend: str | None = None
-    scheduler: str | None = None
-    checkpoint: str | Path | None = None
+    group: ClassVar[str] = "Data"
+
+    target: Names | None = option(
+        None,
+        metavar="COL",
+        help="The target column, or several, A,B; else target, label, y or the last.",
+        doc="The target's column. By default the column named ``target``, ``label`` or ``y``, in this order, "
+        "else the last one. A column of words is a target of classes: each class is compared with the "
+        'rest, and the score is the mean over classes. Several columns, ``"a,b"`` or a list, are several '
+        "targets: every feature is scored against each of them, and the table has one column a target, "
+        "such as ``t0[a]``. Classes and several targets allow one round and exact search only. "
+        "`symscreen.fit` gives several targets the same terms and separate coefficients, as SISSO's "
+        "multi-task mode does (Ouyang et al. 2019, J. Phys. Mater. 2, 024002); it chooses the terms by "
+        "the mean over targets of the share of variance that the model does not explain, so units of "
+        "targets do not matter.",
+        type="str or sequence of str",
+        verbs=_ALL,
+        estimator=False,
+        write=write_names,
+    )
+    target_kind: Literal["numeric", "classes", "several"] | None = option(
+        None,
+        choices=("numeric", "classes", "several"),
+        help="The type of --target; by default numeric, classes for words, several for A,B.",
+        doc='The type of the target, where it cannot be inferred: ``"classes"`` for classes that are '
+        "written as numbers. By default words are classes, and several columns are several targets.",
+        record="given",
+    )
+    event: str | None = option(
+        None,
+        metavar="COL",
+        help="The target is a time until an event; this column is 1 where it happened then, else 0.",
+        doc="The target is a time until an event. This column is 1 where the event happened at that time, and"
+        " 0 where observation ended before it. T0 counts the pairs of rows for which it is known which "
+        "one lasted longer, and the table has a column ``harrell_c``. One round and exact search only. "
+        "For an estimator it is a column of `y`, and the other column holds the times; a structured array"
+        " of booleans and numbers, as scikit-survival uses it, needs no name.",
+        record="given",
+    )
+    across: TargetAggregation = option(
+        "mean",
+        choices=("mean", "worst"),
+        help="Order features by their mean loss over several targets, or by the worst.",
+        doc="Whether features are ordered by the mean of their losses over several targets, or by the "
+        "largest.",
+        record="given",
+    )
+    ranking: Names | None = option(
+        None,
+        metavar="COL|A,B,…",
+        parse=parse_name_list,
+        help="The target is a ranking: a column of texts such as a>b=c, or the columns of ranks (or scores).",
+        doc="The target is a ranking: one column of texts such as ``a>b=c``, or the columns of ranks of two "
+        "or more labels, NaN where a label is missing. Scores may be given instead of ranks: no result "
+        "depends on which they are. Not all screeners take a ranking (see `accepts` in their record). "
+        "There is no direction; one round and exact search only.",
+        type="str or sequence of str",
+        write=write_names,
+    )
+    stages: Names | None = option(
+        None,
+        metavar="A,B,…",
+        parse=parse_name_list,
+        help="The target is a chain of stages: columns of 1, 0 or nothing, first to last.",
+        doc='The target is a chain of stages, ``"viewed,liked,followed"``: columns of 1 (reached), 0 (not '
+        "reached) or nothing (not observed), first stage first. Each pair of stages compares the rows "
+        "that reached the earlier stage and in which the later one was observed: the score says how well "
+        "a feature separates those that reached the later stage, and is the mean over pairs, weighted by "
+        "their rows. The direction is the one that all pairs agree on. One round and exact search only.",
+        type="str or sequence of str",
+        write=write_names,
+    )
+    stage_weight: StageWeight = option(
+        "all",
+        choices=("all", "next", "last"),
+        help="Which pairs of --stages count.",
+        doc="The weight of a row in each pair of stages: 1 in all pairs, in pairs of neighbours, or in pairs "
+        "with the last stage; or weights for pairs of names; or a table of weights.",
+        type='{"all", "next", "last"}, mapping or array-like of shape (T + 1, T + 1)',
+        unwritten=("all", "given"),  # weights in a table cannot be written
+    )
+    inputs: Names | None = option(
+        None,
+        metavar="A,B",
+        parse=parse_name_list,
+        help="Use these columns only.",
+        doc="The input columns. By default all columns of numbers but identifiers; a notice lists the columns"
+        " that are not used.",
+        type="sequence of str",
+        verbs=_ALL,
+        estimator=False,
+        write=write_names,
+    )
+    categorical: Names = option(
+        (),
+        metavar="A,B",
+        parse=parse_name_list,
+        help="Use these columns as categories.",
+        doc="Columns of categories, words or numbers, to use as inputs.",
+        type="str or sequence of str",
+        verbs=_ALL,
+        record="given",
+        write=write_names,
+    )
+    categorical_as: CategoricalAs = option(
+        "gate",
+        choices=("gate", "onehot"),
+        help="Each level multiplies the inputs, x·1[c = level], or is an input itself, c = level.",
+        doc="Whether each level multiplies the inputs, which gives columns such as ``x·1[c = level]``, or is "
+        "an input itself, ``c = level``. `transform`, `predict`, bundles and exports compute these columns "
+        "from the original ones; for a level that was not in the data they are 0.",
+        verbs=_ALL,
+        record="given",
+    )
+    exclude: Names = option(
+        (),
+        metavar="A,B",
+        parse=parse_name_list,
+        help="Leave these columns out.",
+        doc="Columns that are not used.",
+        type="sequence of str",
+        verbs=_ALL,
+        estimator=False,
+        write=write_names,
+    )
+    missing: Literal["refuse", "drop"] = option(
+        "refuse",
+        choices=("refuse", "drop"),
+        help="What to do with rows that have missing values.",
+        doc="Whether rows with missing values are an error, or are left out.",
+        verbs=_ALL,
+        estimator=False,
+        unwritten=("refuse",),
+    )
+    units: str | Path | Mapping[str, str] | None = option(
+        None,
+        metavar="strict|ignore|FILE",
+        help="strict: only formulas that have a unit, with units from headers such as 'length (mm)'; a .toml "
+        "or .json file may give units, too.",
+        doc='``"strict"`` generates only formulas that have a unit; units come from headers such as '
+        '``length (mm)``. A .toml or .json file, or a mapping, ``{"length": "mm"}``, does the same and gives '
+        "units itself. Values are first converted to base units. `symscreen.fit` reports the unit of each "
+        "coefficient, and predicts, saves and exports in the original units. Needs the extra ``units``.",
+        type='{"strict", "ignore"}, path or mapping of str to str',
+        verbs=_ALL,
+        record="given",
+        write=write_units,
+    )
+    target_units: str | None = option(
+        None,
+        metavar="UNIT",
+        help="Only formulas in this unit, up to a factor.",
+        doc="Only formulas in this unit, up to a factor, are scored; needs `units`. In `symscreen.fit` "
+        "coefficients are then pure numbers, and a target without a unit is taken to be in this one.",
+        verbs=_ALL,
+        record="given",
+    )
+    weights: str | None = option(
+        None,
+        metavar="COL",
+        help="The weight of each row: a column of numbers; only their ratios matter.",
+        doc="A column with the weight of each row; only ratios matter, and the column is not an input. A pair"
+        " of rows has the product of their weights, so an integer weight is equivalent to as many equal "
+        'rows. Weights need a numeric target, a screener that takes them (``"weighted"`` in `accepts` of '
+        "its record), one round and exact search. Rows of weight 0 are left out, even where values are "
+        "missing. p-values, intervals and other inference are not available, because they assume rows of "
+        "equal weight. Weights that are all equal have no effect and are allowed with every option.",
+        estimator=False,
+        record="given",
+    )
+    groups: str | None = option(
+        None,
+        metavar="COL",
+        help="Rows with the same label in this column stay together in halves, intervals, permutations.",
+        doc="A column of labels: text, numbers or dates. Rows with the same label stay together when rows are"
+        " halved (`stability`), left out (`intervals`) or permuted (`permutations`). The column is not an"
+        " input. p- and q-values are not available with it, because they assume exchangeable rows.",
+        estimator=False,
+        record="given",
+    )
 
 
-def make_screen_options(options: Mapping[str, Any], *, verb: str) -> ScreenOptions:
-    """Take the options of a screen from keywords.
+@dataclass(frozen=True, kw_only=True)
+class SpaceOptions:
+    """Which formulas are generated."""
+
+    group: ClassVar[str] = "Formulas"
+
+    layers: str | None = option(
+        None,
+        metavar="SPEC",
+        help="'ub', or 'u[sin,square] b[add,sub]'; by default the grammar's own, or fit's schedule.",
+        doc='The layers of operators, ``"ub"``, or with operators, ``"u[sin,square] b[add,sub]"``. By default'
+        " those of the grammar. `symscreen.fit` searches every prefix first; its default is ``u``, ``b``,"
+        " ``ub``, ``bu``, ``bub``, ``ubb``, without those that are too large (a notice lists them).",
+        verbs=_ALL,
+    )
+    operators: str | Path | Grammar = option(
+        "basic",
+        metavar="NAME|FILE",
+        help="The grammar: the name of a shipped one, or a TOML file.",
+        type="str or Path",
+        verbs=_ALL,
+    )
+    unary: Names | None = option(
+        None,
+        metavar="a,b",
+        help="Unary operators instead of the grammar's.",
+        doc='Unary operators instead of the grammar\'s: ``"sin,cos"`` or a list.',
+        type="str or sequence of str",
+        verbs=_ALL,
+        record="never",  # the record of the grammar has them
+    )
+    binary: Names | None = option(
+        None,
+        metavar="a,b",
+        help="Binary operators instead of the grammar's.",
+        doc='Binary operators instead of the grammar\'s: ``"add,mul"`` or a list.',
+        type="str or sequence of str",
+        verbs=_ALL,
+        record="never",  # the record of the grammar has them
+    )
+    pool: PoolKind = option(
+        "cumulative",
+        choices=("cumulative", "strict"),
+        help="Add the features of a layer to the pool, or replace the pool by them.",
+        doc="Whether the features of a layer are added to the pool that the next layer is applied to, or "
+        "replace it.",
+        verbs=_ALL,
+        unwritten=("cumulative",),
+    )
+    max_complexity: int | None = option(
+        None, metavar="C", help="The largest complexity of a feature.", verbs=_ALL
+    )
+    also: Names = option(
+        (),
+        metavar="EXPR",
+        multiple=True,
+        help="A formula of yours to score with the others; may be repeated.",
+        doc="Formulas of yours, which are scored with the others.",
+        type="str or sequence of str",
+        verbs=(*_SCREENS, "power"),
+    )
+    keep: int | str | Mapping[str, int] | None = option(
+        None,
+        metavar="K|u:K,b:K",
+        help="Prune the pool to its best K features after each layer but the last.",
+        doc="Prune the pool after each layer but the last to this number of features, ``200`` or "
+        '``"u:50,b:200"`` by kind of layer. Inputs stay in addition.',
+        type="int, str or mapping",
+        verbs=_ALL,
+        write=write_pairs,
+    )
+    cut: ScreenerSpec | None = option(
+        None,
+        metavar="t0,xi",
+        help="The screeners that prune the pool; by default the union of t0 and xi.",
+        doc='The screeners that prune the pool, ``"t0,xi"`` by default: of several column screeners the union'
+        " is kept, because T0 alone misses relations that are not monotone. Joint screeners keep the "
+        'features that they select: ``"bart[rule=gse]"``.',
+        type="str or sequence of str",
+        verbs=_ALL,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions:
+    """How features are scored, and which are returned."""
+
+    group: ClassVar[str] = "Scores"
+
+    screener: ScreenerSpec = option(
+        "t0",
+        metavar="t0[,xi,…]",
+        help="One or more screeners, such as t0,lasso[folds=5]; the first one ranks.",
+        doc="One or more screeners; the first one ranks. A joint screener may have settings: "
+        '``"lasso[folds=5]"``.',
+        type="str or sequence of str",
+        verbs=(*_SCREENS, "power"),
+    )
+    prescreen: int | None = option(
+        None,
+        metavar="M",
+        help=f"Give joint screeners the best M features; by default {DEFAULT_PRESCREEN}.",
+        doc=f"How many features joint screeners get, {DEFAULT_PRESCREEN} by default: the best by the first "
+        "column screener, or by T0 and ξ together where no column screener is named.",
+        unwritten=(DEFAULT_PRESCREEN,),
+    )
+    rule: str | None = option(
+        None,
+        metavar="RULE",
+        help="Short for a screener's setting of this name: bart[rule=gse].",
+        doc='Short for the setting of this name: ``rule="gse"`` is ``bart[rule=gse]``, for screeners that '
+        "rank and for those that prune.",
+        record="never",  # it is recorded as the screener's setting
+    )
+    engine: str | None = option(
+        None,
+        metavar="NAME",
+        help="Short for a screener's setting of this name: lasso[engine=glmnet].",
+        doc='Short for the setting of this name: ``engine="glmnet"`` is ``lasso[engine=glmnet]``.',
+        record="never",  # it is recorded as the screener's setting
+    )
+    sign: Sign = option(
+        "free",
+        choices=("free", "positive"),
+        help="Whether a feature that falls with the target is as good as one that rises.",
+        verbs=(*_SCREENS, "power"),
+        unwritten=("free",),
+    )
+    top: int | Literal["all"] = option(
+        20,
+        metavar="K",
+        parse=parse_top_text,
+        help="How many classes of equivalent features to show; all shows every feature, unmerged.",
+        doc='How many classes of equivalent features to return; ``"all"`` returns every feature, unmerged.',
+        type='int or "all"',
+        verbs=(*_SCREENS, "power"),
+    )
+    rounds: int = option(
+        1,
+        metavar="R",
+        help="Screen R times, each time but the first the residual of the best model so far.",
+        doc="How often to screen, at most 5. After round r the best model with r of the features found is "
+        "fitted, and the next round screens its residual: this finds weak additive terms.",
+        unwritten=(1,),
+    )
+    search: SearchMode = option(
+        "exact",
+        choices=("exact", "race", "sieve"),
+        help="Score all features over all rows, or drop some early: race at a stated risk, sieve by a fixed "
+        "schedule with an audit.",
+        doc='``"exact"`` scores every feature over all rows. ``"race"`` drops features early that a sample of'
+        ' rows shows not to be among the best, at a stated risk; T0 must rank. ``"sieve"`` keeps a '
+        "generous share of the best features in each of a few rounds, and estimates by an audit how many "
+        "were lost. The scores of the features returned are exact in all three.",
+        unwritten=("exact",),
+    )
+    risk: float | None = option(
+        None,
+        metavar="P",
+        help="For a race: the allowed probability that any of the best is lost; by default 1e-6.",
+        doc="For a race: the allowed probability that any of the best classes is lost, 1e-6 by default.",
+    )
+    seed: int = option(
+        0,
+        metavar="S",
+        help="The seed of all that is random: folds, trees, permutations, noise.",
+        doc="The seed of all that is random: folds, trees, permutations, null distributions, noise, the rows "
+        "of a race or sieve, the split of a fit.",
+        verbs=_ALL,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceOptions:
+    """How far a ranking can be trusted, and what its entries represent."""
+
+    group: ClassVar[str] = "Reliability"
+
+    p_values: bool | None = option(
+        False,
+        help="Compute p- and q-values over all features of the space; takes some seconds.",
+        doc="Whether to compute the p-value of every feature of the space under the null distribution of the "
+        "first screener, and to show ``p_value`` and ``q_value`` of the features returned. The null "
+        "distribution takes some seconds. None computes them only where that is possible: where the screener "
+        "has a null distribution, search is exact, and no pruning used the target.",
+        type="bool or None",
+    )
+    fdr: float | None = option(
+        None,
+        metavar="Q",
+        help="Show the features that pass this false discovery rate, such as 0.05, at most --top K.",
+        doc="Return only features that pass this false discovery rate, ``q_value`` ≤ fdr, at most `top` "
+        "classes. Where no feature passes, the best are returned with their q-values.",
+    )
+    fdr_method: FdrMethod = option(
+        "bh",
+        choices=("bh", "by"),
+        help="q-values by Benjamini-Hochberg, or by Benjamini-Yekutieli for any dependence.",
+        doc="How q-values are computed from the p-values of all features of the space: by Benjamini and "
+        "Hochberg, or by Benjamini and Yekutieli, whose bound holds under any dependence.",
+        unwritten=("bh",),
+    )
+    permutations: int | None = option(
+        None,
+        metavar="B",
+        help="Compare with the best feature of the space under B permutations of the target.",
+        doc="Permute the target this number of times, and compare each feature with the best one of the whole"
+        " space under each permutation. This gives the column ``p_family``, at least 1/(permutations + "
+        "1). T0 or Spearman must rank.",
+    )
+    distinct: float | None = option(
+        None,
+        metavar="R",
+        help="Leave out features whose rank correlation with a better one is above R, such as 0.99.",
+        doc="Leave out near-duplicates: features whose |Spearman's rank correlation| with a better returned "
+        "feature is above this value, such as 0.99. The list is filled up to `top`. The column "
+        "``stands_for`` has the number of features that each one represents; the record lists them.",
+        record="given",
+    )
+    members: int | None = option(
+        None,
+        metavar="K",
+        help="Store K members of each class with the result, for symscreen classes.",
+        doc="Store at most this number of members of each returned class with the result, for "
+        "`symscreen.classes`.",
+        record="never",  # the record of the classes has it
+    )
+    stability: int | None = option(
+        None,
+        metavar="B",
+        help="Screen B pairs of half-samples: how often each feature is among the best there.",
+        doc="Also screen this number of complementary pairs of half-samples. The column ``stability`` says "
+        "how often each returned feature, or one that cannot be distinguished from it, is among the best "
+        "K there.",
+        record="given",
+    )
+    intervals: bool | float = option(
+        False,
+        metavar="[LEVEL]",
+        parse=parse_level_text,
+        value_if_bare="0.95",
+        help="Intervals of T0 and Γ of the features shown, at 0.95 or --intervals=LEVEL.",
+        doc="Whether to give the standard error of T0 and intervals of T0 and Γ = 1 − T0/Δ of the features "
+        "returned, at this level; True means 0.95. Columns: ``t0_se``, ``t0_low``, ``t0_high``, "
+        "``gamma``, ``gamma_low``, ``gamma_high``. They do not account for the selection. T0 must be "
+        "among the screeners.",
+        type="bool or float",
+        record="given",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Where and how long a screen runs: no result depends on it."""
+
+    group: ClassVar[str] = "Run"
+
+    max_ram: str | int | None = option(
+        None,
+        metavar="SIZE",
+        help="The memory that may be used, such as 2GB.",
+        doc='The memory that may be used, ``"2GB"`` or bytes; by default four fifths of the machine\'s.',
+        type="str or int",
+        verbs=_ALL,
+        runtime=True,
+        record="never",
+    )
+    jobs: int | None = option(
+        None,
+        metavar="N",
+        help="The number of threads, or of Dask's processes; no result depends on it.",
+        doc="The number of threads; by default all cores. No result depends on it. Where a grid search runs "
+        "candidates in parallel, 1 is best.",
+        verbs=_ALL,
+        runtime=True,
+    )
+    chunk_size: int | None = option(
+        None,
+        metavar="N",
+        help="Candidates per task; no result depends on it.",
+        runtime=True,
+    )
+    progress: ProgressCallback | bool | None = option(
+        None,
+        help="Report progress.",
+        doc="Called with (candidates done, candidates in total) after each chunk; True writes a line on "
+        "standard error, in a notebook as on a terminal.",
+        type="callable or bool",
+        verbs=(),
+        runtime=True,
+        record="never",
+    )
+    on_progress: Callable[[Progress], None] | None = option(
+        None,
+        help="Report progress.",
+        doc="Called with a `Progress` after each chunk: candidates done, rate, time left, best formula so "
+        "far.",
+        type="callable",
+        verbs=(),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+    quiet: bool = option(
+        False,
+        help="Write no progress and no notices.",
+        doc="Write nothing on standard error: no progress line, and no message while kernels are compiled. "
+        "Callbacks are called; notices are in the result.",
+        verbs=_ALL,
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+    time_limit: str | float | None = option(
+        None,
+        metavar="TIME",
+        help="Stop in order after 60s, 5m or 2h, with the result so far.",
+        doc='``"60s"``, ``"5m"``, or seconds from now. When the time is over, scoring stops in order, and the'
+        " result says how many candidates were scored; they are scored in a fixed order. Where nine "
+        "tenths of the time pass before the space is generated, the result is that of the complete "
+        "layers. Exact search and one round only.",
+        type="str or float",
+        verbs=("screen", "plan"),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+    backend: Literal["threads", "dask"] | None = option(
+        None,
+        metavar="threads|dask",
+        help="Where the last layer is scored; no result depends on it.",
+        type='{"threads", "dask"}',
+        verbs=("screen", "plan"),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+    scheduler: str | None = option(
+        None,
+        metavar="ADDRESS",
+        help="Use the workers of the Dask scheduler at this address.",
+        verbs=("screen", "plan"),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+    checkpoint: str | Path | None = option(
+        None,
+        metavar="DIR",
+        help="Save the state of scoring in this folder: the same command continues from there.",
+        doc="A folder for the state of scoring: after a run was killed, the same call continues from there "
+        "and gives the same result. Earlier layers and joint screeners are computed again.",
+        type="str or Path",
+        verbs=("screen", "plan"),
+        estimator=False,
+        runtime=True,
+        record="never",
+    )
+
+
+# dataclasses takes the fields of the last base first
+@dataclass(frozen=True, kw_only=True)
+class ScreenOptions(RunOptions, InferenceOptions, ScoringOptions, SpaceOptions, DataOptions):
+    """The options of `symscreen.screen` as the user gave them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions(ScreenOptions):
+    """The options of `symscreen.fit` as the user gave them; those of a screen that it lacks have defaults."""
+
+    group: ClassVar[str] = "Model"
+
+    preset: Literal["ibart"] | None = option(
+        None,
+        choices=("ibart",),
+        help="ibart: BART prunes, then the LASSO selects, then all subsets are tried.",
+        doc="Follow iBART (Ye, Senftle and Li 2021): BART's Global SE rule selects among the inputs and, "
+        "between layers, among all features, and earlier selections are kept. In the last space the "
+        "cross-validated LASSO selects the features whose subsets are tried. The default of `layers` is then "
+        "``ubu``.",
+        verbs=("fit",),
+    )
+    terms: int = option(
+        4,
+        metavar="K",
+        help="The largest number of terms.",
+        doc="The largest number of terms in the formula, at most 20: exhaustive search up to 4, greedy and "
+        "LASSO paths beyond.",
+        verbs=("fit",),
+    )
+    choose: Literal["ebic", "bic", "aic", "cv"] = option(
+        "ebic",
+        choices=("ebic", "bic", "aic", "cv"),
+        help="The criterion that chooses the model; ebic accounts for how many were searched.",
+        doc="The criterion that chooses the model: see `symscreen.fitting.model_selection.score_models`. "
+        '``"cv"`` is nested cross-validation, which repeats the whole search without each fold.',
+        verbs=("fit",),
+    )
+    folds: int = option(
+        5,
+        metavar="F",
+        help="The number of folds of --choose cv.",
+        doc='The number of folds of ``choose="cv"``.',
+        verbs=("fit",),
+    )
+    split: float = option(
+        0.0,
+        metavar="SHARE",
+        help="The share of rows that the search does not use, for honest intervals.",
+        doc="The share of rows, below 0.9, that only the coefficients and their intervals use, not the "
+        "search: these intervals are honest. With 0 the intervals ignore the selection of terms, and are "
+        "too narrow.",
+        verbs=("fit",),
+    )
+    level: float = option(0.95, metavar="P", help="The coverage of the intervals.", verbs=("fit",))
+    snap: bool = option(
+        False,
+        help="Replace coefficients by simple numbers where the data allow them.",
+        doc="Whether to replace coefficients by simple numbers where the data allow all of them together.",
+        verbs=("fit",),
+    )
+
+
+def make_screen_options(keywords: Mapping[str, Any], *, verb: str) -> ScreenOptions:
+    """Build the options of a screen from keyword arguments.
 
     Parameters
     ----------
-    options : mapping of str to object
-        As of `symscreen.screen`.
+    keywords : mapping of str to object
+        As for `symscreen.screen`.
     verb : str
-        Who takes them, for the message.
+        The function that takes them, for the message.
 
     Returns
     -------
@@ -101,15 +683,18 @@ def make_screen_options(options: Mapping[str, Any], *, verb: str) -> ScreenOptio
     Raises
     ------
     OptionError
-        If a keyword is none of the options, with near matches.
+        If a keyword is not the name of an option; the message names the most similar option.
 
     Examples
     --------
     >>> make_screen_options({"layers": "ub"}, verb="why").layers
     'ub'
     """
-    known = [field.name for field in fields(ScreenOptions)]
-    for name in options:
-        if name not in known:
-            raise OptionError(f"{verb} has no option {name!r}{suggest(name, known)}")
-    return ScreenOptions(**options)
+    return make_options(ScreenOptions, keywords, [each.name for each in list_options(ScreenOptions)], verb)
+
+
+def make_fit_options(keywords: Mapping[str, Any]) -> FitOptions:
+    """Build the options of `symscreen.fit` from keyword arguments, as `make_screen_options` does."""
+    return make_options(
+        FitOptions, keywords, [each.name for each in list_options(FitOptions, verb="fit")], "fit"
+    )

@@ -112,7 +112,7 @@ def build_layer_schedule(grammar: Grammar, layers: str | None) -> tuple[tuple[La
     Returns
     -------
     tuple of tuple of Layer
-        A space comes behind its prefixes.
+        A space follows its prefixes.
     """
     if layers is not None:
         asked = grammar.resolve_layers(layers)

@@ -18,6 +18,7 @@ from symscreen.expressions.tree import collect_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from dataclasses import Field
 
     from numpy.typing import NDArray
 
@@ -36,10 +37,38 @@ __all__ = [
     "get_formula_names",
     "get_input_names",
     "reject_unknown_kwargs",
+    "set_parameters",
     "split_columns",
     "to_name_list",
     "warn_unseen_levels",
 ]
+
+
+def set_parameters(
+    estimator: object, parameter_fields: Sequence[Field[Any]], parameters: Mapping[str, Any]
+) -> None:
+    """Set the parameters of an estimator as attributes, unchanged, as scikit-learn expects it.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator.
+    parameter_fields : sequence of dataclasses.Field
+        Its parameters, with defaults.
+    parameters : mapping of str to object
+        The values given.
+
+    Raises
+    ------
+    TypeError
+        If a name is not one of a parameter, as Python raises for every function.
+    """
+    defaults = {field.name: field.default for field in parameter_fields}
+    for name in parameters:
+        if name not in defaults:
+            raise TypeError(f"{type(estimator).__name__} has no parameter {name!r}{suggest(name, defaults)}")
+    for name, value in (defaults | dict(parameters)).items():
+        setattr(estimator, name, value)
 
 
 def get_formula_names(feature_names: Iterable[object] | None, n_features: int) -> list[str]:
@@ -306,7 +335,7 @@ def find_categorical_features(
     --------
     >>> from symscreen.expressions.tree import parse_expression
     >>> find_categorical_features([parse_expression("a + `a·1[c = p]`")], ["a", "c"])
-    {'a·1[c = p]': Derived(x='a', column='c', level='p')}
+    {'a·1[c = p]': CategoricalInput(gated_input='a', category_column='c', level='p')}
     """
     used = set[str]().union(*map(collect_columns, expressions)) - set(input_names)
     found = {name: parse_categorical_name(name, input_names) for name in sorted(used)}

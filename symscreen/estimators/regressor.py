@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from symscreen.config.fields import describe_options, list_options
+from symscreen.config.screen_options import FitOptions
 from symscreen.estimators.error_wording import translate_errors
 from symscreen.estimators.input_tables import (
     check_input_columns,
@@ -16,6 +18,7 @@ from symscreen.estimators.input_tables import (
     get_category_levels,
     get_input_names,
     reject_unknown_kwargs,
+    set_parameters,
     to_name_list,
     warn_unseen_levels,
 )
@@ -24,29 +27,29 @@ from symscreen.fitting.fit import fit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from typing import Self
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen.config.keyword_types import RegressorParameters
     from symscreen.results.fit_result import FitResult, SharedFitResult
 
 
 __all__ = ["SymbolicRegressor"]
 
 
+_PARAMETERS = list_options(FitOptions, verb="fit", estimator=True)
+
+
+@describe_options(_PARAMETERS, signature=False)
 class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A regressor whose model is a formula: a weighted sum of few symbolic features.
 
     Parameters
     ----------
-    categorical, categorical_as
-        As of `symscreen.fit`.
-    layers, operators, unary, binary, pool, max_complexity, units, target_units, keep, cut, preset
-        As of `symscreen.fit`.
-    terms, choose, folds, split, level, snap, seed, max_ram, jobs
-        As of `symscreen.fit`.
+    **parameters
+        The options of `symscreen.fit` that are not about files or a run: …
 
     Attributes
     ----------
@@ -71,54 +74,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
     ('-0.1*x1', 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        categorical: str | Sequence[str] = (),
-        categorical_as: str = "gate",
-        layers: str | None = None,
-        operators: str = "basic",
-        unary: str | None = None,
-        binary: str | None = None,
-        pool: str = "cumulative",
-        max_complexity: int | None = None,
-        units: str | Path | Mapping[str, str] | None = None,
-        target_units: str | None = None,
-        keep: int | str | None = None,
-        cut: str | None = None,
-        preset: str | None = None,
-        terms: int = 4,
-        choose: str = "ebic",
-        folds: int = 5,
-        split: float = 0.0,
-        level: float = 0.95,
-        snap: bool = False,
-        seed: int = 0,
-        max_ram: str | int | None = None,
-        jobs: int | None = None,
-    ) -> None:
-        self.categorical = categorical
-        self.categorical_as = categorical_as
-        self.layers = layers
-        self.operators = operators
-        self.unary = unary
-        self.binary = binary
-        self.pool = pool
-        self.max_complexity = max_complexity
-        self.units = units
-        self.target_units = target_units
-        self.keep = keep
-        self.cut = cut
-        self.preset = preset
-        self.terms = terms
-        self.choose = choose
-        self.folds = folds
-        self.split = split
-        self.level = level
-        self.snap = snap
-        self.seed = seed
-        self.max_ram = max_ram
-        self.jobs = jobs
+    @describe_options(_PARAMETERS)
+    def __init__(self, **parameters: Unpack[RegressorParameters]) -> None:
+        set_parameters(self, _PARAMETERS, parameters)
 
     def fit(self, X: Any, y: Any, **unknown: Any) -> Self:  # noqa: N803  # scikit-learn's names
         """Find a formula.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from symscreen.config.fields import describe_options, list_options
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import CategoricalInput
 from symscreen.estimators.error_wording import translate_errors
 from symscreen.estimators.input_tables import (
@@ -21,6 +23,7 @@ from symscreen.estimators.input_tables import (
     get_category_levels,
     get_input_names,
     reject_unknown_kwargs,
+    set_parameters,
     to_name_list,
     warn_unseen_levels,
 )
@@ -29,54 +32,29 @@ from symscreen.expressions.tree import rename_columns, to_text
 from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
     from typing import Self
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen._typing import Names
+    from symscreen.config.keyword_types import ScreenerParameters
     from symscreen.expressions.tree import Expression
     from symscreen.results.screen_result import ScreenResult
-    from symscreen.screeners import AnyScreener
-
-    StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
-    Screeners = str | Sequence[str | AnyScreener]
 
 __all__ = ["SymbolicScreener"]
 
 
+_PARAMETERS = list_options(ScreenOptions, estimator=True)
+
+
+@describe_options(_PARAMETERS, signature=False)
 class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A transformer whose features are the formulas that say most about the response.
 
     Parameters
     ----------
-    target_kind : {"numeric", "classes", "several"}, optional
-        What `y` is, where that is not to be seen: ``"classes"`` for classes that are numbers. Words are
-        classes, and several columns several targets, without it.
-    event : str, optional
-        Which column of `y` tells whether the event was met; the other one holds the times. A structured array
-        of booleans and numbers, as scikit-survival has it, needs no name.
-    across : {"mean", "worst"}
-        As of `symscreen.screen`, where `y` has several columns.
-    ranking, stages : str or sequence of str, optional
-        `y` is a ranking or a chain of stages, of columns of these names.
-    stage_weight, categorical, categorical_as
-        As of `symscreen.screen`.
-    layers, operators, unary, binary, pool, screener, prescreen, rule, engine, sign, max_complexity, units
-        As of `symscreen.screen`.
-    target_units, also
-        As of `symscreen.screen`.
-    top : int or "all"
-        How many features to make.
-    keep, cut, rounds, search, risk, p_values, fdr, fdr_method, permutations, distinct, members, stability
-        As of `symscreen.screen`.
-    intervals : bool or float
-        As of `symscreen.screen`.
-    seed, max_ram, jobs, chunk_size, progress
-        As of `symscreen.screen`. The answer does not depend on `jobs`; where candidates of a grid run side by
-        side, one each is best.
+    **parameters
+        The options of `symscreen.screen` that are not about files or a run: …
 
     Attributes
     ----------
@@ -108,92 +86,9 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     (['x1 - cos(x2)/x1'], (400, 1))
     """
 
-    def __init__(
-        self,
-        *,
-        target_kind: Literal["numeric", "classes", "several"] | None = None,
-        event: str | None = None,
-        across: str = "mean",
-        ranking: str | Sequence[str] | None = None,
-        stages: Names | None = None,
-        stage_weight: StageWeight = "all",
-        categorical: Names = (),
-        categorical_as: str = "gate",
-        layers: str | None = None,
-        operators: str | Path = "basic",
-        unary: Names | None = None,
-        binary: Names | None = None,
-        pool: str = "cumulative",
-        screener: Screeners = "t0",
-        prescreen: int | None = None,
-        rule: str | None = None,
-        engine: str | None = None,
-        sign: str = "free",
-        top: int | Literal["all"] = 20,
-        max_complexity: int | None = None,
-        units: str | Path | Mapping[str, str] | None = None,
-        target_units: str | None = None,
-        also: Names = (),
-        keep: int | str | Mapping[str, int] | None = None,
-        cut: Screeners | None = None,
-        rounds: int = 1,
-        search: str = "exact",
-        risk: float | None = None,
-        p_values: bool | None = False,
-        fdr: float | None = None,
-        fdr_method: str = "bh",
-        permutations: int | None = None,
-        distinct: float | None = None,
-        members: int | None = None,
-        stability: int | None = None,
-        intervals: bool | float = False,
-        seed: int = 0,
-        max_ram: str | int | None = None,
-        jobs: int | None = None,
-        chunk_size: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.target_kind = target_kind
-        self.event = event
-        self.across = across
-        self.ranking = ranking
-        self.stages = stages
-        self.stage_weight = stage_weight
-        self.categorical = categorical
-        self.categorical_as = categorical_as
-        self.layers = layers
-        self.operators = operators
-        self.unary = unary
-        self.binary = binary
-        self.pool = pool
-        self.screener = screener
-        self.prescreen = prescreen
-        self.rule = rule
-        self.engine = engine
-        self.sign = sign
-        self.top = top
-        self.max_complexity = max_complexity
-        self.units = units
-        self.target_units = target_units
-        self.also = also
-        self.keep = keep
-        self.cut = cut
-        self.rounds = rounds
-        self.search = search
-        self.risk = risk
-        self.p_values = p_values
-        self.fdr = fdr
-        self.fdr_method = fdr_method
-        self.permutations = permutations
-        self.distinct = distinct
-        self.members = members
-        self.stability = stability
-        self.intervals = intervals
-        self.seed = seed
-        self.max_ram = max_ram
-        self.jobs = jobs
-        self.chunk_size = chunk_size
-        self.progress = progress
+    @describe_options(_PARAMETERS)
+    def __init__(self, **parameters: Unpack[ScreenerParameters]) -> None:
+        set_parameters(self, _PARAMETERS, parameters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

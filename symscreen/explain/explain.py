@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_names
-from symscreen.config.screen_options import make_screen_options
+from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError, SymscreenError, escape_control_chars
 from symscreen.explain.explanation import Explanation, format_explanation
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from symscreen.config.screen_options import ScreenOptions
+    from symscreen.config.keyword_types import ScreenKeywords
     from symscreen.explain.explanation import MatchKind
     from symscreen.explain.feature_lookup import GeneratedSpace
     from symscreen.expressions.tree import Expression
@@ -47,11 +48,12 @@ if TYPE_CHECKING:
 __all__ = ["explain_formula", "why"]
 
 
+@describe_options(list_options(ScreenOptions))
 def why(
     X: Any,  # noqa: N803  # as in `screen`
     expression: str,
     y: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[ScreenKeywords],
 ) -> Explanation:
     """Say where a formula stands in a screen, or why it is not there.
 

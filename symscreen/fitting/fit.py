@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from symscreen.backends import Threads, count_available_cores
+from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import DEFAULT_PRESCREEN, check_positive_int, parse_memory_limit
-from symscreen.config.screen_options import ScreenOptions
+from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import (
     build_layer_schedule,
     format_unused_rule_notices,
@@ -26,20 +27,13 @@ from symscreen.screening.scoring_options import parse_pool_screeners
 from symscreen.units import convert_targets_to_base_units, read_units
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from numpy.typing import ArrayLike
 
-    from symscreen._typing import Names
+    from symscreen.config.keyword_types import FitKeywords
     from symscreen.data import Dataset, SourceFrame
-    from symscreen.data.categories import CategoricalAs
-    from symscreen.expansion import PoolKind
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.screeners import AnyScreener
     from symscreen.targets import TargetType
-
-    ScreenerSpec = str | Sequence[str | AnyScreener]
 
 __all__ = ["fit"]
 
@@ -48,90 +42,26 @@ _IBART_SCREENER = "bart[rule=gse]"
 _IBART_LAYERS = "ubu"
 
 
+@describe_options(list_options(FitOptions, verb="fit"))
 def fit(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
-    *,
-    target: Names | None = None,
-    inputs: Sequence[str] | None = None,
-    categorical: Names = (),
-    categorical_as: CategoricalAs = "gate",
-    exclude: Sequence[str] = (),
-    missing: Literal["refuse", "drop"] = "refuse",
-    layers: str | None = None,
-    operators: str | Path = "basic",
-    unary: Names | None = None,
-    binary: Names | None = None,
-    pool: PoolKind = "cumulative",
-    max_complexity: int | None = None,
-    units: str | Path | Mapping[str, str] | None = None,
-    target_units: str | None = None,
-    keep: int | str | Mapping[str, int] | None = None,
-    cut: ScreenerSpec | None = None,
-    preset: Literal["ibart"] | None = None,
-    terms: int = 4,
-    choose: Literal["ebic", "bic", "aic", "cv"] = "ebic",
-    folds: int = 5,
-    split: float = 0.0,
-    level: float = 0.95,
-    snap: bool = False,
-    seed: int = 0,
-    max_ram: str | int | None = None,
-    jobs: int | None = None,
-    quiet: bool = False,
+    **options: Unpack[FitKeywords],
 ) -> FitResult | SharedFitResult:
-    """Find a formula for a response: a weighted sum of few features, and a constant.
+    """Find a formula for a target: a weighted sum of few features, and a constant.
 
     Spaces are searched in the order of their size, small ones exhaustively; see
     `symscreen.fitting.subset_search`.
 
     Parameters
     ----------
-    X, inputs, categorical, categorical_as, exclude, missing
-        As in `symscreen.screen`: `predict`, bundles and exports compute what categories come to from their
-        own columns; a level that was not seen is 0 there.
-    operators, unary, binary, pool, max_complexity, max_ram, jobs, quiet
+    X : path, pandas.DataFrame, dict of columns, or array of shape (n, d)
         As in `symscreen.screen`.
     y : array_like, shape (n,) or (n, K), optional
-        The response, where `X` does not hold it, or K targets: a frame names them, else they are y1 to yK.
-    target : str or sequence of str, optional
-        The response's column; else ``target``, ``label`` or ``y``, else the last. Several columns, ``"a,b"``
-        or a list, are several targets that share their terms and have coefficients of their own, as in
-        SISSO's multi-task mode (Ouyang et al. 2019, J. Phys. Mater. 2, 024002): the terms are chosen by the
-        mean over targets of the share of its variance that each model leaves, so that units of targets do not
-        matter.
-    units : {"strict", "ignore"}, path or mapping of str to str, optional
-        As in `screen`: only terms that have a unit are made. Inputs and targets are brought into base units;
-        the result tells the unit of each coefficient, and predicts, saves and exports in the units that came.
-    target_units : str, optional
-        With units: only terms in such a unit, up to a factor, so that coefficients are pure numbers. A target
-        whose own unit is not told is taken to be in it.
-    layers : str, optional
-        As in `screen`; every prefix is searched first. By default ``u``, ``b``, ``ub``, ``bu``, ``bub``,
-        ``ubb``, those too large left out with a notice.
-    keep, cut
-        As in `screen`: cuts between layers, so that deep formulas stay reachable.
-    preset : {"ibart"}, optional
-        Follow iBART (Ye, Senftle and Li 2021): BART's Global SE rule selects among the inputs and, between
-        layers, among all features, earlier selections kept; of the last space the LASSO, cross-validated,
-        selects the features whose subsets are tried. Layers are ``ubu`` where none are given.
-    terms : int
-        The most terms in the formula: up to 4 by exhaustive search, beyond on greedy and LASSO paths; at most
-        20.
-    choose : {"ebic", "bic", "aic", "cv"}
-        What decides between models: see `symscreen.fitting.model_selection.score_models`; ``"cv"`` is nested
-        cross-validation, which repeats the whole search without each fold.
-    folds : int
-        Of ``choose="cv"``.
-    split : float
-        The share of rows kept from the search and used for the coefficients and their intervals alone, which
-        are honest then; below 0.9. With 0 the intervals take the terms as given, and are too narrow.
-    level : float
-        Coverage of the intervals.
-    snap : bool
-        Whether to replace coefficients by simple numbers where the data allow all of them together.
-    seed : int
-        For folds and the split.
+        The target, where `X` does not contain it, or K targets: a data frame names them, else they are y1 to
+        yK.
+    **options
+        The options of `symscreen.config.screen_options.FitOptions`: …
 
     Returns
     -------
@@ -150,83 +80,99 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
-    build_run_control(None, None, None, quiet=quiet)
-    if check_positive_int("terms", terms) > _MAX_TERMS:
-        raise OptionError(f"terms is {terms}; give at most {_MAX_TERMS}")
-    if choose not in {"ebic", "bic", "aic", "cv"}:
-        raise OptionError(f"choose is {choose!r}{suggest(str(choose), ['ebic', 'bic', 'aic', 'cv'])}")
-    for name, share, most in (("split", split, 0.9), ("level", level, 1.0)):
-        if not 0.0 <= share < most or (name == "level" and share == 0.0):
-            raise OptionError(f"{name} is {share!r}; give a share from 0 to below {most:g}")
-    if check_positive_int("folds", folds) == 1:
-        raise OptionError("folds is 1; give at least 2")
-    if max_complexity is not None:
-        check_positive_int("max_complexity", max_complexity)
-    if preset not in {None, "ibart"}:
-        raise OptionError(f"preset is {preset!r}; there is 'ibart'")
-    if preset is not None:
-        cut, layers = (_IBART_SCREENER if cut is None else cut), layers or _IBART_LAYERS
+    given = make_fit_options(options)
+    build_run_control(None, None, None, quiet=given.quiet)
+    _check_options(given)
+    if given.preset is not None:
+        given = replace(
+            given,
+            cut=_IBART_SCREENER if given.cut is None else given.cut,
+            layers=given.layers or _IBART_LAYERS,
+        )
     X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
-    named = ScreenOptions(
-        target=target,
-        inputs=inputs,
-        categorical=categorical,
-        categorical_as=categorical_as,
-        exclude=exclude,
+    X, encoded = encode_categoricals(X, y, given)  # noqa: N806  # a frame with more columns
+    several = is_ranking(y) or len(parse_target_names(X, given.target)) > 1
+    target_type: TargetType = "several" if several else "numeric"
+    cutters, keeps = (
+        parse_pool_screeners(given.cut, given.keep, {}, target_type),
+        parse_pool_sizes(given.keep),
     )
-    X, read = encode_categoricals(X, y, named)  # noqa: N806  # a frame with more columns
-    kind: TargetType = "several" if is_ranking(y) or len(parse_target_names(X, target)) > 1 else "numeric"
-    cutters, keeps = parse_pool_screeners(cut, keep, {}, kind), parse_pool_sizes(keep)
-    backend = Threads(count_available_cores() if jobs is None else check_positive_int("jobs", jobs))
-    table = read_dataset(
-        X, target=target, inputs=read.inputs, exclude=read.exclude, missing=missing, y=y, target_type=kind
+    jobs = count_available_cores() if given.jobs is None else check_positive_int("jobs", given.jobs)
+    backend = Threads(jobs)
+    dataset = read_dataset(
+        X,
+        target=given.target,
+        inputs=encoded.inputs,
+        exclude=encoded.exclude,
+        missing=given.missing,
+        y=y,
+        target_type=target_type,
     )
-    grammar, parsed = read_grammar(operators, layers, unary, binary, max_complexity)
-    table = replace(
-        table, notices=(*table.notices, *format_unused_rule_notices(grammar, parsed, table.names))
+    grammar, layers = read_grammar(
+        given.operators, given.layers, given.unary, given.binary, given.max_complexity
     )
-    derived = find_categorical_features(X, table.names, categorical)
-    table, measured = read_units(table, units, target_units, derived)
-    told = None
-    if measured is not None:
-        table, targets = convert_targets_to_base_units(table, measured)
-        told = {**measured.record, "targets": targets}
-    job = FitConfig(
+    unused = format_unused_rule_notices(grammar, layers, dataset.names)
+    dataset = replace(dataset, notices=(*dataset.notices, *unused))
+    derived = find_categorical_features(X, dataset.names, given.categorical)
+    dataset, units = read_units(dataset, given.units, given.target_units, derived)
+    units_record = None
+    if units is not None:
+        dataset, targets = convert_targets_to_base_units(dataset, units)
+        units_record = {**units.record, "targets": targets}
+    config = FitConfig(
         grammar=grammar,
-        layer_schedule=build_layer_schedule(grammar, layers),
-        has_user_layers=layers is not None,
-        pool_kind=pool,
-        terms=terms,
-        choose=choose,
-        folds=folds,
-        split=split,
-        level=level,
-        snap=snap,
-        seed=seed,
+        layer_schedule=build_layer_schedule(grammar, given.layers),
+        has_user_layers=given.layers is not None,
+        pool_kind=given.pool,
+        terms=given.terms,
+        choose=given.choose,
+        folds=given.folds,
+        split=given.split,
+        level=given.level,
+        snap=given.snap,
+        seed=given.seed,
         backend=backend,
-        max_bytes=parse_memory_limit(max_ram),
+        max_bytes=parse_memory_limit(given.max_ram),
         pruning_config=None
         if not cutters
-        else _make_pruning_config(cutters, kind, seed, backend, table.target.n),
+        else _make_pruning_config(cutters, target_type, given.seed, backend, dataset.target.n),
         pool_sizes=keeps,
-        ibart=preset is not None,
-        units=measured,
-        units_record=told,
-        categories_record=_build_fit_category_record(X, named, table),
+        ibart=given.preset is not None,
+        units=units,
+        units_record=units_record,
+        categories_record=_build_fit_category_record(X, given, dataset),
     )
-    return run_fit(table, job)
+    return run_fit(dataset, config)
+
+
+def _check_options(options: FitOptions) -> None:
+    """Refuse values of options that are out of range."""
+    if check_positive_int("terms", options.terms) > _MAX_TERMS:
+        raise OptionError(f"terms is {options.terms}; give at most {_MAX_TERMS}")
+    criteria = ("ebic", "bic", "aic", "cv")
+    if options.choose not in criteria:
+        raise OptionError(f"choose is {options.choose!r}{suggest(str(options.choose), criteria)}")
+    for name, share, upper in (("split", options.split, 0.9), ("level", options.level, 1.0)):
+        if not 0.0 <= share < upper or (name == "level" and share == 0.0):
+            raise OptionError(f"{name} is {share!r}; give a share from 0 to below {upper:g}")
+    if check_positive_int("folds", options.folds) == 1:
+        raise OptionError("folds is 1; give at least 2")
+    if options.max_complexity is not None:
+        check_positive_int("max_complexity", options.max_complexity)
+    if options.preset not in {None, "ibart"}:
+        raise OptionError(f"preset is {options.preset!r}; there is 'ibart'")
 
 
 def _build_fit_category_record(
-    frame: SourceFrame, screen_options: ScreenOptions, dataset: Dataset
+    frame: SourceFrame, fit_options: FitOptions, dataset: Dataset
 ) -> dict[str, Any] | None:
-    """Return what the record tells of categories, as that of a screen does: exports compute them again."""
-    levels = build_category_record(frame, screen_options)
+    """Build the record of categories, as for a screen: exports compute categorical inputs from it."""
+    levels = build_category_record(frame, fit_options)
     if not levels:
         return None
     options = {
         "categorical": list(levels["levels"]),
-        "categorical_as": screen_options.categorical_as,
+        "categorical_as": fit_options.categorical_as,
         **levels,
     }
     return {"options": options, "data": {"inputs": list(dataset.names)}}

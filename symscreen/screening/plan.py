@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import cycle
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from symscreen._limits import format_bytes
-from symscreen.config.screen_options import make_screen_options
+from symscreen.config.fields import describe_options, list_options
+from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.expansion import compute_feature_stats, estimate_space_size, expand
 from symscreen.screening.memory_estimate import estimate_memory_from_size
 from symscreen.screening.preparation import prepare_screen
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from symscreen.config.keyword_types import ScreenKeywords
     from symscreen.data import Dataset
     from symscreen.expansion import LayerCount, Space, SpaceSizeEstimate
     from symscreen.grammar import Layer
@@ -47,21 +49,21 @@ class ScreenPlan:
     ----------
     layers : tuple of LayerCount
         The inputs and each layer.
-    n_exact_layers : int
+    exact : int
         How many of these, from the first, were counted; the rest are estimates of what is too long to be
         counted in a moment, or stands behind a cut. What the first of the rest generates is exact.
-    n_features : int
+    features : int
         Features of the space: exact for structure where all layers are, an upper bound for what values will
         prune.
-    max_features : int or None
+    most : int or None
         Features of the space are no more, whatever is left out; None where nobody can tell, behind a cut
         that keeps as many as it likes.
-    has_pruning : bool
+    cut : bool
         Whether a layer is cut before the next is applied; what stays depends on the response.
-    pool_bytes : int
+    memory : int
         Bytes that the values of the pool would take at most; 0 where they would be computed again from the
         inputs.
-    peak_bytes : int
+    peak : int
         Bytes that the process would hold at most; roughly, where features are estimated.
     seconds : pair of float
         From how long to how long it would take on this machine. The two differ for a race only: how early
@@ -103,15 +105,15 @@ def build_plan(
 
     Parameters
     ----------
-    dataset : Table
+    table : Table
         The data.
-    generation : Growth
+    growth : Growth
         How the space would be grown.
     layers : sequence of Layer
         What would be applied.
-    scoring : Request
+    request : Request
         What would be asked of it.
-    n_repeats : int
+    times : int
         How often the whole of it would be done.
 
     Returns
@@ -180,10 +182,8 @@ def _format_memory_notices(peak_bytes: int, generation: GenerationConfig) -> lis
     if generation.max_bytes is None or peak_bytes <= generation.max_bytes:
         return []
     allowed = format_bytes(generation.max_bytes)
-    return [
-        f"the predicted peak of {format_bytes(peak_bytes)} is more than the {allowed} allowed: screen may "
-        "refuse"
-    ]
+    peak = format_bytes(peak_bytes)
+    return [f"the predicted peak of {peak} is more than the {allowed} allowed: screen may refuse"]
 
 
 def _estimate_seconds(
@@ -242,10 +242,11 @@ def _time_feature_scoring(space: Space, dataset: Dataset, scoring: ScoringConfig
     return float(np.divide(spent, scored)) if spent else 0.0
 
 
+@describe_options(list_options(ScreenOptions))
 def plan(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[ScreenKeywords],
 ) -> ScreenPlan:
     """Count what `screen` would do with the same options, and predict what it would take.
 
@@ -279,7 +280,7 @@ def plan(
     --------
     >>> import symscreen
     >>> data = symscreen.datasets.make_additive(n=10)
-    >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").features
+    >>> symscreen.plan(data.frame, operators="ablation", layers="ub", pool="strict").n_features
     42
     """
     ready = prepare_screen(X, y, make_screen_options(options, verb="plan"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import check_positive_int
-from symscreen.config.screen_options import make_screen_options
+from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.data import replace_target
 from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from symscreen._typing import Values
-    from symscreen.config.screen_options import ScreenOptions
+    from symscreen.config.keyword_types import ScreenKeywords
     from symscreen.data import Dataset
     from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
@@ -248,7 +249,7 @@ def compute_noise_std(planted_formula: PlantedFormula, ratio: float) -> float:
     OptionError
         If the formula with its noise would overflow.
     """
-    values = planted_formula.dataset.numeric_target.values
+    values = planted_formula.dataset.numeric_target.values  # noqa: PD011  # no frame
     _, exponent = np.frexp(np.abs(values).max())  # squares of large values overflow unless they are scaled
     mean_square = float(np.mean(np.ldexp(values, -int(exponent)) ** 2))
     root = float(np.ldexp(math.sqrt(mean_square), int(exponent)))
@@ -282,7 +283,7 @@ def simulate_ranks(
         The place among all classes, from 1; infinite where a cut has lost the class. Repeat r draws the same
         noise at every ratio, but for its scale, so that power falls smoothly.
     """
-    values, size = planted_formula.dataset.numeric_target.values, compute_noise_std(planted_formula, ratio)
+    values, size = planted_formula.dataset.numeric_target.values, compute_noise_std(planted_formula, ratio)  # noqa: PD011
     for repeat in range(repeats):
         seeds = np.random.SeedSequence((config.scoring.seed, _NOISE_RANDOM_STREAM, repeat))
         noise = np.random.default_rng(seeds).standard_normal(len(values))
@@ -317,6 +318,7 @@ _INTERVAL_LEVEL = 0.95
 _HALF_POWER = 0.5
 
 
+@describe_options(list_options(ScreenOptions))
 def power(
     X: Any,  # noqa: N803  # as in `screen`
     y: ArrayLike | None = None,
@@ -325,7 +327,7 @@ def power(
     noise_ratio: Sequence[float] = (0.0, 0.01, 0.1, 1.0),
     repeats: int = 100,
     feature: str | None = None,
-    **options: Any,
+    **options: Unpack[ScreenKeywords],
 ) -> PowerResult:
     """Plant a formula on the columns of a table, and say how often a screen would find it under noise.
 

@@ -1,8 +1,6 @@
-"""Rows that weigh differently (`--weights`): what weights go with, and what they are refused beside.
+"""From options to a screen that is ready to run: dataset, grammar, what to score, weights and groups of rows.
 
-Rows that belong together (`--groups`): read once, heeded by halves, intervals and permutations.
-
-What a screen is asked to do, read: options → table, grammar, job. Every verb that screens begins here.
+Every verb that screens begins with `prepare_screen`.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
 from symscreen.config.parsing import (
     DEFAULT_PRESCREEN,
@@ -85,8 +84,6 @@ __all__ = [
     "read_sample_weights",
 ]
 
-_INCOMPATIBLE_OPTIONS = ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
-
 
 def read_sample_weights(
     X: Any,  # noqa: N803  # as in `screen`
@@ -134,12 +131,7 @@ def read_sample_weights(
             "numeric response it is known what "
             "they mean; leave it out"
         )
-    for other in _INCOMPATIBLE_OPTIONS:
-        if getattr(options, other) not in {None, False}:
-            raise OptionError(
-                f"--{other.replace('_', '-')} cannot be had with --weights {name}: what it infers takes all "
-                "rows to count alike; leave one of them out"
-            )
+    check_weight_conflicts(options)
     some = weights[weights > 0.0]
     return frame, weights, "numeric" if (some == some[0]).all() else "weighted"
 
@@ -166,7 +158,7 @@ class RowGroups:
 
 
 def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> RowGroups | None:
-    """Read the groups of rows, or refuse them where nothing heeds them or something cannot.
+    """Read the groups of rows, or refuse them where no option uses them.
 
     Parameters
     ----------
@@ -184,8 +176,7 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
     Raises
     ------
     OptionError
-        If nothing that is asked for heeds groups, if p-values are asked for, whose null distributions take
-        rows for exchangeable, or if there are fewer than four groups.
+        If no option uses groups, or if there are fewer than four groups.
     TableError
         If the groups cannot be read.
     """
@@ -195,13 +186,6 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
     if not any((options.stability, options.intervals, options.permutations)):
         raise OptionError(
             f"groups is {name!r}, but nothing heeds it: give --stability, --intervals or --permutations, too"
-        )
-    if options.p_values or options.fdr is not None:
-        asked = "--p-values" if options.fdr is None else f"--fdr {options.fdr:g}"
-        raise OptionError(
-            f"{asked} cannot be had with --groups {name}: null distributions take rows for exchangeable, and "
-            "those of one group are not; leave one of them out, or use --permutations, which shuffles by "
-            "group"
         )
     found = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
     if found.n_groups < MIN_UNITS:
@@ -307,6 +291,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
         If the data, the grammar, a formula or an option cannot be used; see its subclasses.
     """
     shorthand = {"rule": options.rule, "engine": options.engine}
+    check_conflicts(options)
     check_target_options(y, options)
     given = options
     X, options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
@@ -395,13 +380,7 @@ def infer_target_type_from_options(y: Any, options: ScreenOptions) -> TargetType
 
 
 def check_target_options(y: Any, options: ScreenOptions) -> None:
-    """Refuse what does not go with the kind of target that other options name."""
-    for name, value in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
-        if value is not None and options.target_kind is not None:
-            raise OptionError(
-                f"both --{name} and --target-kind {options.target_kind} are given: the response is one of "
-                "them, not both"
-            )
+    """Refuse options that the target cannot have."""
     if options.event is not None and is_ranking(y):
         raise OptionError("y has several columns, and --event goes with one column of times")
     if options.across not in get_args(TargetAggregation):
@@ -478,6 +457,6 @@ def build_scoring_config(
         run_control=build_run_control(
             options.progress, options.on_progress, options.time_limit, quiet=options.quiet
         ),
-        search=parse_search(options.search, options.risk, screeners, limit, options.rounds),
+        search=parse_search(options.search, options.risk, screeners),
         target_type=target_type,
     )

@@ -110,9 +110,7 @@ def check_prescreen_size(
             )
 
 
-def parse_search(
-    mode: str, risk: float | None, screeners: Sequence[AnyScreener], limit: int | None, rounds: int
-) -> SearchConfig:
+def parse_search(mode: str, risk: float | None, screeners: Sequence[AnyScreener]) -> SearchConfig:
     """Read how the space is searched.
 
     Parameters
@@ -123,10 +121,6 @@ def parse_search(
         Of a race; None for one in a million.
     screeners : sequence of Screener or JointScreener
         Those asked for.
-    limit : int or None
-        How many classes are shown; None for every feature.
-    rounds : int
-        Of the screen.
 
     Returns
     -------
@@ -135,14 +129,14 @@ def parse_search(
     Raises
     ------
     OptionError
-        If there is no such mode; if the risk is none, or nothing that races; or if a search that drops
-        features cannot give what is asked.
+        If there is no such mode, the risk is not a probability or the mode has none, or the race has no bound
+        for the screener that ranks.
 
     Examples
     --------
     >>> from symscreen.screeners import SCREENERS
-    >>> parse_search("race", 0.01, [SCREENERS["t0"]], 20, 1)
-    Search(mode='race', risk=0.01)
+    >>> parse_search("race", 0.01, [SCREENERS["t0"]])
+    SearchConfig(mode='race', risk=0.01)
     """
     modes = get_args(SearchMode)
     if mode not in modes:
@@ -151,15 +145,6 @@ def parse_search(
         raise OptionError(f"risk is {risk!r}, but {mode} takes none: only --search race states a risk")
     if mode == "exact":
         return EXACT_SEARCH
-    if limit is None:
-        raise OptionError(
-            f"--top all shows every feature, and --search {mode} drops most: use --search exact"
-        )
-    if rounds > 1:
-        raise OptionError(
-            f"--rounds {rounds} needs every feature's place, and --search {mode} drops most: use --search "
-            "exact"
-        )
     if mode == "sieve":
         return SearchConfig("sieve")
     leaders = select_prescreeners(screeners)
@@ -198,16 +183,18 @@ def check_options_for_target(target_type: TargetType, sign: str, search: str, ro
             f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "
             "leave it out"
         )
-    if search != "exact":
-        why = (
-            f"has no bound for {TARGET_TYPE_DESCRIPTIONS[target_type]}, only for a numeric response"
-            if search == "race"
-            else f"drops features by a sample of the rows of a numeric response, and {TARGET_TYPE_DESCRIPTIONS[target_type]} is none"
+    described = TARGET_TYPE_DESCRIPTIONS[target_type]
+    if search == "race":
+        raise OptionError(
+            f"--search race has no bound for {described}, only for a numeric response: use --search exact"
         )
-        raise OptionError(f"--search {search} {why}: use --search exact")
+    if search != "exact":
+        raise OptionError(
+            f"--search {search} drops features by a sample of the rows of a numeric response, and "
+            f"{described} is none: use --search exact"
+        )
     if rounds > 1:
         raise OptionError(
-            f"--rounds {rounds} needs a numeric response, of which a model leaves something; "
-            f"{TARGET_TYPE_DESCRIPTIONS[target_type]} "
-            "is screened in one round"
+            f"--rounds {rounds} needs a numeric response, of which a model leaves something; {described} is "
+            "screened in one round"
         )

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.errors import DataError, FormulaError, OptionError, escape_control_chars, quote_value
 from symscreen.export import build_operators_from_record
@@ -37,21 +37,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["load_result", "prepare_from_record"]
-
-_CUSTOM_PARSED_OPTIONS = ("screener", "cut", "risk", "operators")
-# what reaches beyond this process, or changes no answer: it is for who asks to say, not for a file
-_RUNTIME_OPTIONS = (
-    "jobs",
-    "chunk_size",
-    "max_ram",
-    "progress",
-    "on_progress",
-    "quiet",
-    "time_limit",
-    "backend",
-    "scheduler",
-    "checkpoint",
-)
 
 
 def prepare_from_record(
@@ -87,8 +72,13 @@ def prepare_from_record(
     """
     options = record["options"]
     _check_units(options)
-    known = {field.name for field in fields(ScreenOptions)} - {*_CUSTOM_PARSED_OPTIONS, *_RUNTIME_OPTIONS}
-    given = {name: value for name, value in options.items() if name in known}
+    # runtime options may reach beyond this process: who replays the record gives them, not a file
+    names = [
+        field.name
+        for field in list_options(ScreenOptions)
+        if get_option(field).record != "never" and not get_option(field).runtime
+    ]
+    given = {name: options[name] for name in names if name in options}
     given |= {
         "screener": _restore_screeners(options["screener"], options.get("settings", {})),
         "exclude": [*options["exclude"], *([options["groups"]] if "groups" in options else [])],

@@ -1,0 +1,123 @@
+"""Options that exclude each other, in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from symscreen.errors import OptionError
+
+if TYPE_CHECKING:
+    from symscreen.config.screen_options import ScreenOptions
+
+__all__ = ["CONFLICTS", "WEIGHT_CONFLICTS", "Conflict", "check_conflicts", "check_weight_conflicts"]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two options that cannot be used together.
+
+    Parameters
+    ----------
+    option, other : str
+        The names.
+    reason : str
+        The message; ``{option}`` and ``{other}`` are the options as the command line has them.
+    """
+
+    option: str
+    other: str
+    reason: str
+
+
+_TARGET_REASON = "both {name} and {other} are given: the response is one of them, not both"
+_SEARCH_REASON = "{option} needs every feature's place, and {other} drops most: use --search exact"
+_GROUPS_REASON = (
+    "{option} cannot be had with {other}: null distributions take rows for exchangeable, and those of one "
+    "group are not; leave one of them out, or use --permutations, which shuffles by group"
+)
+_WEIGHTS_REASON = (
+    "{name} cannot be had with {other}: what it infers takes all rows to count alike; leave one of them out"
+)
+
+CONFLICTS = (
+    Conflict("ranking", "target_kind", _TARGET_REASON),
+    Conflict("stages", "target_kind", _TARGET_REASON),
+    Conflict("event", "target_kind", _TARGET_REASON),
+    Conflict("top", "search", "{option} shows every feature, and {other} drops most: use --search exact"),
+    Conflict("rounds", "search", _SEARCH_REASON),
+    Conflict("fdr", "groups", _GROUPS_REASON),
+    Conflict("p_values", "groups", _GROUPS_REASON),
+)
+# these hold only where rows have different weights
+WEIGHT_CONFLICTS = tuple(
+    Conflict(name, "weights", _WEIGHTS_REASON)
+    for name in ("p_values", "fdr", "permutations", "intervals", "stability", "groups")
+)
+# the values of options that conflict with others; of the rest, each value but None and False does
+_CONFLICTING_VALUES: dict[str, tuple[object, ...]] = {
+    "top": ("all",),
+    "search": ("race", "sieve"),
+    "rounds": (2, 3, 4, 5),
+}
+
+
+def check_conflicts(options: ScreenOptions) -> None:
+    """Refuse options that exclude each other.
+
+    Parameters
+    ----------
+    options : ScreenOptions
+        The options as the user gave them.
+
+    Raises
+    ------
+    OptionError
+        At the first row of `CONFLICTS` whose options are both used.
+
+    Examples
+    --------
+    >>> from symscreen.config.screen_options import ScreenOptions
+    >>> check_conflicts(ScreenOptions(search="race", top="all"))
+    Traceback (most recent call last):
+    ...
+    symscreen.errors.OptionError: --top all shows every feature, and --search race drops most:
+    use --search exact
+    """
+    _check(options, CONFLICTS)
+
+
+def check_weight_conflicts(options: ScreenOptions) -> None:
+    """Refuse what cannot be inferred where rows have different weights, as `check_conflicts` does."""
+    _check(options, WEIGHT_CONFLICTS)
+
+
+def _check(options: ScreenOptions, conflicts: tuple[Conflict, ...]) -> None:
+    for conflict in conflicts:
+        if _is_used(options, conflict.option) and _is_used(options, conflict.other):
+            raise OptionError(
+                conflict.reason.format(
+                    name=_format_name(conflict.option),
+                    option=_format_option(options, conflict.option),
+                    other=_format_option(options, conflict.other),
+                )
+            )
+
+
+def _is_used(options: ScreenOptions, name: str) -> bool:
+    """Say whether an option has a value that conflicts with others."""
+    value = getattr(options, name)
+    if name in _CONFLICTING_VALUES:
+        return any(value == each for each in _CONFLICTING_VALUES[name])
+    return value is not None and value is not False
+
+
+def _format_name(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _format_option(options: ScreenOptions, name: str) -> str:
+    """Write an option with its value, as on the command line."""
+    value = getattr(options, name)
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return _format_name(name) if value is True else f"{_format_name(name)} {text}"

@@ -1,0 +1,255 @@
+"""How an option is defined: once, as a dataclass field with all that its front ends need to know.
+
+`option` makes such a field, `Option` is what it carries. The command line (`symscreen.cli.options`), the
+signatures and docstrings of functions and estimators (`describe_options`), the record
+(`symscreen.config.option_record`) and the command that repeats a screen (`symscreen.config.command_line`) are
+derived from the fields. An option that is only passed on is therefore written in two places: where it is
+defined and where it is used.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from symscreen.errors import OptionError, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Described = TypeVar("Described", bound=Callable[..., Any] | type)
+
+T = TypeVar("T")
+
+__all__ = [
+    "Option",
+    "describe_options",
+    "find_group",
+    "get_option",
+    "list_options",
+    "make_options",
+    "option",
+]
+
+RecordPolicy = Literal["always", "given", "never"]
+_DOC_WIDTH = 110  # characters of a docstring line, with its indentation
+_PLAIN_TYPES = {"bool", "int", "float", "str"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What is known of an option besides its name, type and default.
+
+    Parameters
+    ----------
+    help : str
+        One sentence for the command line.
+    doc : str
+        The text of the Python docstring; `help` where it is empty.
+    type : str
+        The type in the docstring; empty where `choices` or the annotation says it.
+    metavar : str or None
+        What the command line shows in the place of a value.
+    choices : tuple of str
+        The values allowed, if there are few.
+    parse : callable or None
+        Turns a text of the command line into a value; called with the text and the option, ``--top``.
+    write : callable or None
+        Turns a recorded value into a text that `parse` reads.
+    value_if_bare : str or None
+        The text that the option has on the command line where it has no value.
+    multiple : bool
+        Whether the command line may repeat it.
+    verbs : tuple of str
+        The verbs of the command line that have the option. A fit takes no others in Python, either.
+    estimator : bool
+        Whether the scikit-learn estimators have it as a parameter.
+    runtime : bool
+        Whether it changes no result, as the number of threads. It is not replayed from a record, and a
+        printed command does not contain it.
+    record : {"always", "given", "never"}
+        Whether a record contains the option: always, where it is not None, or never.
+    unwritten : tuple
+        Recorded values for which a printed command does not contain the option.
+    """
+
+    help: str
+    doc: str = ""
+    type: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    parse: Callable[[str, str], Any] | None = None
+    write: Callable[[Any], str] | None = None
+    value_if_bare: str | None = None
+    multiple: bool = False
+    verbs: tuple[str, ...] = ("screen", "plan", "why")
+    estimator: bool = True
+    runtime: bool = False
+    record: RecordPolicy = "always"
+    unwritten: tuple[Any, ...] = ()
+
+
+def option(default: T, **details: Any) -> T:
+    """Make a dataclass field that is an option.
+
+    Parameters
+    ----------
+    default : object
+        The default.
+    **details
+        The parameters of `Option`.
+
+    Returns
+    -------
+    dataclasses.Field
+        Typed as the default, so that type checkers compare it with the annotation.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Options:
+    ...     top: int = option(20, help="How many features to show.", metavar="K")
+    >>> Options().top, get_option(fields(Options)[0]).metavar
+    (20, 'K')
+    """
+    made: T = field(default=default, metadata={"option": Option(**details)})
+    return made
+
+
+def get_option(field: Field[Any]) -> Option:
+    """Return what is known of the option of a field."""
+    known: Option = field.metadata["option"]
+    return known
+
+
+def list_options(
+    options_class: type, *, verb: str | None = None, estimator: bool = False
+) -> tuple[Field[Any], ...]:
+    """List the fields of a class of options.
+
+    Parameters
+    ----------
+    options_class : type
+        A dataclass whose fields are options.
+    verb : str or None
+        Only the options of this verb of the command line; None for all.
+    estimator : bool
+        Whether to list only parameters of estimators.
+
+    Returns
+    -------
+    tuple of dataclasses.Field
+        In the order of definition.
+    """
+    return tuple(
+        each
+        for each in fields(options_class)
+        if (verb is None or verb in get_option(each).verbs) and (get_option(each).estimator or not estimator)
+    )
+
+
+def find_group(options_class: type, name: str) -> str:
+    """Return the group of an option: the attribute `group` of the class that defines it."""
+    owner = next(base for base in options_class.__mro__ if name in inspect.get_annotations(base))
+    return str(vars(owner)["group"])
+
+
+def make_options(options_class: type[T], keywords: Mapping[str, Any], known: Sequence[str], verb: str) -> T:
+    """Build options from keyword arguments.
+
+    Parameters
+    ----------
+    options_class : type
+        A dataclass whose fields are options.
+    keywords : mapping of str to object
+        The values by name.
+    known : sequence of str
+        The names allowed.
+    verb : str
+        The function that takes them, for the message.
+
+    Raises
+    ------
+    OptionError
+        If a keyword is not the name of an option; the message names the most similar option.
+    """
+    for name in keywords:
+        if name not in known:
+            raise OptionError(f"{verb} has no option {name!r}{suggest(name, known)}")
+    return options_class(**keywords)
+
+
+def describe_options(
+    described_fields: Sequence[Field[Any]], *, signature: bool = True
+) -> Callable[[Described], Described]:
+    """Give a function that takes ``**options`` its real signature, and its docstring their descriptions.
+
+    Parameters
+    ----------
+    described_fields : sequence of dataclasses.Field
+        The options, as `list_options` returns them.
+    signature : bool
+        Whether to set the signature; False for a class, whose constructor has it.
+
+    Returns
+    -------
+    callable
+        A decorator. It replaces the entry ``**options`` of the section Parameters, if that ends in ``…``.
+    """
+
+    def describe(described: Described) -> Described:
+        if signature:
+            described.__signature__ = _build_signature(described, described_fields)  # type: ignore[union-attr]
+        if described.__doc__ is not None:
+            described.__doc__ = _expand_docstring(described.__doc__, described_fields)
+        return described
+
+    return describe
+
+
+def _build_signature(
+    function: Callable[..., Any], described_fields: Sequence[Field[Any]]
+) -> inspect.Signature:
+    """Replace ``**options`` in the signature of a function by keyword-only parameters."""
+    plain = inspect.signature(function)
+    kept = [each for each in plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    added = [
+        inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type
+        )
+        for each in described_fields
+    ]
+    return plain.replace(parameters=[*kept, *added])
+
+
+def _expand_docstring(docstring: str, described_fields: Sequence[Field[Any]]) -> str:
+    """Put descriptions of the options in the place of the entry ``**options`` that ends in ``…``."""
+    entry = re.search(r"^( *)\*\*\w+\n(?:\1 +.*\n)*\1 +.*…\n", docstring, re.MULTILINE)
+    if entry is None:
+        return docstring
+    described = "".join(_format_parameter(each, entry[1]) for each in described_fields)
+    return docstring[: entry.start()] + described + docstring[entry.end() :]
+
+
+def _format_parameter(field: Field[Any], indent: str) -> str:
+    """Write the numpydoc entry of an option."""
+    known = get_option(field)
+    if known.choices:
+        kind = "{" + ", ".join(f'"{choice}"' for choice in known.choices) + "}"
+    else:
+        kind = known.type or str(field.type).removesuffix(" | None")
+    assert known.choices or known.type or kind in _PLAIN_TYPES, field.name  # noqa: S101  # said by its definition
+    assert field.default is not MISSING, field.name  # noqa: S101  # `option` sets one
+    head = f"{indent}{field.name} : {kind}{', optional' if field.default is None else ''}\n"
+    body = textwrap.fill(
+        known.doc or known.help,
+        width=_DOC_WIDTH,
+        initial_indent=f"{indent}    ",
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return f"{head}{body}\n"

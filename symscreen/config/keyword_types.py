@@ -1,0 +1,121 @@
+"""The types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from symscreen._typing import Names, ProgressCallback
+    from symscreen.config.screen_options import ScreenerSpec, StageWeight
+    from symscreen.data.categories import CategoricalAs
+    from symscreen.expansion import PoolKind
+    from symscreen.grammar import Grammar
+    from symscreen.screeners import Sign, TargetAggregation
+    from symscreen.screening.run_control import Progress
+    from symscreen.screening.search.modes import SearchMode
+    from symscreen.statistics.inference.p_value_counts import FdrMethod
+
+__all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
+
+
+class ScreenerParameters(TypedDict, total=False):
+    """The parameters of `SymbolicScreener`."""
+
+    target_kind: Literal["numeric", "classes", "several"] | None
+    event: str | None
+    across: TargetAggregation
+    ranking: Names | None
+    stages: Names | None
+    stage_weight: StageWeight
+    categorical: Names
+    categorical_as: CategoricalAs
+    units: str | Path | Mapping[str, str] | None
+    target_units: str | None
+    layers: str | None
+    operators: str | Path | Grammar
+    unary: Names | None
+    binary: Names | None
+    pool: PoolKind
+    max_complexity: int | None
+    also: Names
+    keep: int | str | Mapping[str, int] | None
+    cut: ScreenerSpec | None
+    screener: ScreenerSpec
+    prescreen: int | None
+    rule: str | None
+    engine: str | None
+    sign: Sign
+    top: int | Literal["all"]
+    rounds: int
+    search: SearchMode
+    risk: float | None
+    seed: int
+    p_values: bool | None
+    fdr: float | None
+    fdr_method: FdrMethod
+    permutations: int | None
+    distinct: float | None
+    members: int | None
+    stability: int | None
+    intervals: bool | float
+    max_ram: str | int | None
+    jobs: int | None
+    chunk_size: int | None
+    progress: ProgressCallback | bool | None
+
+
+class ScreenKeywords(ScreenerParameters, total=False):
+    """The options of `symscreen.screen`, `plan`, `why` and `power`."""
+
+    target: Names | None
+    inputs: Names | None
+    exclude: Names
+    missing: Literal["refuse", "drop"]
+    weights: str | None
+    groups: str | None
+    on_progress: Callable[[Progress], None] | None
+    quiet: bool
+    time_limit: str | float | None
+    backend: Literal["threads", "dask"] | None
+    scheduler: str | None
+    checkpoint: str | Path | None
+
+
+class RegressorParameters(TypedDict, total=False):
+    """The parameters of `SymbolicRegressor`."""
+
+    categorical: Names
+    categorical_as: CategoricalAs
+    units: str | Path | Mapping[str, str] | None
+    target_units: str | None
+    layers: str | None
+    operators: str | Path | Grammar
+    unary: Names | None
+    binary: Names | None
+    pool: PoolKind
+    max_complexity: int | None
+    keep: int | str | Mapping[str, int] | None
+    cut: ScreenerSpec | None
+    seed: int
+    max_ram: str | int | None
+    jobs: int | None
+    preset: Literal["ibart"] | None
+    terms: int
+    choose: Literal["ebic", "bic", "aic", "cv"]
+    folds: int
+    split: float
+    level: float
+    snap: bool
+
+
+class FitKeywords(RegressorParameters, total=False):
+    """The options of `symscreen.fit`."""
+
+    target: Names | None
+    inputs: Names | None
+    exclude: Names
+    missing: Literal["refuse", "drop"]
+    quiet: bool

@@ -1,0 +1,74 @@
+"""Write symscreen/config/keyword_types.py: `python tests/helpers/keyword_types.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import symscreen
+from symscreen.config.fields import list_options
+from symscreen.config.screen_options import FitOptions, ScreenOptions
+
+PATH = Path(symscreen.__file__).parent / "config" / "keyword_types.py"
+
+HEAD = '''\
+"""The types of keyword arguments for type checkers, written by tests/helpers/keyword_types.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from symscreen._typing import Names, ProgressCallback
+    from symscreen.config.screen_options import ScreenerSpec, StageWeight
+    from symscreen.data.categories import CategoricalAs
+    from symscreen.expansion import PoolKind
+    from symscreen.grammar import Grammar
+    from symscreen.screeners import Sign, TargetAggregation
+    from symscreen.screening.run_control import Progress
+    from symscreen.screening.search.modes import SearchMode
+    from symscreen.statistics.inference.p_value_counts import FdrMethod
+
+__all__ = ["FitKeywords", "RegressorParameters", "ScreenKeywords", "ScreenerParameters"]
+'''
+
+
+def _format_class(name, base, title, fields):
+    lines = [f"class {name}({base}, total=False):", f'    """{title}"""', ""]
+    lines += [f"    {field.name}: {field.type}".replace("'", '"') for field in fields]
+    return "\n\n" + "\n".join(lines) + "\n"
+
+
+def format_keyword_types():
+    """Write the module as text."""
+    screener, screen = list_options(ScreenOptions, estimator=True), list_options(ScreenOptions)
+    fit = list_options(FitOptions, verb="fit")
+    regressor = list_options(FitOptions, verb="fit", estimator=True)
+    return HEAD + "".join(
+        (
+            _format_class(
+                "ScreenerParameters", "TypedDict", "The parameters of `SymbolicScreener`.", screener
+            ),
+            _format_class(
+                "ScreenKeywords",
+                "ScreenerParameters",
+                "The options of `symscreen.screen`, `plan`, `why` and `power`.",
+                [field for field in screen if field not in screener],
+            ),
+            _format_class(
+                "RegressorParameters", "TypedDict", "The parameters of `SymbolicRegressor`.", regressor
+            ),
+            _format_class(
+                "FitKeywords",
+                "RegressorParameters",
+                "The options of `symscreen.fit`.",
+                [field for field in fit if field not in regressor],
+            ),
+        )
+    )
+
+
+if __name__ == "__main__":
+    PATH.write_text(format_keyword_types(), encoding="utf-8")
