@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import platform
 import time
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -72,9 +73,8 @@ def main() -> None:
         for jobs in (1, 2):
             what = f"each of {STREAM:,} features with {size} of {simple}, jobs {jobs}"
             models = STREAM * comb(simple, size)
-            report(
-                what, models, lambda: search_core_subsets(stream, core, sizes=[size], keep=KEEP, jobs=jobs)
-            )
+            search = partial(search_core_subsets, stream, core, sizes=[size], keep=KEEP, jobs=jobs)
+            report(what, models, search)
 
 
 if __name__ == "__main__":

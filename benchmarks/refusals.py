@@ -30,7 +30,8 @@ from refusal_cases import cases
 _LIMIT = 60  # seconds of CPU
 _LOADED = (
     *("cli.verbs", "fitting.fit", "screening.plan", "screening.power", "screening.class_members", "explain"),
-    *("evaluation", "export", "results.ranking_reader", "report.terminal.result_tables", "report.terminal.listings"),
+    *("evaluation", "export", "results.ranking_reader", "report.terminal.result_tables"),
+    "report.terminal.listings",
 )
 
 

@@ -27,7 +27,10 @@ def data(rng):
             "search='race' has no bound for xi: .*, or use search='sieve'",
         ),
         ({"search": "race", "top": "all"}, "^top='all' shows every feature, and search='race' drops most"),
-        ({"stability": 3, "rounds": 2}, "^stability cannot be combined with rounds=2: it applies to one round; leave one"),
+        (
+            {"stability": 3, "rounds": 2},
+            "^stability cannot be combined with rounds=2: it applies to one round; leave one",
+        ),
         ({"intervals": True, "screener": "xi"}, "add it, screener='xi,t0'$"),
         ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 is not available: .*, use rounds=1$"),
         ({"permutations": 3, "screener": "kendall"}, "^permutations=3 is not available"),
