@@ -63,7 +63,7 @@ def why(
         As of `symscreen.screen`.
     expression : str
         The formula, in the one notation.
-    **options
+    **options : object
         Those of the screen, as of `symscreen.screen`. Of several rounds the first is meant. A rank is that
         before near-duplicates, or what does not pass a false discovery rate, are left out; whether the
         feature is among these is told beside it. It is that of the whole space: `time_limit` and `checkpoint`

@@ -254,7 +254,7 @@ def plan(
     ----------
     X, y
         As in `screen`.
-    **options
+    **options : object
         As in `screen`, all of them, so that one can be put in the place of the other. Those that change
         nothing of what is planned (`members`, `intervals`, `checkpoint`, `time_limit` and the like) are
         checked and have no further effect.

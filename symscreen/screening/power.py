@@ -343,7 +343,7 @@ def power(
         How often noise is drawn at each ratio; without noise once is enough.
     feature : str, optional
         What is to be found, where it is not the whole truth: one of its terms, for instance.
-    **options
+    **options : object
         As of `symscreen.screen`: what shapes the space, ``screener`` (the first one, which must score each
         feature alone, ranks), ``sign``, ``top`` (K), ``keep`` and ``cut``, ``seed`` and ``jobs``.
 

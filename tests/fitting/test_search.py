@@ -85,7 +85,7 @@ def test_no_model_passes_through_all_points_for_want_of_rows(rng, rows, most):
 def test_each_feature_of_a_large_space_is_tried_with_the_core(rng):
     table = _noisy(rng, d=3)
     space, y = space_of(table, "bub"), table.target.values
-    effort = {"small": 25, "core": 6, "keep": 5}
+    effort = {"exhaustive_limit": 25, "core_size": 6, "models_per_size": 5}
     assert space.size > 800
     found = found_in([space], table, **effort)
     _assert_true(found, y)
@@ -142,7 +142,7 @@ def test_the_core_is_the_simplest_and_of_equals_the_nearest_to_the_response(rng)
     terms = dictionary(rng, [3, 1, 2, 2, 2, 1])
     y = np.sort(rng.normal(size=30))
     terms.values[3], terms.values[4] = y + 0.1 * rng.normal(size=30), -y + rng.normal(size=30)
-    found = room.Found(terms, {}, 0, 0)
+    found = room.ModelSearchResult(terms, {}, 0, 0)
     assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=4)).tolist() == [1, 3, 4, 5]
     assert room._select_core(found, NumericTarget(y), ModelSearchBudget(core_size=99)).tolist() == [
         0,
