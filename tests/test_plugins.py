@@ -148,7 +148,7 @@ def test_symscreens_own_names_stay_its_own(package, capsys):
         (
             "mine = broken:MINE",
             "from symscreen.screeners import T0 as MINE",
-            "calls itself 't0': entry point and record need one name",
+            "has the name 't0', which differs from its entry point",
         ),
     ],
 )

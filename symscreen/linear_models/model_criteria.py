@@ -140,9 +140,12 @@ def compute_cv_error(
     """
     n, sizes = row_folds.size, np.bincount(row_folds)
     error = squared_errors.mean(axis=1)
-    if n < 3 * sizes.size:
-        return error, np.sqrt(((squared_errors - error[:, None]) ** 2).mean(axis=1) / (n - 1))
-    # Σ_k n_k/n · (error_k − error)² / (K − 1)
-    means = np.stack([squared_errors[:, row_folds == k].mean(axis=1) for k in range(sizes.size)], axis=1)
-    variance = ((means - error[:, None]) ** 2 * (sizes / n)).sum(axis=1)
+    # A model that is far off in a fold may have errors whose squares overflow: its standard error is
+    # infinite then.
+    with np.errstate(over="ignore"):
+        if n < 3 * sizes.size:
+            return error, np.sqrt(((squared_errors - error[:, None]) ** 2).mean(axis=1) / (n - 1))
+        # Σ_k n_k/n · (error_k − error)² / (K − 1)
+        means = np.stack([squared_errors[:, row_folds == k].mean(axis=1) for k in range(sizes.size)], axis=1)
+        variance = ((means - error[:, None]) ** 2 * (sizes / n)).sum(axis=1)
     return error, np.sqrt(variance / (sizes.size - 1))

@@ -31,7 +31,7 @@ def data(rng):
             {"stability": 3, "rounds": 2},
             "^stability cannot be combined with rounds=2: it applies to one round; leave one",
         ),
-        ({"intervals": True, "screener": "xi"}, "add it, screener='xi,t0'$"),
+        ({"intervals": True, "screener": "xi"}, "add it: screener='xi,t0'$"),
         ({"fdr": 0.1, "rounds": 2}, "^fdr=0.1 is not available: .*, use rounds=1$"),
         ({"permutations": 3, "screener": "kendall"}, "^permutations=3 is not available"),
         ({"p_values": True, "search": "sieve"}, "^p_values is not available: search='sieve' does not"),

@@ -159,7 +159,7 @@ def test_the_responses_own_name_is_told(inputs, z):
         ("array", {"stages": STAGES}, r"y has shape \(90, 2\), and stages names 3 columns of it"),
         ("stages", {"stages": STAGES, "ranking": "a"}, "both ranking and stages are given"),
         ("stages", {"stages": STAGES, "target_kind": "classes"}, "both stages and target_kind='classes'"),
-        ("array", {"target_kind": "classes"}, "y has 2 columns, and target_kind='classes'"),
+        ("array", {"target_kind": "classes"}, "y has 2 columns, but target_kind='classes' takes one"),
         ("z", {"target_kind": "several"}, "target_kind='several' needs several targets"),
         ("z", {"stage_weight": "next"}, "stage_weight requires stages"),
         ("clash", {}, "'x1' is the name of a column of y and of X: rename one or leave it out"),

@@ -290,8 +290,8 @@ class TestErrors:
         names = [f"x{place}" for place in range(4000)]
         message, peak = self.refused(names, None, self.grammar, self.layers, max_bytes=50_000_000)
         assert re.fullmatch(
-            r"a layer of 16,004,000 candidates would take this process to 1\d\d\.\d MB, of which "
-            r"0\.0 kB are held already; 50\.0 MB are allowed: use fewer operators, leave out inputs with "
+            r"a layer of 16,004,000 candidates would take this process to 1\d\d\.\d MB, "
+            r"0\.0 kB of them held already; 50\.0 MB are allowed: use fewer operators, leave out inputs with "
             r"--exclude, or raise --max-ram to at least 1\d\dMB",
             message,
         )
@@ -301,8 +301,8 @@ class TestErrors:
         names, columns = [f"x{place}" for place in range(100)], rng.normal(size=(100, 500))
         message, peak = self.refused(names, columns, self.grammar, self.layers, max_bytes=30_000_000)
         assert message == (
-            "a pool of 10,200 features after layer 1 would take this process to 64.3 MB, of which "
-            "0.0 kB are held already; 30.0 MB are allowed: use fewer operators, inputs or layers, cut the "
+            "a pool of 10,200 features after layer 1 would take this process to 64.3 MB, "
+            "0.0 kB of them held already; 30.0 MB are allowed: use fewer operators, inputs or layers, cut the "
             "pool between layers with --keep 200, or raise --max-ram to at least 65MB"
         )
         assert peak < 30_000_000

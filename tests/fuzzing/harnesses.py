@@ -20,11 +20,12 @@ import pandas as pd
 from fuzzing.seeds import IDENTITY
 
 from symscreen.cli.export import _parse_column_names
-from symscreen.cli.options import parse_counts, parse_interval_level, parse_ratios, parse_top, split_names
-from symscreen.config.parsing import parse_memory_limit, parse_names
+from symscreen.cli.options import parse_counts, parse_ratios
+from symscreen.config.parsing import parse_level_text, parse_memory_limit, parse_names, parse_top_text
 from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data import SourceFrame, read_dataset, read_frame
 from symscreen.data import files as steady
+from symscreen.data.column_selection import parse_name_list
 from symscreen.errors import InputError
 from symscreen.evaluation.truth import parse_truth
 from symscreen.export import build_operators_from_record
@@ -261,11 +262,11 @@ _OPTIONS: dict[str, Callable[[str], object]] = {
     "keep": parse_pool_sizes,
     "max-ram": parse_memory_limit,
     "time-limit": parse_seconds,
-    "inputs": lambda text: split_names(_option("c"), _option("inputs"), text),
-    "top": lambda text: parse_top(_option("c"), _option("top"), text),
+    "inputs": lambda text: parse_name_list(text, "--inputs"),
+    "top": lambda text: parse_top_text(text, "--top"),
     "recall": lambda text: parse_counts(_option("c"), _option("recall"), text),
     "noise-ratio": lambda text: parse_ratios(_option("c"), _option("noise_ratio"), text),
-    "intervals": lambda text: parse_interval_level(_option("c"), _option("intervals"), text),
+    "intervals": lambda text: parse_level_text(text, "--intervals"),
     "name": lambda text: _parse_column_names(_option("c"), _option("name"), tuple(text.splitlines())),
 }
 

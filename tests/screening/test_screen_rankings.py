@@ -225,7 +225,7 @@ def test_the_terminal_says_what_was_ranked_and_shows_no_direction(tmp_path, plan
 
 def test_the_screeners_verb_says_which_responses_each_takes():
     out = " ".join(_run("screeners").split())
-    assert "takes a numeric response or a ranking" in out
+    assert "takes a numeric target or a ranking" in out
     assert "takes a ranking" in out
 
 

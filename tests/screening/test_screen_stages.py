@@ -214,7 +214,9 @@ def test_the_command_line_screens_and_plans(rng, tmp_path):
     assert "features to score" in _run("plan", *options).output
     words = " ".join(_run("screen", *options, *space).output.split())
     assert "scored against the stages viewed,liked,followed (" in words
-    assert "2 pairs of stages, and how many rows at the first go on: viewed to followed" in words
+    assert (
+        "2 pairs of stages, and how many rows at the first go on to the second: viewed to followed" in words
+    )
     assert "dir.: + increases with every pair of stages, - decreases; empty if they disagree." in words
     assert "t0: the mean over pairs of stages, weighed by their rows" in words
 

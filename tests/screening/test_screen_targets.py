@@ -272,8 +272,8 @@ def test_the_command_line_screens_and_plans(rng, tmp_path, kind):
     for part in {
         "classes": [
             "scored against the classes of level (",
-            "3 classes, and their rows: high",
-            "one against the rest",
+            "3 classes with their numbers of rows: high",
+            "each against the rest",
         ],
         "several": ["scored against the targets a,b (", "t0[a] t0[b]", "t0: the mean over targets"],
         "survival": [

@@ -54,7 +54,7 @@ def test_trees_find_the_attribute_that_matters(folder):
     importance = outcome.tables["importance"]
     assert importance.loc[0, "attribute"] == "degree"
     assert importance["share"].sum() == pytest.approx(1.0)
-    assert outcome.remarks[0].startswith("1470 rows in which nothing is missing")
+    assert outcome.remarks[0].startswith("1470 complete rows")
 
 
 def test_each_degree_has_its_own_consensus(folder):

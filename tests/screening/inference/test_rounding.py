@@ -130,4 +130,4 @@ def test_why_tells_what_a_ranking_does(noisy):
     )
     assert "unsafe" not in symscreen.why(noisy, "sin(a)", **NOISY).text
     by_xi = symscreen.why(noisy, "sin(a*b)", screener="xi", **NOISY)
-    assert "how far xi may move is not known" in by_xi.text
+    assert "how much the exact xi may differ is unknown" in by_xi.text

@@ -122,7 +122,7 @@ def test_columns_are_scored_one_by_one(rng):
         ([1, 2], [1, 2, 3], r"Z has shape \(2,\) and y \(3,\)"),
         ([[1], [2]], [[1], [2]], r"y has shape \(2, 1\); it must have one dimension"),
         ([1, np.nan], [1, 2], "Z contains NaN or infinity"),
-        ([1, 2], [1, np.inf], "contains NaN or infinity"),
+        ([1, 2], [1, np.inf], "holds NaN or infinity"),
         ([1, 2], [3, 3], r"constant \(3 in all 2 rows\)"),
         ([1], [3], "at least 2 rows"),
     ],
