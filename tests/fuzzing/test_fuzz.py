@@ -42,7 +42,7 @@ def test_found_a_ranking_nested_too_deeply(tmp_path):
 
 def test_found_a_record_that_is_a_text(tmp_path):
     (tmp_path / "r.json").write_text(json.dumps({"ranking": [{"rank": 1}], "record": "format"}))
-    assert "its record is no object" in refused(tmp_path / "r.json")
+    assert "its record is not a JSON object" in refused(tmp_path / "r.json")
 
 
 def test_found_a_record_with_a_long_value(tmp_path):
