@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-__all__ = [
-    "check_not_input",
-    "check_outputs_differ",
-    "check_writable",
-    "write_all_atomically",
-    "write_atomically",
-]
-
 _PREFIX_CHARACTERS = 40  # characters of the target's name in the temporary name: a name may be very long
 _LOCK_TIMEOUT_S = 5.0  # another process holds the lock for milliseconds, unless it was stopped
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-__all__ = ["lockfree_cached_property"]
-
 Value = TypeVar("Value")
 
 

@@ -24,25 +24,6 @@ if TYPE_CHECKING:
 
     DeadlineCheck = Callable[[], None]
 
-__all__ = [
-    "CSV_PARSE_FACTOR",
-    "JSON_PARSE_FACTOR",
-    "MAX_JSON_BYTES",
-    "REDUCTION_HINTS",
-    "DeadlineExceeded",
-    "MemoryLimit",
-    "check_memory",
-    "check_startup_memory",
-    "compute_max_resident_bytes",
-    "find_minimum",
-    "format_bytes",
-    "get_total_memory",
-    "has_memory_for",
-    "ignore_deadline",
-    "make_deadline_check",
-    "read_memory_limits",
-    "read_resident_bytes",
-]
 
 # Largest size of a bundle, a record file or a checkpoint header. They usually have kilobytes.
 MAX_JSON_BYTES = 16_000_000

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["COMPILE_NOTICE", "CompileNotice", "compile_kernel"]
-
 _COMPILE_MESSAGE = "symscreen: compiling for this machine; that takes some seconds, and happens once\n"
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["format_repr", "truncate_text"]
-
 _MAX_ROWS = 10
 _MAX_NOTICES = 3
 _LINE_WIDTH_CHARS = 110

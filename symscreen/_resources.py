@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["find_resource_folder"]
-
 
 def find_resource_folder(name: str) -> Path:
     """Find a folder that ships with symscreen.

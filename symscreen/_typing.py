@@ -7,19 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Flags",
-    "Integers",
-    "Names",
-    "Numbers",
-    "Outcomes",
-    "ProgressCallback",
-    "Ranks",
-    "Residues",
-    "Rows",
-    "Values",
-]
-
 Values = NDArray[np.float64]
 Ranks = NDArray[np.float64]  # mid-ranks: halves where values are tied
 Flags = NDArray[np.bool_]

@@ -11,33 +11,14 @@ import re
 import reprlib
 from typing import TYPE_CHECKING
 
+from symscreen.messages import KEYWORD, OptionStyle, find_options, render_message
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     import numpy as np
     from numpy.typing import NDArray
 
-
-__all__ = [
-    "BackendError",
-    "DataError",
-    "FormulaError",
-    "GrammarError",
-    "InputError",
-    "MemoryLimitError",
-    "OptionError",
-    "OutputError",
-    "SymscreenError",
-    "escape_control_chars",
-    "format_count",
-    "format_names",
-    "format_rows",
-    "quote",
-    "quote_value",
-    "suggest",
-    "suggest_column",
-    "truncate_message",
-]
 
 _MAX_MESSAGE_CHARS = 280  # with the program's name, a line has fewer than 300 characters
 _TAIL_CHARS = 130  # the end of a message says how to fix the error
@@ -56,10 +37,26 @@ class SymscreenError(Exception):
     >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
     >>> len(text), text[-24:]
     (96, 'xxxxxx; give another one')
+    >>> error = OptionError(f"{name_option('jobs', 0)} starts no worker; give at least 1")
+    >>> error.options, str(error)
+    (('jobs',), 'jobs=0 starts no worker; give at least 1')
+    >>> error.render(COMMAND_LINE)
+    '--jobs 0 starts no worker; give at least 1'
     """
 
+    option_style: OptionStyle = KEYWORD
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that the message refers to."""
+        return find_options(super().__str__())
+
+    def render(self, style: OptionStyle) -> str:
+        """Write the message for a front end, in at most 280 characters."""
+        return truncate_message(render_message(super().__str__(), style))
+
     def __str__(self) -> str:
-        return truncate_message(super().__str__())
+        return self.render(self.option_style)
 
 
 class InputError(SymscreenError, ValueError):

@@ -11,8 +11,6 @@ import logging
 import sys
 from typing import TextIO
 
-__all__ = ["LOGGER", "JsonLines", "LogStream", "log_event"]
-
 LOGGER = logging.getLogger("symscreen")
 LOGGER.addHandler(logging.NullHandler())
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     PluginKind = Literal["screener", "grammar", "backend"]
 
-__all__ = ["Plugin", "collect_origins", "find_plugins", "get_plugin", "list_available_names"]
-
 
 @dataclass(frozen=True, eq=False)
 class Plugin:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
 
-__all__ = ["Backend", "ReducingBackend", "map_reduce"]
-
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-__all__ = [
-    "Dask",
-    "check_address",
-    "check_versions",
-    "check_workers",
-    "connect_client",
-    "mute_dask_logging",
-    "read_versions",
-    "start_local_cluster",
-]
-
 _CONNECT_TIMEOUT_S = 10.0  # time for a scheduler to answer
 _FIRST_WORKER_TIMEOUT_S = 30.0  # time for its first worker to appear
 _HOST_PATTERN = r"\[[0-9A-Fa-f:.]{2,45}\]|[\w.-]{1,253}"

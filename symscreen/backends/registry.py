@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from symscreen.backends.base import Backend
 
 
-__all__ = ["BACKENDS", "make_backend"]
-
 BACKENDS: dict[str, Callable[[int], Backend]] = {"threads": Threads, "dask": Dask}
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-__all__ = ["Threads", "count_available_cores"]
-
 Task = TypeVar("Task")
 Outcome = TypeVar("Outcome")
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["classes"]
-
-
 @click.command()
 @click.argument("result")
 @click.option("--data", metavar="DATA", help="The data that were screened; else what is stored is listed.")

@@ -12,8 +12,6 @@ from symscreen.cli.options import parse_counts, parse_ratios
 from symscreen.cli.output import list_input_files, open_progress_bar, print_notices, write_stdout
 from symscreen.errors import OptionError, suggest
 
-__all__ = ["evaluate", "reproduce"]
-
 
 @click.command()
 @click.argument("result")

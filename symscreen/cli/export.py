@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = ["bundle_option", "check_bundle_path", "export", "write_bundle"]
-
 _RANKING_SUFFIXES = (".csv", ".parquet")
 
 bundle_option = click.option(

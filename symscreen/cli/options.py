@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     Verb = Callable[..., None]
 
-__all__ = ["GroupedCommand", "add_options", "parse_counts", "parse_ratios", "reject_target_types"]
 
 _NUMBER_TYPES = {"int": int, "float": float}
 

@@ -13,21 +13,13 @@ import click
 
 from symscreen.errors import OutputError, escape_control_chars, quote_value
 from symscreen.logs import LOGGER, JsonLines, LogStream
+from symscreen.messages import COMMAND_LINE, render_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from symscreen.screening.run_control import Progress
 
-
-__all__ = [
-    "list_input_files",
-    "open_progress_bar",
-    "print_notices",
-    "show_progress",
-    "write_json_log",
-    "write_stdout",
-]
 
 _MAX_LINE_BYTES = 1 << 16
 
@@ -51,7 +43,7 @@ def print_notices(notices: tuple[str, ...], *, quiet: bool) -> None:
     """Print notices on standard error."""
     if not quiet:
         for notice in notices:
-            click.echo(f"symscreen: {escape_control_chars(notice)}", err=True)
+            click.echo(f"symscreen: {escape_control_chars(render_message(notice, COMMAND_LINE))}", err=True)
 
 
 @contextmanager

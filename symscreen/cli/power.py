@@ -11,8 +11,6 @@ import click
 from symscreen.cli.options import GroupedCommand, add_options, parse_ratios, reject_target_types
 from symscreen.cli.output import list_input_files, open_progress_bar, print_notices, write_stdout
 
-__all__ = ["power"]
-
 
 @click.command(cls=GroupedCommand)
 @click.argument("data")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = ["check_report_path", "report", "report_option", "save_report"]
-
 report_option = click.option(
     "--report", metavar="FILE", help="Write a report: one .html that needs nothing else."
 )

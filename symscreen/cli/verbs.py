@@ -22,11 +22,11 @@ from symscreen.cli.report import check_report_path, report, report_option, save_
 from symscreen.cli.why import why
 from symscreen.config.screen_options import FitOptions
 from symscreen.errors import InputError, OptionError, escape_control_chars, suggest, truncate_message
+from symscreen.messages import COMMAND_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["main"]
 
 _MAX_ROWS_WITH_FILE = 20
 
@@ -77,7 +77,7 @@ def _run(arguments: list[str]) -> int:  # noqa: PLR0911  # one return for each w
     except click.ClickException as error:
         return _print_error(error.format_message(), 2)
     except InputError as error:
-        return _print_error(str(error), 2)
+        return _print_error(error.render(COMMAND_LINE), 2)
     except SystemExit:
         return 0  # how click ends when whoever read our output has gone
     except BrokenPipeError:

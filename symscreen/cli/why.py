@@ -10,8 +10,6 @@ import click
 from symscreen.cli.options import GroupedCommand, add_options
 from symscreen.cli.output import print_notices
 
-__all__ = ["why"]
-
 
 @click.command(cls=GroupedCommand)
 @click.argument("data")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["format_command", "quote_shell_word"]
-
 _SETTINGS = {"screener": "settings", "cut": "cut_settings"}  # where the record has those of screeners
 _OPTIONS = {field.name: get_option(field) for field in list_options(ScreenOptions)}
 

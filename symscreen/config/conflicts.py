@@ -10,8 +10,6 @@ from symscreen.errors import OptionError
 if TYPE_CHECKING:
     from symscreen.config.screen_options import ScreenOptions
 
-__all__ = ["CONFLICTS", "WEIGHT_CONFLICTS", "Conflict", "check_conflicts", "check_weight_conflicts"]
-
 
 @dataclass(frozen=True)
 class Conflict:

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = [
-    "Option",
-    "describe_options",
-    "find_group",
-    "get_option",
-    "list_options",
-    "make_options",
-    "option",
-]
 
 RecordPolicy = Literal["always", "given", "never"]
 _DOC_WIDTH = 110  # characters of a docstring line, with its indentation

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from symscreen.screening.residual_rounds import ScreenConfig
 
 
-__all__ = ["build_options_record"]
-
-
 def build_options_record(options: ScreenOptions, dataset: Dataset, config: ScreenConfig) -> dict[str, Any]:
     """Build the record of the options.
 

@@ -16,23 +16,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Names
 
 
-__all__ = [
-    "DEFAULT_PRESCREEN",
-    "check_positive_int",
-    "check_sign",
-    "is_count_text",
-    "parse_bytes",
-    "parse_level_text",
-    "parse_memory_limit",
-    "parse_names",
-    "parse_top",
-    "parse_top_text",
-    "to_tuple",
-    "write_names",
-    "write_pairs",
-    "write_units",
-]
-
 _MAX_INTEGER = 10**18
 _MAX_COUNT_DIGITS = 18  # digits: what 64 bits hold
 DEFAULT_PRESCREEN = 1000  # features that joint screeners get

@@ -40,17 +40,6 @@ if TYPE_CHECKING:
     ScreenerSpec = str | Sequence[str | AnyScreener]
     StageWeight = Literal["all", "next", "last"] | Mapping[tuple[str, str], float] | ArrayLike
 
-__all__ = [
-    "DataOptions",
-    "FitOptions",
-    "InferenceOptions",
-    "RunOptions",
-    "ScoringOptions",
-    "ScreenOptions",
-    "SpaceOptions",
-    "make_fit_options",
-    "make_screen_options",
-]
 
 _SCREENS = ("screen", "plan", "why")  # the verbs that take nearly all options
 _FITS = (*_SCREENS, "fit")

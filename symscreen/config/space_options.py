@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Layer
 
 
-__all__ = ["build_layer_schedule", "format_unused_rule_notices", "parse_pool_sizes", "read_grammar"]
-
 _DEFAULT_SCHEDULE = ("u", "b", "ub", "bu", "bub", "ubb")
 _POOL_SIZE_PATTERN = re.compile(r"\s*(?:([ub])\s*:)?\s*(\d{1,18})\s*", re.ASCII)
 

@@ -30,18 +30,6 @@ if TYPE_CHECKING:
 
     CategoricalAs = Literal["gate", "onehot"]
 
-__all__ = [
-    "CategoricalInput",
-    "add_categorical_columns",
-    "build_category_record",
-    "check_categorical",
-    "collect_levels",
-    "compute_categorical_column",
-    "encode_categoricals",
-    "find_categorical_features",
-    "parse_categorical_name",
-    "read_levels",
-]
 
 _MAX_LEVELS = 50  # levels per categorical column
 _CATEGORICAL_AS_CHOICES = ("gate", "onehot")

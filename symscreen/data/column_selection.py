@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from symscreen.data.files import SourceFrame
 
 
-__all__ = [
-    "choose_inputs",
-    "choose_numeric_target",
-    "choose_target_column",
-    "parse_name_list",
-    "require_columns",
-]
-
 _NAME_PATTERN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^,`]*))\s*(?:,|$)")
 _DEFAULT_TARGET_NAMES = ("target", "label", "y")
 _IDENTIFIER_NAMES = {

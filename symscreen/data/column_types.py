@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["SourceColumn", "convert_arrow_column", "convert_python_column", "has_float_collisions"]
-
 _MAX_EXACT_INTEGER = 2.0**53  # all integers up to it are exact in float64
 _NUMBER_PATTERN = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _COMMA_NUMBER_PATTERN = r"^\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*$"

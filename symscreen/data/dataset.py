@@ -38,21 +38,6 @@ if TYPE_CHECKING:
 
     Inputs = dict[str, NDArray[np.float64]]
 
-__all__ = [
-    "Dataset",
-    "build_multi_output_dataset",
-    "build_multiclass_dataset",
-    "build_numeric_dataset",
-    "build_ordered_dataset",
-    "build_ranking_dataset",
-    "build_stages_dataset",
-    "build_survival_dataset",
-    "replace_target",
-    "sort_canonically",
-    "take_inputs",
-    "take_rows",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

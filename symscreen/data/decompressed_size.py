@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 
-__all__ = [
-    "check_text_size",
-    "check_unpacked_size",
-    "estimate_feather_bytes",
-    "estimate_parquet_bytes",
-    "get_max_table_bytes",
-    "read_bounded",
-]
-
 _CELL_BYTES = 8  # bytes per float64 value
 _ALWAYS_ALLOWED_BYTES = 1 << 28  # decompressed bytes allowed at any compression ratio
 _MAX_COMPRESSION_RATIO = 200  # for larger files

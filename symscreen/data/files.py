@@ -42,18 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "MAX_COLUMNS",
-    "SourceFrame",
-    "read_delimited",
-    "read_file",
-    "read_frame",
-    "read_parquet",
-    "read_regular_file",
-    "read_stable_file",
-    "read_standard_input",
-]
-
 # Seconds since the last write before a file is read: longer than the resolution of file timestamps (at most
 # 10 ms), within which two writes look like one, and than the pauses of programs that write in pieces.
 _QUIET_PERIOD_S = 0.1

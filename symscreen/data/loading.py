@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     PreparedTarget = tuple[dict[str, NDArray[np.float64]], Callable[..., Dataset]]
     Source = str | os.PathLike[str] | pd.DataFrame | Mapping[Any, ArrayLike] | NDArray[Any]
 
-__all__ = ["read_columns", "read_dataset"]
-
 
 def read_dataset(
     source: Source,

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from symscreen.data.files import SourceFrame
 
 
-__all__ = [
-    "MIN_ROWS",
-    "find_complete_rows",
-    "find_weighted_rows",
-    "read_frame_with_column",
-    "read_row_groups",
-    "read_row_weights",
-]
-
 MIN_ROWS = 5  # rows of a dataset
 
 

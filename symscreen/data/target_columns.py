@@ -36,25 +36,6 @@ if TYPE_CHECKING:
 
     TargetTypeChoice = Literal["numeric", "classes", "several"]
 
-__all__ = [
-    "ClassData",
-    "RankingData",
-    "StageData",
-    "SurvivalData",
-    "check_class_count",
-    "check_y_outputs",
-    "check_y_ranking",
-    "describe_case_conflicts",
-    "describe_uninformative_pairs",
-    "detect_target_type",
-    "is_ranking",
-    "parse_target_names",
-    "read_classes",
-    "read_events",
-    "read_outputs",
-    "read_ranking_columns",
-    "read_stages",
-]
 
 _MAX_TYPO_ROWS = 3  # a label in at most 3 rows, or 1 % of the rows of a similar label, may be a typo
 _MAX_LABELS = 100  # 4950 pairs of labels, each scored against every feature

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-__all__ = ["translate_errors", "translate_message"]
-
 _OPTION_VALUES = (
     "exact|race|sieve|all|positive|free|onehot|gate|strict|ignore|numeric|classes|several|drop|refuse"
 )

@@ -26,24 +26,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = [
-    "check_input_columns",
-    "check_input_features",
-    "check_row_weights",
-    "check_unique_columns",
-    "find_categorical_features",
-    "find_used_columns",
-    "get_category_levels",
-    "get_formula_names",
-    "get_input_names",
-    "reject_unknown_kwargs",
-    "set_parameters",
-    "split_columns",
-    "to_name_list",
-    "warn_unseen_levels",
-]
-
-
 def set_parameters(
     estimator: object, parameter_fields: Sequence[Field[Any]], parameters: Mapping[str, Any]
 ) -> None:

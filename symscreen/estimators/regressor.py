@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import FitResult, SharedFitResult
 
 
-__all__ = ["SymbolicRegressor"]
-
-
 _PARAMETERS = list_options(FitOptions, verb="fit", estimator=True)
 
 

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.results.screen_result import ScreenResult
 
-__all__ = ["SymbolicScreener"]
-
 
 _PARAMETERS = list_options(ScreenOptions, estimator=True)
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Names
 
 
-__all__ = ["build_numeric_targets", "build_target_columns", "make_unique_name"]
-
-
 def build_target_columns(
     y: Any,
     taken_names: Collection[str],

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = ["BLOCK_EXPRESSIONS", "find_affine_copies_in_space", "find_any_affine_copies"]
-
 BLOCK_EXPRESSIONS = 4096  # formulas compared at once
 _MAX_PAIRS = 1 << 20  # pairs compared at once
 _MIN_ROWS = 4  # fewest rows that define an affine map

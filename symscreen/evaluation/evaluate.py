@@ -49,19 +49,6 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener, Sign
 
 
-__all__ = [
-    "Evaluation",
-    "RankedResult",
-    "compute_losses",
-    "compute_metrics",
-    "evaluate",
-    "evaluate_bounds",
-    "get_expressions",
-    "get_input_names",
-    "get_ranking_losses",
-]
-
-
 class RankedResult(Protocol):
     """A ranking with its record: a `ScreenResult`, or the result of `read_ranking`."""
 

@@ -50,24 +50,6 @@ if TYPE_CHECKING:
     ColumnSampler = Callable[[str], Any]
     CompiledForm = Callable[[Sequence[Any], list[Any]], Any]
 
-__all__ = [
-    "DIGITS",
-    "MODERATE_ROWS",
-    "N_SAMPLE_ROWS",
-    "WIDE_ROWS",
-    "ExpressionGraph",
-    "Node",
-    "PreciseValue",
-    "ValueCache",
-    "bound_numerical_error",
-    "build_graph",
-    "compute_node_residues",
-    "compute_node_values",
-    "compute_precise_value",
-    "draw_residues",
-    "draw_rows",
-    "select_rows_to_check",
-]
 
 _ROWS_PER_RANGE = 24
 _CHECKED_ROWS_PER_RANGE = 8  # rows of a moderate range for the comparison by digits

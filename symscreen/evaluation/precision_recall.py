@@ -27,20 +27,6 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
-__all__ = [
-    "PrecisionRecallCurve",
-    "average_precision",
-    "compute_expected_average_precision",
-    "compute_first_correct_rank",
-    "compute_grouped_recall",
-    "compute_precision_at",
-    "compute_precision_recall_curve",
-    "compute_recall_at",
-    "group_ties",
-    "pr_auc",
-    "roc_auc",
-]
-
 
 def group_ties(loss: Values, correct: Flags) -> tuple[Values, Counts]:
     """Group the features with equal losses.

@@ -36,21 +36,6 @@ if TYPE_CHECKING:
     from symscreen.evaluation.precision_recall import PrecisionRecallCurve
 
 
-__all__ = [
-    "CurveArea",
-    "MeanCurve",
-    "ScoreProtocol",
-    "TruthMode",
-    "aip",
-    "average_curves",
-    "compute_mean_and_error",
-    "compute_paper_auc",
-    "draw_paper_scores",
-    "score_choice",
-    "select_top_features",
-]
-
-
 class MeanCurve(NamedTuple):
     """Mean of precision-recall curves.
 

@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int64]
     Side = Literal["lower", "upper"]
 
-__all__ = [
-    "TruncatedRanking",
-    "build_truncated_ranking",
-    "compute_area_bounds",
-    "compute_average_precision_bounds",
-    "compute_first_correct_bounds",
-    "compute_last_average_precision",
-    "compute_last_trapezoid",
-    "compute_pr_auc_bounds",
-    "compute_recall_bounds",
-    "compute_roc_auc_bounds",
-]
 
 _UNKNOWN = (float("nan"), float("nan"))
 

@@ -79,19 +79,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = [
-    "CRITERIA",
-    "MAX_TERMS",
-    "Criterion",
-    "Truth",
-    "find_additive_terms",
-    "find_affine_copies",
-    "find_correct_features",
-    "find_independent_expressions",
-    "list_term_sums",
-    "parse_truth",
-]
-
 MAX_TERMS = 64  # most additive terms of a truth
 # an inactive input is set to the first of these values at which the formula is defined
 _PLACEHOLDER_VALUES = (1, 2, -1, 3, 5)

@@ -27,27 +27,6 @@ if TYPE_CHECKING:
     Counts = NDArray[np.int32]
     Keys = NDArray[np.uint64]
 
-__all__ = [
-    "CONSTANT",
-    "FORBIDDEN",
-    "FORBIDDEN_FLAG",
-    "KEPT",
-    "ONE",
-    "ORDERED",
-    "OUT_OF_DOMAIN_FLAG",
-    "PRECOMPUTED",
-    "PRODUCT",
-    "SUM",
-    "TOO_COMPLEX",
-    "UNDEFINED",
-    "UNORDERED",
-    "apply_rules",
-    "fill_buckets",
-    "find_collisions",
-    "locate_run",
-    "pick_representatives",
-    "recompute_keys",
-]
 
 ONE, UNORDERED, ORDERED = 0, 1, 2  # argument pairings, see `OperatorRange.pairing`
 PRECOMPUTED, SUM, PRODUCT = 0, 1, 2  # how keys are computed

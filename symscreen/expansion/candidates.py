@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Layer, Operator
 
 
-__all__ = ["Candidates", "OperatorRange", "enumerate_candidates"]
-
 ArgumentPairing = Literal["one", "unordered", "ordered"]
 
 

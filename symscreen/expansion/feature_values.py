@@ -42,17 +42,6 @@ if TYPE_CHECKING:
 
     Inputs = Mapping[str, Values]
 
-__all__ = [
-    "FeatureBlock",
-    "compute_block_size",
-    "compute_decimal_error",
-    "compute_error_bound",
-    "compute_exact_value_ids",
-    "compute_node_values",
-    "estimate_block_bytes",
-    "evaluate_candidates",
-    "evaluate_range",
-]
 
 _TILE_BYTES = 1 << 20  # bytes of the values of all required nodes, so that they fit the cache
 _MIN_ROWS = 16  # rows per tile

@@ -45,22 +45,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = [
-    "LayerConfig",
-    "PoolKind",
-    "PoolPruning",
-    "add_layer",
-    "append_layer",
-    "build_streamed_space",
-    "clean_inputs",
-    "count_excluded",
-    "expand",
-    "filter_layer",
-    "find_carried_over",
-    "find_distinct_features",
-    "prune_pool",
-]
-
 PoolKind = Literal["cumulative", "strict"]
 _BATCH_CANDIDATES = 1 << 18  # candidates processed together; a multiple of 8
 _LONG_LAYER_CANDIDATES = 1 << 20  # candidates; shorter layers take less than a second and ignore the deadline

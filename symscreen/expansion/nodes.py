@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer, Operator
 
 
-__all__ = [
-    "COLUMN",
-    "CONSTANT",
-    "FeatureMetadata",
-    "NodeArray",
-    "SymbolTable",
-    "build_expression",
-    "build_symbol_table",
-    "make_leaf_nodes",
-]
-
 COLUMN, CONSTANT = -1, -2  # operator codes of leaf nodes
 _MAX_OPERATORS = 64  # bits of an operator mask
 

@@ -40,19 +40,6 @@ if TYPE_CHECKING:
     Exponents = NDArray[np.int64]
     UnitIds = NDArray[np.int32]
 
-__all__ = [
-    "NO_UNIT",
-    "OTHER_UNITS",
-    "NestingRules",
-    "OperatorTask",
-    "PoolUnits",
-    "UnitCheck",
-    "build_operator_tasks",
-    "compile_rules",
-    "compute_pool_units",
-    "compute_tie_break_rank",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class NestingRules:

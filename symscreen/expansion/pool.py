@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = ["NODE_BYTES", "Pool", "build_first_pool"]
-
 NODE_BYTES = 250  # bytes of structure and metadata per node, including copies made while building
 
 

@@ -36,15 +36,6 @@ if TYPE_CHECKING:
 
     MapFunction = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
-__all__ = [
-    "EXCLUSION_REASONS",
-    "CandidateStatus",
-    "DuplicateFinder",
-    "FilterResult",
-    "estimate_duplicate_search_bytes",
-    "estimate_filter_bytes",
-    "filter_candidates",
-]
 
 _PASS_ENTRIES = 1 << 24  # entries stored at a time
 _MAX_COLLISIONS = 1 << 16  # entries that one thread compares at a time

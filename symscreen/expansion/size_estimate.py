@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = ["SpaceSizeEstimate", "estimate_space_size"]
-
 _MAX_COUNTED_CANDIDATES = 1 << 23  # candidates of a layer that is counted exactly; takes a second or two
 _N_DRAWS = 6  # random subsets per number of inputs, if rules or units distinguish the inputs
 _SEED = 20  # seed of the random subsets

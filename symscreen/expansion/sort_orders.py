@@ -29,14 +29,6 @@ if TYPE_CHECKING:
         [Callable[[tuple[int, int]], SortedRows], list[tuple[int, int]]], Iterable[SortedRows]
     ]
 
-__all__ = [
-    "SortOrders",
-    "count_monotone_children",
-    "estimate_order_bytes",
-    "estimate_pool_order_bytes",
-    "is_monotone",
-    "presort_pool",
-]
 
 _MIN_CHILDREN_PER_MEMBER = 2.0  # monotone functions per member that make sorting the pool worthwhile
 _MIN_ROWS = 513  # rows; sorting a shorter column is as fast as reusing an order

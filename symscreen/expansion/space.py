@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.workspace import Workspace
 
 
-__all__ = ["LayerCount", "Space", "UserFormulas", "evaluate_user_formulas", "permute_space_rows"]
-
-
 @dataclass(frozen=True, eq=False)
 class UserFormulas:
     """Formulas given by the user, with their values.

@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Domain
 
 
-__all__ = [
-    "CONSTANT_TOLERANCE",
-    "FeatureStats",
-    "compute_feature_stats",
-    "compute_projection",
-    "filter_by_range",
-    "find_numeric_duplicates",
-    "find_projected_duplicates",
-    "is_cancellation_noise",
-    "is_constant",
-    "is_equal_to_rounding",
-    "is_provably_valid",
-]
-
 # relative to the magnitude: each operator adds a few rounding errors of 2.2e-16
 CONSTANT_TOLERANCE = 64 * float(np.finfo(np.float64).eps)
 _LARGEST_VALUE_TOLERANCE = 1e-13  # relative to the maximum of both features

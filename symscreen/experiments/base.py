@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from symscreen._typing import ProgressCallback
 
-__all__ = ["Experiment", "ExperimentOutcome", "ExperimentSettings", "check_settings"]
 
 _EXTRA_MODULES = {"bart": "stochtree", "plot": "matplotlib"}  # by the extra that installs it
 

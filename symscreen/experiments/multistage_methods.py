@@ -43,32 +43,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.base import ChainEstimator
 
 
-__all__ = [
-    "FEATURES_ONLY_READINGS",
-    "FEATURES_READING",
-    "LAMBDAS",
-    "MAIN_READING",
-    "N_REPLICATIONS",
-    "PUBLISHED_IMPROVEMENTS",
-    "READINGS",
-    "RECOMMENDER",
-    "RECOMMENDER_COMMON_LEVEL",
-    "SHOWN_COLUMNS",
-    "ComparedMethod",
-    "ComparisonData",
-    "ComparisonPlan",
-    "average_runs",
-    "build_comparison_data",
-    "compute_implied_errors",
-    "compute_improvements",
-    "evaluate_method",
-    "format_order",
-    "make_methods",
-    "shorten_plan",
-    "simulate_reading",
-    "use_features_only",
-]
-
 # relative reductions of the overall error
 PUBLISHED_IMPROVEMENTS = {"GradBoost": 0.43, "OSVM": 0.22, "SVM": 0.20, "DeepNN": 0.13, "SVD": math.nan}
 N_REPLICATIONS = 50  # simulated tables per reading in the paper

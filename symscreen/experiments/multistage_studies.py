@@ -52,15 +52,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.article_sharing import ArticleSharingData
 
 
-__all__ = [
-    "ARTICLES_EXPERIMENT",
-    "READINGS",
-    "SIMULATION_EXPERIMENT",
-    "run_article_folds",
-    "run_articles",
-    "run_simulation",
-]
-
 _N_FACTORS, _OUTER_FOLDS, _INNER_FOLDS = 7, 5, 3
 _QUICK_SHARE = 0.006  # of the article-sharing data
 _SHOWN_COLUMNS = ["method", "balanced", "se_balanced", "b01", "b02", "b12", "overall", "inconsistent"]

@@ -7,8 +7,6 @@ from symscreen.experiments.feature_ranking import additive_model, figure4, table
 from symscreen.experiments.rankings import benchmarks, median_regression, noise, social_survey
 from symscreen.experiments.strogatz import benchmark
 
-__all__ = ["EXPERIMENTS"]
-
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from symscreen.screening.preparation import PreparedScreen
 
 
-__all__ = ["explain_formula", "why"]
-
-
 @describe_options(list_options(ScreenOptions))
 def why(
     X: Any,  # noqa: N803  # as in `screen`

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Lines = list[str]
 
-__all__ = ["EXPLANATION_STATUSES", "Explanation", "ExplanationStatus", "MatchKind", "format_explanation"]
 
 ExplanationStatus = Literal[
     "ranked", "duplicate", "not shown", "dropped", "not generated", "undefined", "constant", "forbidden",

@@ -56,23 +56,6 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, NDArray[np.float64]]
 
-__all__ = [
-    "DomainViolation",
-    "GeneratedSpace",
-    "KeyMatches",
-    "PrunedFeature",
-    "build_equivalent_forms",
-    "describe_domain_violation",
-    "find_by_key",
-    "find_by_values",
-    "find_undefined_part",
-    "format_constant_part",
-    "generate_with_prunings",
-    "is_constant_on",
-    "iterate_subexpressions",
-    "pick_simplest",
-]
-
 
 def iterate_subexpressions(expression: Expression) -> Iterator[Expression]:
     """Yield the parts of a formula, arguments first and the formula itself last.

@@ -47,18 +47,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = [
-    "MissingRequirements",
-    "explain_missing",
-    "explain_unit_violation",
-    "find_forbidding_rule",
-    "find_missing_requirements",
-    "find_reaching_layers",
-    "find_violation",
-    "is_reachable",
-]
-
-
 def find_forbidding_rule(expression: Expression, grammar: Grammar) -> str:
     """Return the rule that forbids to apply a formula's outermost operator to its arguments.
 

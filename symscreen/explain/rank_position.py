@@ -52,14 +52,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = [
-    "RankPosition",
-    "apply_display_filters",
-    "compute_max_classes",
-    "compute_rank_position",
-    "locate_feature",
-]
-
 # A feature computed in two ways may be in two classes with slightly different losses, which are merged later.
 # So classes whose loss is higher by this margin are kept too. A loss is 0 at best and about 1 by chance.
 _LOSS_MARGIN = 0.01

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = ["apply_bundle"]
-
-
 def apply_bundle(
     bundle: str | os.PathLike[str] | Formula | SharedFormula | Sequence[Expression], rows: Any
 ) -> pd.DataFrame:

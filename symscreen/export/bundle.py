@@ -56,22 +56,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = [
-    "BUNDLE_FORMAT",
-    "Bundle",
-    "BundleFormulas",
-    "collect_domains",
-    "compute_bundle_digest",
-    "format_bundle",
-    "load_bundle",
-    "parse_bundle",
-    "parse_bundle_formulas",
-    "read_bundle",
-    "save_bundle",
-    "to_json_tree",
-]
-
-
 def to_json_tree(expression: Expression) -> Any:
     """Convert a formula to a JSON tree.
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["to_c"]
-
 _C = Language("C", ("c",), repr, "finite_or_nan({0})", has_finite_inputs=True)
 _LITERAL_CHARACTERS = frozenset(string.ascii_letters + string.digits + " ")
 _RESERVED_NAMES = (

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["to_excel"]
-
 _CELL_PATTERN = re.compile(r"(\$?)([A-Z]{1,3})(\$?)([1-9][0-9]{0,6})")
 _LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576  # the last cell is XFD1048576
 _MAX_COUNT_ARGUMENTS = 255  # arguments of one function call

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = [
-    "EXPORT_FORMATS",
-    "ExportFormat",
-    "build_operators_from_record",
-    "export_formulas",
-    "extract_formulas",
-]
-
-
 class _FormulaWriter(Protocol):
     def __call__(
         self,
@@ -54,9 +45,12 @@ class FittedModel(Protocol):
     """The attributes of a fit result that the export needs (see `symscreen.results.fit_result.FitResult`)."""
 
     @property
-    def formula_in_original_units(self) -> Formula | SharedFormula: ...
+    def formula_in_original_units(self) -> Formula | SharedFormula:
+        """The fitted formula, in the units of the user's table."""
+
     @property
-    def operators(self) -> Mapping[str, Operator]: ...
+    def operators(self) -> Mapping[str, Operator]:
+        """The operators of its grammar, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     FormulaSource = ScreenResult | FittedModel | Formulas
 
-__all__ = ["SeedFormulas", "compute_feature_frame", "to_gplearn", "to_pysr"]
 
 # Names that PySR rejects (its operators) and keywords of Julia, which parses the guesses.
 _PYSR_RESERVED_NAMES = (

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["to_matlab"]
-
 _MATLAB = Language("MATLAB", ("matlab",), repr, "finite_or_nan({0})", has_finite_inputs=True)
 _RESERVED_NAMES = (
     "break case catch classdef continue do else elseif end endfunction endif endwhile end_try_catch "

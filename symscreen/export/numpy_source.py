@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["to_numpy"]
-
 _NUMPY = Language("numpy", ("numpy",), repr, "finite_or_nan({0})", has_finite_inputs=True)
 _RESERVED_NAMES = (
     *("np", "erf", "math", "power", "columns", "float", "finite_or_nan", "is_level", "is_number"),

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.parser import SyntaxNode
 
 
-__all__ = [
-    "build_operators",
-    "collect_changed_costs",
-    "collect_definitions",
-    "fold_constants",
-    "inline_definitions",
-    "iterate_postorder",
-    "quote_formula",
-]
-
-
 def collect_changed_costs(expressions: Iterable[Expression]) -> dict[str, int]:
     """Collect the costs of built-in operators that a grammar has changed.
 

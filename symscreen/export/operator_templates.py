@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = [
-    "ANY",
-    "ATOM",
-    "OPERATOR_TEMPLATES",
-    "POWER",
-    "PRODUCT",
-    "SIGN",
-    "SUM",
-    "OperatorTemplates",
-    "Template",
-]
-
 # Operator precedences. A sign binds less tightly than a product, so that a negative operand of a product
 # always gets parentheses.
 ANY, SUM, SIGN, PRODUCT, POWER, ATOM = 0, 10, 15, 20, 40, 50

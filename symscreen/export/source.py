@@ -34,23 +34,6 @@ if TYPE_CHECKING:
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
 
-__all__ = [
-    "NO_INDICATORS",
-    "ExportJob",
-    "Language",
-    "LevelIndicator",
-    "build_export_job",
-    "build_indicators_from_record",
-    "collect_operator_names",
-    "escape_comment",
-    "find_column_types",
-    "find_level_kinds",
-    "find_required_columns",
-    "make_identifiers",
-    "make_parameter_names",
-    "render_expression",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class LevelIndicator:

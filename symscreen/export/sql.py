@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["to_duckdb", "to_sql", "to_sqlite"]
-
-
 def _format_number(value: float) -> str:
     """Write a number with an exponent, so that it is a double everywhere; 2.5 would be a decimal."""
     text = repr(value)

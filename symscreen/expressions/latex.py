@@ -14,8 +14,6 @@ from symscreen.errors import OptionError, escape_control_chars, quote_value
 from symscreen.expressions.tree import Call, Column, Constant, Expression
 from symscreen.grammar.custom_operators import to_plain_number
 
-__all__ = ["check_digits", "format_column_latex", "round_if_fitted", "round_significant", "to_latex"]
-
 # Precedences as in `symscreen.grammar.operator.Notation`.
 _SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50
 _ANY_PRECEDENCE = 0  # for arguments enclosed by the notation itself

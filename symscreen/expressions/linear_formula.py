@@ -39,18 +39,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = [
-    "Formula",
-    "SharedFormula",
-    "build_shared_formula",
-    "build_sum",
-    "evaluate_formulas",
-    "predict_formula",
-    "predict_shared_formula",
-    "sum_terms",
-    "warn_undefined_rows",
-]
-
 _MAX_TERMS = 400  # of a model; expressions are traversed recursively
 _ADD, _SUB, _MUL, _DIV, _INV, _NEG = (OPERATORS[name] for name in ("add", "sub", "mul", "div", "inv", "neg"))
 

@@ -16,8 +16,6 @@ from symscreen.errors import escape_control_chars
 from symscreen.expressions.latex import check_digits, round_if_fitted
 from symscreen.expressions.tree import Call, Column, Constant, Expression
 
-__all__ = ["format_mathml_body", "to_mathml"]
-
 # Precedences as in `symscreen.grammar.operator.Notation`.
 _SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50
 _ANY_PRECEDENCE = 0  # for arguments enclosed by the notation itself

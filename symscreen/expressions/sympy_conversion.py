@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 
-__all__ = ["build_exact_form", "build_number", "build_operator_form", "from_sympy", "recover_fraction"]
-
 _RELATIVE_TOLERANCE = Fraction(1, 2**51)  # of a double to the fraction; about 4 units in the last place
 _MAX_DENOMINATOR = 10_000  # of a fraction recovered from a double
 _MAX_PLAIN_DENOMINATOR = 100  # larger denominators are written as a decimal if that is exact

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = ["check_numbers", "collect_inputs", "iterate_preorder"]
-
-
 def iterate_preorder(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all its subexpressions, parents before children.
 

@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.parser import SyntaxNode
 
 
-__all__ = [
-    "Call",
-    "Column",
-    "Constant",
-    "Expression",
-    "apply_operator",
-    "collect_columns",
-    "compute_complexity",
-    "compute_key",
-    "evaluate_expression",
-    "parse_expression",
-    "rename_columns",
-    "to_sympy",
-    "to_text",
-]
-
 _OPERATOR_NAMES = frozenset(OPERATORS)
 _ATOM_PRECEDENCE, _SIGN_PRECEDENCE = 50, 30  # as in `symscreen.grammar.operator.Notation`
 _MAX_SYMPY_NODES = 20_000  # of the sympy form of an expression

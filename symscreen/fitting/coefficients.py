@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = [
-    "CoefficientEstimates",
-    "build_model_table",
-    "build_term_table",
-    "compute_unexplained_share",
-    "estimate_coefficients",
-    "evaluate_terms",
-    "find_simplest_number",
-    "fit_formulas",
-    "get_input_columns",
-    "get_targets",
-    "is_identifiable",
-    "predict_on_dataset",
-    "snap_coefficients",
-]
-
 _RELATIVE_TOLERANCE = 1e-12  # relative to the target's maximum: smaller changes of predictions are rounding
 _MAX_DENOMINATOR = 12  # of a simple fraction
 

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     ModelShares = dict[tuple[int, ...], float]
 
-__all__ = ["count_constants", "fit_constants", "inline_start_constants", "refine_constants"]
 
 _MAX_STARTS = 1000  # combinations of starting values that are evaluated
 _N_DESCENTS = 12  # best combinations from which a search starts

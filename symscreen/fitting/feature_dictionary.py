@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import RegressionTarget
 
 
-__all__ = ["TermDictionary", "build_dictionary", "make_empty_dictionary", "select_terms"]
-
-
 @dataclass(frozen=True, eq=False)
 class TermDictionary:
     """Features for models, as parallel arrays.

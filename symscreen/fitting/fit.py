@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
     from symscreen.targets import TargetType
 
-__all__ = ["fit"]
 
 _MAX_TERMS = 20
 _IBART_SCREENER = "bart[rule=gse]"

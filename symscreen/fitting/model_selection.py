@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from symscreen.fitting.subset_search import ModelSearchResult
 
 
-__all__ = [
-    "Criterion",
-    "ScoredModel",
-    "find_alternatives",
-    "find_pareto_front",
-    "score_models",
-    "select_model",
-]
-
 Criterion = Literal["ebic", "bic", "aic"]
 
 _CRITERION_TOLERANCE = 2.0  # points of the criterion: smaller differences are not considered evidence

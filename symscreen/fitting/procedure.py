@@ -64,9 +64,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = ["FitConfig", "run_fit"]
-
-
 @dataclass(frozen=True, eq=False)
 class FitConfig:
     """Configuration of a fit.

@@ -51,17 +51,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import RegressionTarget
 
 
-__all__ = [
-    "EXACT_SHARE",
-    "FitData",
-    "ModelSearchBudget",
-    "ModelSearchResult",
-    "compute_rounding_share",
-    "find_path_models",
-    "search_all_subsets",
-    "search_models",
-]
-
 _BATCH_VALUES = 1 << 23  # feature values that are computed together
 _FINALISTS_PER_FEATURE = 3  # candidates per requested feature of a large space; about half are affine copies
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Residues, Values
 
 
-__all__ = ["CORE_OPERATORS", "EXTRA_OPERATORS", "OPERATORS"]
-
 _SAME, _LIKE, _PURE = UnitRule("same"), UnitRule("like"), UnitRule("pure")
 
 

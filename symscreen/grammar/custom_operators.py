@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.parser import SyntaxNode
 
 
-__all__ = [
-    "compose_form",
-    "define_family",
-    "define_operator",
-    "get_operator",
-    "make_finite_numeric",
-    "rebuild_operator",
-    "reduce_operator",
-    "replace_infinities",
-    "to_plain_number",
-    "to_sympy_number",
-]
-
 _ARGUMENTS = ("x", "y")
 _MAX_PRIMITIVES = 200  # built-in operators in a definition, including nested definitions
 _MAX_PARAMETERS = 9

@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
     Exponents = NDArray[np.int64]
 
-__all__ = [
-    "EXPONENT_DENOMINATOR",
-    "TRUE",
-    "Dimensions",
-    "is_dimensionless",
-    "make_number_dimensions",
-    "propagate_dimensions",
-]
 
 EXPONENT_DENOMINATOR = 2**12 * 3**8 * 5**2 * 7
 _MAX_EXPONENT = 1 << 52  # of a scaled exponent; float64 is exact below

@@ -27,30 +27,6 @@ if TYPE_CHECKING:
 
     ErrorRule = Callable[..., Values]
 
-__all__ = [
-    "BoundedValue",
-    "bound_absdiff_error",
-    "bound_cube_error",
-    "bound_difference_error",
-    "bound_floor_error",
-    "bound_inverse_error",
-    "bound_number",
-    "bound_power_error",
-    "bound_product_error",
-    "bound_quotient_error",
-    "bound_sign_error",
-    "bound_sin_cos_error",
-    "bound_sqrt_error",
-    "bound_square_error",
-    "bound_sum_error",
-    "bound_tan_error",
-    "copy_error",
-    "make_difference_rule",
-    "make_error_propagator",
-    "make_even_rule",
-    "make_min_max_rule",
-    "make_monotone_rule",
-]
 
 _U = 2.0**-53  # unit roundoff u
 _TINY = 2.0**-1074  # smallest positive double

@@ -30,26 +30,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Residues
 
 
-__all__ = [
-    "PRIME",
-    "add",
-    "divide",
-    "encode_column",
-    "encode_number",
-    "invert",
-    "invert_array",
-    "make_even_hash",
-    "make_odd_hash",
-    "make_opaque_hash",
-    "multiply",
-    "multiply_arrays",
-    "multiply_residues",
-    "negate",
-    "raise_to_power",
-    "reduce_once",
-    "subtract",
-]
-
 PRIME = (1 << 61) - 1
 _MODULUS = np.uint64(PRIME)
 _LOW29 = np.uint64((1 << 29) - 1)  # masks of the low bits

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 
-__all__ = ["Grammar", "Layer", "parse_layers", "resolve_operators"]
-
 _LAYER_PATTERN = re.compile(r"([ub])(?:\s*\[([^\[\]]*)\])?[\s,]*")
 _ARITY_NAMES = {1: "unary", 2: "binary"}
 _MAX_LAYERS = 50

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.operator import Operator
 
 
-__all__ = ["list_grammar_names", "load_grammar", "parse_bounded_toml"]
-
 _MAX_DOTS = 200  # dots per line of a TOML file
 _KEYS = ("description", "unary", "binary", "constants", "layers", "max_complexity", "costs", "forbid",
          "forbid_within", "columns", "define")  # fmt: skip

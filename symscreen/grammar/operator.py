@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from symscreen.grammar.parser import SyntaxNode
 
 
-__all__ = [
-    "Domain",
-    "Monotonicity",
-    "Notation",
-    "Operator",
-    "OperatorFamily",
-    "UnitRule",
-    "find_operators_by_name",
-    "is_in_domain",
-]
-
-
 class Domain(StrEnum):
     """Domain of an argument."""
 

@@ -17,8 +17,6 @@ from typing import Literal
 
 from symscreen.errors import FormulaError
 
-__all__ = ["MAX_FORMULA_CHARS", "MAX_FORMULA_DEPTH", "SyntaxNode", "parse_formula", "quote_column"]
-
 MAX_FORMULA_CHARS = 10_000
 MAX_FORMULA_DEPTH = 150
 

@@ -32,26 +32,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Ranks, Values
 
 
-__all__ = [
-    "EncodedTrainingData",
-    "Ranker",
-    "TrainingData",
-    "check_magnitudes",
-    "draw_seeds",
-    "encode_categories",
-    "encode_training_data",
-    "find_categories",
-    "get_label_names",
-    "is_integer",
-    "is_real",
-    "normalize_weights",
-    "parse_categorical_features",
-    "prepare_training_data",
-    "take_rows",
-    "to_rankings",
-]
-
-
 def is_integer(value: Any) -> bool:
     """Test whether a value is an integer, but not a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)

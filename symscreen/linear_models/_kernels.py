@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = [
-    "PADDING",
-    "SCORE_SLACK",
-    "CollinearityLimits",
-    "SchurState",
-    "TopModels",
-    "eliminate_feature",
-    "push_model",
-    "scan_subsets",
-    "scan_subsets_multioutput",
-]
-
 PADDING = 8
 """Columns of zeros after the features: rows end on a whole vector, and pivots of 0 never give a hit."""
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Flags, Integers, Values
 
 
-__all__ = ["BestSubsets", "find_best_subsets", "search_subsets"]
-
-
 class _ProjectionLevels(NamedTuple):
     """Vectors as columns and a target, projected 0, 1, … times; each level is computed from the last."""
 

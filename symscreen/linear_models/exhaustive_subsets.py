@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from symscreen.linear_models.gram import GramMatrix
 
 
-__all__ = ["CoreSubsetModels", "find_best_models", "merge_core_models", "search_core_subsets"]
-
 _R2_TOLERANCE = 1e-5  # of R²: products are accurate to 1e-15, or to 1e-15 / MIN_PIVOT after a small pivot
 _N_TASKS = 64  # tasks of one search: enough for threads to finish together
 _MAX_FEATURES = 50_000  # a code of four digits to this base stays below 2⁶³

@@ -32,20 +32,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-__all__ = [
-    "MIN_DETERMINANT",
-    "MIN_PIVOT",
-    "TILE_FEATURES",
-    "GramMatrix",
-    "argsort_models",
-    "compute_gram",
-    "compute_products",
-    "compute_unexplained_shares",
-    "fill_normalized_tile",
-    "normalize_rows",
-    "normalize_target",
-]
-
 MIN_PIVOT = 1e-10
 """Minimum share of a feature's variance that is unexplained by the features before it in a subset."""
 

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = [
-    "StandardizedData",
-    "compute_duality_gaps",
-    "compute_glmnet_lambdas",
-    "fit_lasso_path",
-    "standardize_features",
-]
-
 _MIN_SCALE, _MAX_SCALE = 5e-324, np.finfo(np.float64).max
 _GAP_TOLERANCE = 1e-10  # of the duality gap, in units of ‖y‖²/n
 _MAX_KNOTS_FACTOR = 4  # knots per min(features, rows); real paths have about 1

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["Criterion", "assign_folds", "compute_criterion", "compute_cv_error", "compute_rounding_floor"]
-
 Criterion = Literal["cp", "bic", "aic"]
 
 _RELATIVE_ROUNDING = 1e-12  # residual norms below this share of the target's norm are rounding errors

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["NonconvexPath", "compute_lambda_sequence", "fit_nonconvex_path"]
-
 NonconvexPenalty = Literal["scad", "mcp"]
 
 _TOLERANCE = (

@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-__all__ = [
-    "RSS_TIE_TOLERANCE",
-    "NestedFits",
-    "compute_span_tolerance",
-    "eliminate_backward",
-    "find_spanned_features",
-    "fit_nested_models",
-    "select_forward",
-    "select_independent",
-]
-
 RSS_TIE_TOLERANCE = (
     1e-12  # models whose RSS differ by less than this share are tied; the earlier feature wins
 )

@@ -30,20 +30,6 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int32]  # indices of terms, or of rows of inputs
 
-__all__ = [
-    "HINGE",
-    "LOGISTIC",
-    "LOSS_CODES",
-    "PSI",
-    "SvmTerms",
-    "compute_dot_product",
-    "compute_loss",
-    "compute_losses",
-    "get_input",
-    "get_loss_code",
-    "shuffle",
-    "sweep",
-]
 
 HINGE, PSI, LOGISTIC = 0, 1, 2
 LOSS_CODES = {"hinge": HINGE, "psi": PSI, "logistic": LOGISTIC}

@@ -36,18 +36,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-__all__ = [
-    "ARTICLES_FILE",
-    "EVENT_COUNTS",
-    "INTERACTIONS_FILE",
-    "STAGES",
-    "ArticleSharingData",
-    "GeneratedFiles",
-    "build_article_chains",
-    "generate_article_sharing",
-    "read_article_sharing",
-]
-
 ARTICLES_FILE, INTERACTIONS_FILE = "shared_articles.csv", "users_interactions.csv"
 STAGES = ("view", "like", "follow")
 _EVENT_STAGES = {"VIEW": 0, "BOOKMARK": 0, "COMMENT CREATED": 0, "LIKE": 1, "FOLLOW": 2}

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Integers, Outcomes, Values
 
-__all__ = ["ChainEstimator", "ErrorRates", "Inconsistency", "compute_error_rates", "count_inconsistencies"]
-
 
 class Inconsistency(NamedTuple):
     """Counts of predictions that violate monotonicity, eq. (3)."""

@@ -43,20 +43,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.entity_encoding import EncodedEntities, EntityEncoder
     from symscreen.multistage.factor_model import BlockSolverOptions
 
-__all__ = [
-    "FitAttempt",
-    "FitProblem",
-    "FitProgress",
-    "FitStep",
-    "Penalties",
-    "build_problem",
-    "compute_objective",
-    "descend",
-    "draw_factors",
-    "fit_from_starts",
-    "transfer_factors",
-]
-
 
 class FitStep(NamedTuple):
     """The loss after one block was solved."""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["SimulatedChains", "simulate_chains"]
-
 READINGS = ("chained", "summed", "exact")
 PARTS = ("training", "validation", "test")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import DataError, OptionError, escape_control_chars, suggest
-from symscreen.targets.stages import check_stage_names, find_first_violation, find_stage_index
+from symscreen.targets.stages import check_stage_names, find_first_violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Outcomes
-
-
-__all__ = [
-    "Chains",
-    "check_hashable",
-    "check_stage_names",
-    "find_stage_index",
-    "format_value",
-    "read_chains",
-    "read_known_outcomes",
-    "read_name_column",
-    "read_stage_columns",
-]
 
 
 @dataclass(frozen=True, eq=False)

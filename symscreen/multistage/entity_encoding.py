@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-__all__ = ["EncodedEntities", "EntityEncoder", "find_indices", "fit_entity_encoder", "index_by_name"]
-
 _MISSING_LEVEL = "\0missing"  # level of a missing categorical value
 
 

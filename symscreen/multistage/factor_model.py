@@ -30,7 +30,6 @@ from symscreen.targets.stages import (
     find_stage_index,
     list_stage_pairs,
     mask_observed_pairs,
-    parse_pair_weights,
 )
 
 if TYPE_CHECKING:
@@ -41,23 +40,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Outcomes, Values
     from symscreen.multistage._kernels import Indices
     from symscreen.multistage.entity_encoding import EncodedEntities
-
-__all__ = [
-    "BlockSolverOptions",
-    "CoordinateBlock",
-    "EmbeddingParameters",
-    "LatentFactors",
-    "compute_class_weights",
-    "compute_embeddings",
-    "compute_remaining_mass",
-    "compute_scores",
-    "group_terms",
-    "list_stage_pairs",
-    "mask_observed_pairs",
-    "parse_pair_weights",
-    "select_pairs",
-    "solve_block",
-]
 
 
 def compute_remaining_mass(q: Values) -> Values:

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = [
-    "build_penalties",
-    "build_solver_options",
-    "check_bool",
-    "check_choice",
-    "check_positive",
-    "check_positive_integer",
-    "count_threads",
-    "is_real",
-]
-
-
 def build_penalties(model: Any) -> Penalties:
     """Validate λ_1, λ_2 and λ_3. They must be positive, which makes the blocks strictly convex."""
     names = ("lambda_features", "lambda_levels", "lambda_stages")

@@ -45,15 +45,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.factor_model import LatentFactors
 
 
-__all__ = [
-    "MonotoneChainRecommender",
-    "compute_divisor",
-    "compute_training_weights",
-    "find_known_outcomes",
-    "list_candidate_items",
-]
-
-
 def compute_training_weights(chains: Chains, stage_weight: Any, class_weight: str | None) -> Values:
     """Compute the weights of both classes of each pair of stages.
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.recommender import MonotoneChainRecommender
 
 
-__all__ = ["SettingSearchResult", "TuningResult", "search_settings", "select_best_setting", "tune"]
-
-
 @dataclass(frozen=True, eq=False)
 class TuningResult:
     """Result of `tune`.

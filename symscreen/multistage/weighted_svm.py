@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     Offsets = NDArray[np.int64]
 
-__all__ = ["SvmSolution", "SvmTerms", "compute_svm_objective", "solve_groups", "solve_offset_svm"]
 
 _FIRST_GAP_CHECK_VIOLATION = 0.1  # compute the gap once the largest violation, in margin units, is below this
 _MAX_SWEEPS_BETWEEN_GAP_CHECKS = 8

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symscreen.experiments.base import Experiment, ExperimentOutcome
 
 
-__all__ = ["check_folder", "explain_missing_pictures", "show_experiments", "show_outcome", "write_outcome"]
-
 _DIGITS = 4  # significant digits
 _MAX_WIDTH = 80  # characters of a line
 _MAX_TRANSPOSED_ROWS = 6  # rows of a table that is transposed if it is too wide

@@ -50,19 +50,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = [
-    "MAX_FEATURES",
-    "ColumnHeading",
-    "ReportEntry",
-    "TableCell",
-    "build_cells",
-    "build_headings",
-    "build_page_content",
-    "build_report_html",
-    "check_report",
-    "write_report",
-]
-
 _HEADINGS = {
     "complexity": "compl.",
     "direction": "dir.",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = ["VIEWS", "format_ranking_html", "format_ranking_latex"]
-
 _MAX_ROWS = 100  # features
 
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
 
-__all__ = ["FitResult", "SharedFitResult", "format_fit_html", "to_original_units"]
-
-
 _DIGITS = 6  # significant digits of numbers in displayed formulas and tables
 
 

@@ -26,22 +26,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = [
-    "RANKING_SUFFIXES",
-    "check_output",
-    "compute_ranking_digest",
-    "escape_spreadsheet",
-    "format_csv",
-    "format_ranking_csv",
-    "get_sidecar_path",
-    "is_partial_write",
-    "serialize_csv",
-    "serialize_rows",
-    "serialize_table",
-    "write_ranking",
-]
-
-
 _FORMULA_TRIGGERS = tuple("=+-@\t\r\n＝＋－＠")  # East Asian spreadsheets also accept the full-width forms
 RANKING_SUFFIXES = (".csv", ".parquet", ".json")
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     FieldChecks = dict[str, tuple[Callable[[object], bool], str]]
 
-__all__ = ["StoredRanking", "check_report_record", "read_ranking", "report_damaged_record"]
 
 _TEXT_COLUMNS = ("expression", "direction", "unit")
 

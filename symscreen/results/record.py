@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = [
-    "RECORD_FORMAT",
-    "build_grammar_record",
-    "build_layer_record",
-    "build_partial_record",
-    "build_run_record",
-    "format_partial_notice",
-    "format_partial_summary",
-]
-
-
 RECORD_FORMAT = 2  # format 1, which is still read, has no digest in the file's record
 
 

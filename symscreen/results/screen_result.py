@@ -37,19 +37,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = [
-    "JointScreenerResult",
-    "Renderers",
-    "ResultPlots",
-    "ScreenResult",
-    "ScreenerComparison",
-    "build_joint_screener_result",
-    "build_screen_result",
-    "compare_screeners",
-    "compute_agreement",
-    "is_flagged",
-]
-
 _FLAGGED_SCORE_SHARE = 1e-3  # of the scale of the score
 _FLAGGED_ROW_SHARE = 0.01  # of the rows
 _AGREEMENT_TOP_K = 20  # K of the comparison of screeners if the ranking contains all features

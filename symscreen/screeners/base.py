@@ -34,18 +34,6 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-__all__ = [
-    "CoefficientPath",
-    "JointInput",
-    "JointScores",
-    "JointScreener",
-    "Screener",
-    "ScreenerOption",
-    "Sign",
-    "compute_correlation_loss",
-    "compute_sign_direction",
-    "transform_to_ranks",
-]
 
 Sign = Literal["free", "positive"]
 

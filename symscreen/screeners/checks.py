@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = ["CASE_ROWS", "ScreenerCheckCase", "check_screener", "generate_cases"]
-
 CASE_ROWS = 60  # rows of most cases
 _LABEL_NAMES = ("a", "b", "c", "d")
 _ABSOLUTE_TOLERANCE = 1e-9  # affine copies differ by rounding

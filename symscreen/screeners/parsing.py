@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from symscreen.targets import TargetType
 
 
-__all__ = ["check_target_support", "parse_screeners", "select_prescreeners"]
-
 AnyScreener = Screener | JointScreener
 
 _SCREENER_PATTERN = re.compile(r"\s*([^\[\],=]*?)\s*(?:\[([^\[\]]*)\])?\s*(?:,|$)")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from symscreen.plugins import Plugin
 
 
-__all__ = ["SCREENERS", "get_screener", "load_plugin_screeners"]
-
 _BUILTIN_SCREENERS: tuple[Screener | JointScreener, ...] = (
     T0,
     XI,

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["CheckpointStore", "dump_state", "load_state", "open_checkpoint"]
-
 _FORMAT_VERSION = 1
 _SAVE_INTERVAL_S = 2.0  # minimum time between two saves
 _MAX_SAVE_TIME_SHARE = 0.02  # the interval grows so that saving takes at most this share of the run time

@@ -51,19 +51,6 @@ if TYPE_CHECKING:
 
     Matches = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
-__all__ = [
-    "MEMBER_COLUMNS",
-    "RELATIONS",
-    "ClassMembers",
-    "build_members_record",
-    "check_members",
-    "classes",
-    "classify_relations",
-    "find_class_members",
-    "find_equivalent_forms",
-    "list_class_members",
-    "read_members_record",
-]
 
 MEMBER_COLUMNS = (
     "rank", "class_size", "member", "expression", "complexity", "layer", "direction", "relation",

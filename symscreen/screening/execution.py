@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
 
 
-__all__ = ["RunContext", "open_run", "run_screen"]
-
 _RESULT_NEUTRAL_OPTIONS = ("jobs", "chunk_size")  # options that do not affect the saved state
 
 

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.score_space import ScoringConfig
 
 
-__all__ = [
-    "MemoryEstimate",
-    "estimate_memory",
-    "estimate_memory_from_size",
-    "estimate_presort_bytes",
-    "estimate_scoring_bytes",
-]
-
 _VALUE_BYTES = 8
 _LIBRARY_BYTES = 240_000_000  # libraries imported for scoring and compiled code, twice while it is compiled
 _JOINT_LIBRARY_BYTES = 120_000_000  # additional libraries of joint screeners

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
     from symscreen.screening.space_generation import GenerationConfig
 
 
-__all__ = ["ScreenPlan", "build_plan", "plan"]
-
-
 @dataclass(frozen=True)
 class ScreenPlan:
     """What a screen would do.

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from symscreen.screening.residual_rounds import ScreenConfig
 
 
-__all__ = ["PlantedFormula", "PowerResult", "compute_noise_std", "plant_formula", "power", "simulate_ranks"]
-
-
 @dataclass(frozen=True, eq=False)
 class PowerResult:
     """What data can find.

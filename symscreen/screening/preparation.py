@@ -75,15 +75,6 @@ if TYPE_CHECKING:
 
     ScreenerSpec = str | Sequence[str | AnyScreener]
 
-__all__ = [
-    "PreparedScreen",
-    "RowGroups",
-    "build_row_groups",
-    "format_group_notices",
-    "prepare_screen",
-    "read_sample_weights",
-]
-
 
 def read_sample_weights(
     X: Any,  # noqa: N803  # as in `screen`

@@ -43,16 +43,6 @@ if TYPE_CHECKING:
     from symscreen.units import Units
 
 
-__all__ = [
-    "RoundResult",
-    "ScreenConfig",
-    "build_extra_record",
-    "build_space",
-    "compute_residual",
-    "make_generation_config",
-    "run_rounds",
-]
-
 _NEGLIGIBLE_SHARE = 1e-24  # unexplained share of the variance that is rounding error: (1e-12)²
 
 

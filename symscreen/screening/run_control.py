@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     ProgressListener = Callable[["Progress"], None]
 
 
-__all__ = [
-    "DEFAULT_RUN_CONTROL",
-    "CheckpointProtocol",
-    "Progress",
-    "ProgressReporter",
-    "RunControl",
-    "build_run_control",
-    "check_time_limit",
-    "parse_backend",
-    "parse_seconds",
-]
-
 _TIME_PATTERN = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|m|min|h|d)?", re.ASCII)
 _SECONDS_PER_UNIT = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _MAX_TIME_CHARACTERS = 20  # longer texts are not parsed as a time

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from symscreen.targets import TargetType
 
 
-__all__ = ["check_options_for_target", "check_prescreen_size", "parse_pool_screeners", "parse_search"]
-
 _DEFAULT_RISK = 1e-6
 # T0 alone would cut what turns, such as exp(a) - exp(b)
 _DEFAULT_POOL_SCREENERS: dict[TargetType, str] = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from symscreen.config.keyword_types import ScreenKeywords
     from symscreen.results.screen_result import ScreenResult
 
-__all__ = ["screen"]
-
 
 @describe_options(list_options(ScreenOptions))
 def screen(

@@ -49,16 +49,6 @@ if TYPE_CHECKING:
 
     PruningCallback = Callable[[Space, PoolPruning], None]
 
-__all__ = [
-    "GenerationConfig",
-    "PruningResult",
-    "generate_space",
-    "keep_pool",
-    "prune_pool",
-    "select_inputs",
-    "should_recompute_pool",
-]
-
 
 _POOL_MEMORY_SHARE = 0.25  # of the free memory; a growing pool is held twice and also read by a search
 _LARGE_POOL_BYTES = 1 << 29  # recomputing the values of a larger pool is cheap compared with building it

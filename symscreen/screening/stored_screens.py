@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from symscreen.screening.preparation import PreparedScreen
 
 
-__all__ = ["load_result", "prepare_from_record"]
-
-
 def prepare_from_record(
     record: Mapping[str, Any],
     X: Any,  # noqa: N803  # as in `screen`

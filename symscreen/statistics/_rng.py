@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     RngState = NDArray[np.uint64]
 
-__all__ = ["draw_integer", "draw_normal", "draw_uniform", "seed_stream"]
 
 _STATE_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

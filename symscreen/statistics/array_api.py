@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.inference.t0_interval import T0Intervals
 
 
-__all__ = ["t0", "t0_interval", "xi"]
-
-
 def t0(Z: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | float:  # noqa: N803  # the paper's symbol
     """Concordant divergence T0 between features and a target (Luo and Li 2024, eq. 18).
 

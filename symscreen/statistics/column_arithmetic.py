@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Values
 
 
-__all__ = [
-    "ARITHMETIC_UFUNCS",
-    "N_LANES",
-    "combine_columns",
-    "compute_bounds",
-    "compute_simd_dot",
-    "find_min_max_bits",
-]
-
 N_LANES = 8  # accumulators of `compute_simd_dot`
 _MAX_INT64 = np.int64(0x7FFFFFFFFFFFFFFF)
 ARITHMETIC_UFUNCS: tuple[np.ufunc, ...] = (np.add, np.subtract, np.multiply, np.divide)

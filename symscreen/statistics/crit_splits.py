@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     Signs = NDArray[np.int8]
 
-__all__ = [
-    "MAX_EXHAUSTIVE_CATEGORIES",
-    "RELATIVE_GAIN_TOLERANCE",
-    "RankingSample",
-    "SplitWorkspace",
-    "compute_agreement",
-    "compute_split_agreement",
-    "find_first_best",
-    "scan_categories",
-    "scan_thresholds",
-]
 
 # Both are relative to the node's weight.
 RELATIVE_GAIN_TOLERANCE = 1e-12  # gains that differ by less (times the number of pairs) are tied

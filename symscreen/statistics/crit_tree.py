@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Flags, Integers, Rows, Values
 
 
-__all__ = [
-    "RankingSample",
-    "TreeLimits",
-    "TreeNodes",
-    "compute_importances",
-    "find_leaves",
-    "grow_nodes",
-    "grow_tree",
-]
-
-
 class TreeLimits(NamedTuple):
     """The stopping rules of a tree."""
 

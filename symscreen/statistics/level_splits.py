@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = [
-    "LevelTree",
-    "compute_honest_values",
-    "grow_level_tree",
-    "predict_level_tree",
-    "split_rows_in_half",
-]
 
 # Both are relative to Σy².
 _TIE_TOLERANCE = 1e-10  # gains that differ by less are tied: the first feature and the lowest threshold win

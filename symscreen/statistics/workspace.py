@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 
-__all__ = ["ThreadWorkspaces", "Workspace"]
-
-
 @dataclass(frozen=True, eq=False)
 class Workspace:
     """Named scratch arrays of one thread.

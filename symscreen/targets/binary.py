@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["BinaryTargets", "build_binary_targets"]
-
-
 @dataclass(frozen=True, eq=False)
 class BinaryTargets:
     """P binary targets of n rows, in ascending order of the number of observed rows.

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from symscreen.targets.numeric import TargetType
 
 
-__all__ = ["MulticlassTarget"]
-
-
 @dataclass(frozen=True, eq=False)
 class MulticlassTarget:
     """A target with one of C classes per row.

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from symscreen.targets.numeric import TargetType
 
 
-__all__ = ["MultiOutputTarget", "build_multi_output_target", "select_output", "take_target_rows"]
-
-
 @dataclass(frozen=True, eq=False)
 class MultiOutputTarget:
     """A target of K numeric outputs.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["TARGET_TYPE_DESCRIPTIONS", "NumericTarget", "TargetType"]
-
 TargetType = Literal["numeric", "ranking", "stages", "classes", "several", "survival", "weighted"]
 TARGET_TYPE_DESCRIPTIONS: dict[TargetType, str] = {
     "numeric": "a numeric target",

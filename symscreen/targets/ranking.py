@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from symscreen.targets.ranking_notation import Rankings
 
 
-__all__ = ["RankingTarget"]
-
-
 @dataclass(frozen=True, eq=False)
 class RankingTarget:
     """A target that ranks some of k labels in each row.

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     TiedGroups = list[list[str]]
 
-__all__ = [
-    "Rankings",
-    "build_rankings_from_columns",
-    "build_rankings_from_orders",
-    "check_unique_labels",
-    "find_duplicate",
-    "format_ranking",
-    "parse_ranking",
-    "parse_rankings",
-    "quote_label",
-]
 
 _FOREIGN_SEPARATORS = "<≻→,;|"  # separators of labels in other notations
 _BRACKETS = {")": "(", "]": "[", "}": "{"}

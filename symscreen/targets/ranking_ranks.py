@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Integers, Ranks, Values
 
 
-__all__ = [
-    "compute_pair_signs",
-    "list_label_pairs",
-    "mask_ranked_pairs",
-    "sort_rows_by_content",
-    "to_float_array",
-    "to_mid_ranks",
-    "to_orders",
-]
-
 _MAX_LABEL_ORDERS = 720  # permutations of indistinguishable labels that are compared (6!)
 
 

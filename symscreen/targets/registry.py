@@ -11,15 +11,6 @@ from symscreen.targets.stages import StagesTarget
 from symscreen.targets.survival import SurvivalTarget
 from symscreen.targets.weighted import WeightedTarget
 
-__all__ = [
-    "BinaryDecomposableTarget",
-    "RegressionTarget",
-    "Target",
-    "count_labels",
-    "require_numeric_target",
-    "require_regression_target",
-]
-
 BinaryDecomposableTarget = RankingTarget | StagesTarget | MulticlassTarget  # have `binary_targets`
 RegressionTarget = NumericTarget | MultiOutputTarget  # `values` has shape (n,) or (K, n)
 Target = RegressionTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget

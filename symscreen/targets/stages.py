@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from symscreen.targets.numeric import TargetType
 
 
-__all__ = [
-    "STAGE_WEIGHTS",
-    "StagesTarget",
-    "check_stage_names",
-    "find_first_violation",
-    "find_stage_index",
-    "list_stage_pairs",
-    "mask_observed_pairs",
-    "parse_pair_weights",
-]
-
 STAGE_WEIGHTS = ("all", "next", "last")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from symscreen.targets.numeric import TargetType
 
 
-__all__ = ["HARRELL_C", "SurvivalTarget"]
-
 HARRELL_C = "harrell_c"  # column of a result table
 
 

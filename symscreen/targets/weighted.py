@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from symscreen.targets.numeric import NumericTarget, TargetType
 
 
-__all__ = ["MAX_WEIGHT_RATIO", "WeightedTarget", "normalize_weights"]
-
 MAX_WEIGHT_RATIO = 1e18  # largest to smallest weight; Pearson's r loses digits for larger ratios
 _MAX_INTEGER_SUM = 2.0**51  # of weights; integers up to twice this value are computed exactly
 

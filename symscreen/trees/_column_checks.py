@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["check_column", "check_features", "check_target", "check_threshold"]
-
 # limits of the target's range and magnitude: beyond them the squares of eq. (5) underflow or overflow float64
 _MIN_SPREAD, _MAX_MAGNITUDE = 1e-150, 1e150
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     ScoringFunction = Callable[[Values], Values]
 
-__all__ = ["InputDesign", "Learner", "compute_sine_scores", "measure_regret"]
 
 Learner = Literal["cart", "bart", "bart_draws"]
 InputDesign = Literal["random", "regular"]

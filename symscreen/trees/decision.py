@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = [
-    "Split",
-    "compute_decision_ratio",
-    "compute_log_decision_ratio",
-    "compute_ranking_metric",
-    "compute_ranking_regret",
-    "compute_regret_bound",
-    "compute_split_loss",
-    "compute_split_means",
-    "find_best_split",
-    "rank_rows",
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Split:
     """A decision rule: rows with z_k ≤ C go left, the others go right.

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = [
-    "Interval",
-    "PiecewiseMonotone",
-    "build_interpolator",
-    "find_preimages",
-    "merge_adjacent",
-    "refine_intervals",
-    "shift_above",
-]
-
 Label = TypeVar("Label")
 
 

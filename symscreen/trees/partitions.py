@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     RowIndices = NDArray[np.int64]
 
-__all__ = [
-    "RELATIVE_TOLERANCE",
-    "OraclePartition",
-    "compute_cut_losses",
-    "compute_partition_loss",
-    "compute_squared_deviation",
-    "compute_swap_gains",
-    "find_local_minima",
-    "find_oracle_partition",
-]
 
 # losses that differ by less than this share of SS(all) are equal: their order is rounding noise
 RELATIVE_TOLERANCE = 1e-12

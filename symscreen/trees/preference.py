@@ -32,17 +32,6 @@ if TYPE_CHECKING:
 
     Cdf = Callable[[float], float]
 
-__all__ = [
-    "AttainableSplit",
-    "PreferenceExtremes",
-    "PreferenceStep",
-    "compute_preference",
-    "compute_preference_steps",
-    "count_preimages",
-    "find_attainable_splits",
-    "find_extreme_preferences",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class AttainableSplit:

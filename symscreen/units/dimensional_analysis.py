@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = ["Units", "check_formula_units", "compute_dimensions", "compute_unit", "find_unit_violation"]
-
-
 @dataclass(frozen=True, eq=False)
 class Units:
     """Units of the columns of a dataset.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from symscreen.units.dimensional_analysis import Units
 
 
-__all__ = ["convert_targets_to_base_units", "format_coefficient_units", "get_target_unit"]
-
 _DIMENSIONLESS = parse_unit("1")
 
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     UnitsOption = str | os.PathLike[str] | Mapping[str, str] | None
 
-__all__ = ["convert_to_base_units", "convert_to_original_units", "read_units"]
 
 _MAX_BYTES = 1_000_000  # of a file of units
 _MAX_LISTED = 8  # names in a notice

@@ -23,24 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "AMBIGUITY_TEXT",
-    "DIFFERENCES_REMARK",
-    "ColumnUnit",
-    "build_unit_record",
-    "convert_to_base",
-    "explain_ambiguity",
-    "explain_not_composable",
-    "extract_header_unit",
-    "find_offset_unit",
-    "format_scaled_exponents",
-    "format_unit",
-    "is_exact",
-    "normalize_unit_text",
-    "parse_dimensionless_name",
-    "parse_unit",
-]
-
 DIFFERENCES_REMARK = "its degrees are temperature differences"
 AMBIGUITY_TEXT = "can mean two things"
 

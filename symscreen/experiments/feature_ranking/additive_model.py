@@ -49,18 +49,6 @@ if TYPE_CHECKING:
     from symscreen.screeners import AnyScreener
 
 
-__all__ = [
-    "FIGURE5_EXPERIMENT",
-    "FIGURE6_EXPERIMENT",
-    "LAYER_ORDERS",
-    "NOISE_VARIANCES",
-    "SCREENER_SPECS",
-    "AblationScreening",
-    "run_figure5",
-    "run_figure6",
-    "screen_additive_model",
-]
-
 LAYER_ORDERS = ("bu", "ub")
 NOISE_VARIANCES = (0.0, 0.01, 0.1)
 # all built-in screeners; trees without a selection rule, ranked by inclusion or importance

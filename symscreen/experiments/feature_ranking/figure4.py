@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["EXPERIMENT", "MAPS", "compute_maps", "make_equally_spaced_points", "run"]
-
 # The text prints x for both cases of θ2: a sign is lost. The header of the third column is −θ1.
 MAPS = {
     "theta1": "x",

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Design = tuple[Callable[[np.random.Generator], Values], float]
 
-__all__ = ["COUNTING_RULES", "DESIGNS", "EXPERIMENT", "FORMULAS", "PUBLISHED", "run"]
 
 FORMULAS = (
     ("x", "2*sin(x)", "2*sin(7*x)", "sin(x)"),

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, NDArray[np.float64]]
 
-__all__ = ["EXPERIMENT", "run"]
 
 _NOISE_VARIANCE = 0.1
 _REPEATS, _QUICK_REPEATS = 50, 1

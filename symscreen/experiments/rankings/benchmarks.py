@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from symscreen.experiments.rankings.repeated_folds import FoldScores, LearnerFactory
 
 
-__all__ = [
-    "EXPERIMENT",
-    "PUBLISHED",
-    "REAL_SETS",
-    "SEMI_SYNTHETIC_SETS",
-    "get_best_published",
-    "read_ranked_set",
-    "run",
-]
-
 _NA = math.nan  # not published
 # Tables 4 and 5: RF forests, DT full trees, DTS shallow trees, RFT tuned forests, DTT tuned trees. Tables 6
 # and 7: LWD label-wise decomposition (Cheng and others 2013), RPC pairwise comparison (Hüllermeier and others

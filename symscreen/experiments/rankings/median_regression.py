@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from symscreen.label_ranking.generators import PiecewisePartition
 
 
-__all__ = ["EXPERIMENT", "ClusterRankingModel", "fit_cluster_modes", "fit_plackett_luce_weights", "run"]
-
 _PRIOR_CHOICES = 0.5  # added per label, so that a label that is always last has a positive weight
 _LOG_WEIGHT_TOLERANCE, _MAX_STEPS = 1e-8, 10_000
 

@@ -51,21 +51,6 @@ if TYPE_CHECKING:
     from symscreen.label_ranking.generators import RankingOracle
 
 
-__all__ = [
-    "EXPERIMENT",
-    "LEARNER_NAMES",
-    "MALLOWS_THETAS",
-    "NOISE_DEVIATIONS",
-    "PUBLISHED_FILE",
-    "NoisySet",
-    "draw_levels",
-    "draw_order_list_mallows",
-    "find_matching_deviation",
-    "generate_noisy_sets",
-    "measure_published_sets",
-    "run",
-]
-
 NOISE_DEVIATIONS = tuple(number / 2000 for number in range(1, 51))
 MALLOWS_THETAS = tuple(round(0.6 + 0.2 * number, 1) for number in range(20))  # θ = 0.6 … 4.4
 _MAX_DEVIATION = 5.0  # twenty times the bound of the noise: practically uniform

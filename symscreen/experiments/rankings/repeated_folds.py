@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     LearnerFactory = Callable[[int], Any]
 
-__all__ = ["FoldScores", "RankedSet", "cross_validate"]
-
 
 @dataclass(frozen=True, eq=False)
 class RankedSet:

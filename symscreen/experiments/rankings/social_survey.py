@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["EXPERIMENT", "PUBLISHED", "SURVEY_FILE", "run"]
-
 SURVEY_FILE = "gss_job_rankings.csv"
 PUBLISHED = {"crit": 2.763, "knn": 3.235}  # §5.2; 18,544 rows of 1973 to 2014
 _LABELS = ("jobinc", "jobsec", "jobhour", "jobpromo", "jobmeans")

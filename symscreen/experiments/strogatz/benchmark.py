@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from symscreen.experiments.strogatz.screenings import ScreenerPerformance
 
 
-__all__ = ["EXPERIMENT", "draw_precision", "draw_recovery", "format_remarks", "run"]
-
 _MARKERS = "osD^v<>"
 
 

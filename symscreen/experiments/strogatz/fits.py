@@ -54,20 +54,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
 
 
-__all__ = [
-    "GRAMMAR",
-    "MAX_TIE_DIFFERENCE",
-    "Equality",
-    "Recovery",
-    "add_target_noise",
-    "compare_formula",
-    "compute_fresh_r2",
-    "compute_truth_criterion",
-    "diagnose_miss",
-    "measure_recovery",
-    "round_coefficients",
-]
-
 _ZERO_THRESHOLD = 1e-4  # SRBench: smaller numbers are 0
 _DECIMALS = 3
 _MAX_DIFFERENCE = 0.5 * 10.0**-_DECIMALS

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-__all__ = [
-    "Fits",
-    "Screenings",
-    "build_recovery_table",
-    "build_screening_table",
-    "build_seconds_table",
-    "build_summary_table",
-    "build_terms_table",
-    "list_misses",
-]
-
 Fits = dict[tuple[str, float], list[Recovery]]
 """Fits by table and noise ratio, one per draw."""
 Screenings = dict[tuple[str, float, str], list[dict[str, ScreenerPerformance]]]

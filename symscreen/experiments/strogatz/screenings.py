@@ -45,15 +45,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = [
-    "COLUMN_SCREENERS",
-    "JOINT_SCREENER",
-    "CorrectFeatures",
-    "ScreenerPerformance",
-    "list_correct_features",
-    "screen_space",
-]
-
 COLUMN_SCREENERS = (T0, XI, PEARSON, SPEARMAN)
 JOINT_SCREENER = "lasso"
 _SHORTLIST_SIZE = 1000  # best features by T0 that the joint screener receives

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Ranks
 
 
-__all__ = [
-    "d2",
-    "footrule",
-    "kendall_distance",
-    "kendall_tau",
-    "kendall_tau_b",
-    "mean_kendall_tau",
-    "order_list_tau",
-]
-
-
 def kendall_distance(a: ArrayLike, b: ArrayLike) -> Ranks:
     """Count the pairs of labels that two rankings order differently: d_τ (Clémençon et al., eq. 2).
 

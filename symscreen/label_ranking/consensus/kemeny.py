@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = [
-    "MAX_SUBSET_LABELS",
-    "find_cycles",
-    "find_kemeny_median",
-    "solve_kemeny_by_subsets",
-    "solve_kemeny_program",
-]
 
 _MAX_PROGRAM_LABELS = 60  # labels of one component: larger programs may take minutes within the node limit
 _MAX_NODES = 20_000  # node limit of one integer program: unlike a time limit, it is the same on all machines

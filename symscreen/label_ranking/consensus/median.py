@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from symscreen.label_ranking.consensus.pairwise_probabilities import Pairwise
 
 
-__all__ = [
-    "MedianRanking",
-    "compute_median_rankings",
-    "find_median_ranking",
-    "rank_by_borda",
-    "rank_by_copeland",
-    "rank_by_pairwise_borda",
-    "rank_by_position",
-]
-
 _POSITION_DECIMALS = 12  # further digits are rounding errors, which must not break ties
 
 

@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = [
-    "EVEN_TOLERANCE",
-    "Pairwise",
-    "PairwiseProbabilities",
-    "TransitiveProjection",
-    "check_weights",
-    "compute_distance_lower_bound",
-    "compute_excess_risk",
-    "compute_expected_distance",
-    "compute_preferences",
-    "dispersion",
-    "estimate_pairwise_probabilities",
-    "is_transitive",
-    "margin",
-    "project_transitive",
-    "to_probability_array",
-    "to_probability_matrix",
-]
-
 _MAX_WEIGHT = 1e100  # largest row weight; its inverse is the smallest
 EVEN_TOLERANCE = 1e-12  # a probability within this distance of ½ is ½: the rest is rounding of weights
 

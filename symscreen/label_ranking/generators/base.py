@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = ["check_sampling_args", "rank_by_score"]
-
-
 def rank_by_score(scores: ArrayLike) -> NDArray[np.float64]:
     """Sort labels by their scores in descending order: argsort of Fotakis et al. (2022), Definition 1.1.
 

@@ -33,22 +33,6 @@ if TYPE_CHECKING:
     NoiseSampler = Callable[[tuple[int, int], np.random.Generator], Floats]
     ObservationMechanism = Callable[[Floats, Floats, np.random.Generator], Floats]
 
-__all__ = [
-    "CATEGORICAL_SETTINGS",
-    "N_CELLS",
-    "ConvertedDataset",
-    "PiecewisePartition",
-    "RankingExamples",
-    "RankingOracle",
-    "SparseScores",
-    "convert_classification",
-    "convert_regression",
-    "draw_lfn_oracle",
-    "draw_piecewise_partition",
-    "draw_sfn_oracle",
-    "draw_sparse_scores",
-    "make_binary_input_sampler",
-]
 
 _MIN_SCORE, _MAX_SCORE = 0.25, 0.75  # noise within ±1/4 keeps all scores in [0, 1]
 

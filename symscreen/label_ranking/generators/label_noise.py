@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 
     Probabilities = ArrayLike | Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = [
-    "inconsistency",
-    "kendall_gap",
-    "make_bucket_mechanism",
-    "make_survivor_mechanism",
-    "make_truncated_gaussian_noise",
-    "make_uniform_noise",
-]
 
 _DEFAULT_BOUND = 0.25  # keeps scores in [¼, ¾] within [0, 1]
 

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-__all__ = [
-    "compute_mallows_mean_distance",
-    "compute_mallows_probability",
-    "compute_plackett_luce_probability",
-    "draw_mallows",
-    "draw_plackett_luce",
-]
-
-
 def draw_mallows(center: ArrayLike, theta: float, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw exact samples of the Mallows model by repeated insertion (Doignon et al. 2004).
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Ranks, Values
 
 
-__all__ = ["BradleyTerryRanker", "check_labels_ordered", "compute_expected_positions", "fit_scores"]
-
 _INTERCEPT_PENALTY = 1e-6  # small penalty of the intercepts that makes the optimum unique
 
 

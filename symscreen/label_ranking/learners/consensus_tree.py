@@ -46,16 +46,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.crit_tree import TreeNodes
 
 
-__all__ = [
-    "ConsensusRankingForest",
-    "ConsensusRankingTree",
-    "ForestTree",
-    "parse_max_features",
-    "parse_row_count",
-    "parse_tree_limits",
-]
-
-
 def parse_tree_limits(
     max_depth: Any, min_samples_leaf: Any, min_impurity_decrease: Any, n_rows: int
 ) -> dict[str, Any]:

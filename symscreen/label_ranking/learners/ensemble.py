@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     Predictor = Callable[[Values], list[Values]]
 
-__all__ = ["ModelFamily", "RankingEnsemble", "build_model_families", "impute_positions"]
 
 _MAX_ITER = 200  # maximum number of L-BFGS iterations per penalty
 _MAX_LANDMARKS = 300  # maximum number of centers of the Gaussian kernels

@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     TreeGrower = Callable[..., "PositionTree"]
     PositionTree = Callable[[Values], Values]
 
-__all__ = [
-    "TREE_GROWERS",
-    "BreimanTree",
-    "HonestForest",
-    "LevelSplitsTree",
-    "grow_breiman_position_tree",
-    "grow_level_position_tree",
-]
-
 
 def grow_breiman_position_tree(
     rows: Values, y: Values, rng: np.random.Generator, *, honest: bool, max_depth: int | None, min_leaf: int

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Ranks, Values
 
 
-__all__ = ["LabelwiseRegressor", "build_weight_params", "check_estimator", "compute_canonical_positions"]
-
-
 class LabelwiseRegressor(Ranker):
     """Predict the position of each label by regression and sort the labels.
 

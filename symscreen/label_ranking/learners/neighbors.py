@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["KemenyNeighbors"]
-
 _MAX_BLOCK_ELEMENTS = 2_500_000  # pair sums of one block: 20 MB
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Ranks, Values
 
 
-__all__ = ["PairwiseRanker"]
-
 _VOTING_METHODS = ("hard", "soft")
 _SCORE_DECIMALS = 12  # decimals of the scores for sorting
 _MAX_NAMED_PAIRS = 6  # pairs listed in an error message

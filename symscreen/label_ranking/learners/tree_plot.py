@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from symscreen.label_ranking.learners.consensus_tree import ConsensusRankingTree
 
 
-__all__ = ["format_tree", "plot_tree"]
-
 _MAX_CATEGORIES = 4  # categories listed in a figure; further ones are counted
 _LEAF_WIDTH_INCHES = 1.9  # minimum width of a leaf in a figure
 _LEVEL_HEIGHT_INCHES = 1.2

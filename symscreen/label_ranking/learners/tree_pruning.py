@@ -30,18 +30,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.crit_tree import TreeNodes
 
 
-__all__ = [
-    "PruningPath",
-    "build_pruning_path",
-    "compute_node_rankings",
-    "compute_penalties",
-    "cross_validate_penalties",
-    "find_optimal_leaves",
-    "find_parents",
-    "prune_tree",
-    "select_penalty",
-]
-
 # penalised dispersions that differ by less than this share of the root's dispersion are equal
 _RELATIVE_TOLERANCE = 1e-12
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.entity_encoding import EncodedEntities, EntityEncoder
 
 
-__all__ = ["ChainBaseline", "EncodedRows", "encode_one_hot"]
-
-
 class EncodedRows(NamedTuple):
     """Encoded rows of a table.
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.tuning import TuningResult
 
 
-__all__ = ["BASELINES", "Baseline", "list_baseline_settings", "tune_baseline"]
-
 _STRENGTH_GRID = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0)
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.baselines.base import EncodedRows
 
 
-__all__ = ["StagePairFactors"]
-
 _RATING_TOLERANCE = 1e-9  # residuals of ratings below this count as 0
 _SCORE_DIGITS = 9  # decimals of a score: the last digits of ARPACK depend on the alignment of its arrays
 

@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from symscreen.multistage.baselines.base import EncodedRows
 
 
-__all__ = [
-    "OrdinalStageSVM",
-    "StagePairClassifier",
-    "make_boosted_trees",
-    "make_linear_svm",
-    "make_relu_network",
-]
-
-
 def make_linear_svm(cost: float = 1.0) -> Any:
     """Make a linear SVM with the hinge loss (liblinear).
 

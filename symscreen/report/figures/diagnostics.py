@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = [
-    "MAX_REDUNDANCY_FEATURES",
-    "MAX_SCORES",
-    "build_agreement_matrix",
-    "compute_p_value_histogram",
-    "compute_rank_correlations",
-    "count_kept",
-    "draw_agreement",
-    "draw_funnel",
-    "draw_p_values",
-    "draw_redundancy",
-    "draw_scores",
-    "find_interval_columns",
-    "list_reasons",
-]
-
-
 def list_reasons(record: dict[str, Any]) -> list[str]:
     """List the reasons for which candidates were pruned in a run, in a fixed order."""
     found = {reason for layer in record["layers"] for reason, count in layer["pruned"].items() if count}

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = [
-    "ScatterData",
-    "build_scatter",
-    "compute_rank_curve",
-    "draw_feature",
-    "evaluate_feature",
-    "get_dataset",
-    "has_scatters",
-]
-
 _MAX_THUMBNAIL_POINTS = 120  # points of a thumbnail in a table row
 _MAX_POINTS = 2000  # points of a full figure
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = ["CurvePoints", "check_picture", "draw_curves", "encode_figure", "encode_png", "use_default_style"]
-
 _PICTURE_SUFFIXES = (".png", ".svg")
 _REPRODUCIBLE_METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},

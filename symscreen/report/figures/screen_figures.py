@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = ["Plots"]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Plots:
     """The figures of one result: ``result.plot``.

@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-__all__ = [
-    "CURVE",
-    "FAINT",
-    "INK",
-    "MARK",
-    "PLAIN_TEXT",
-    "REASON_COLOURS",
-    "despine",
-    "draw_inline_svg",
-    "get_axes",
-    "minify_svg",
-    "shorten_label",
-]
-
 # The light palette. An HTML page replaces these colours by its own, which follow the reader's theme.
 INK, FAINT, MARK, CURVE = "#1f2328", "#c9ced6", "#0b62b8", "#c2410c"
 # Distinguishable without colour vision (Okabe and Ito 2008), and visible on white and on black.

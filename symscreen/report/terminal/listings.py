@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from symscreen.screening.plan import ScreenPlan
 
 
-__all__ = [
-    "add_row",
-    "make_table",
-    "print_table",
-    "show_grammar",
-    "show_operators",
-    "show_plan",
-    "show_plugins",
-    "show_screeners",
-]
-
 _PIPE_WIDTH = 80  # characters
 _VALUES_NOTE = "values (domains, equal columns) can only reduce them further."
 _COUNT_NOTES = {

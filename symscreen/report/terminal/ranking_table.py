@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from symscreen.results.screen_result import ScreenResult
 
 
-__all__ = ["show_result"]
-
 _WIDTH = 80  # characters
 _P_VALUE_COLUMNS = {"q": "q_value", "p all": "p_family"}  # raw p-values are only in files
 _MAX_LABELS, _MAX_STAGE_PAIRS = 8, 6  # labels of rankings and pairs of stages that are named

@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-__all__ = [
-    "describe_target",
-    "explain_trust_columns",
-    "explain_unsafe_marks",
-    "format_direction_legend",
-    "format_intervals",
-    "format_target_prefix",
-    "format_unsafe_mark",
-    "suggest_diagnostics",
-]
-
 _MAX_LISTED = 6  # classes of a target
 
 

@@ -24,20 +24,6 @@ if TYPE_CHECKING:
     from symscreen.screening.power import PowerResult
 
 
-__all__ = [
-    "describe_rows",
-    "format_equation",
-    "format_equations",
-    "format_members_csv",
-    "show_classes",
-    "show_evaluation",
-    "show_fit",
-    "show_models",
-    "show_power",
-    "show_shared_fit",
-]
-
-
 def show_classes(members: pd.DataFrame, meanings: Mapping[str, str]) -> RenderableType:
     """Build a table of the members of equivalence classes.
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = ["KENDALL", "PEARSON", "SPEARMAN"]
-
-
 def _compute_rank_weights(target: NumericTarget) -> NDArray[np.float64]:
     """Return twice the ranks of the target, shape (n,)."""
     return target.doubled_ranks.astype(np.float64)

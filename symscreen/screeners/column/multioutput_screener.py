@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-__all__ = ["TargetAggregation", "make_multioutput_screener"]
 
 TargetAggregation = Literal["mean", "worst"]
 

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import BinaryDecomposableTarget, Target
 
 
-__all__ = ["T0"]
-
-
 def _compute_metric(
     ordered: SortedBlock, target: NumericTarget | BinaryDecomposableTarget | SurvivalTarget | WeightedTarget
 ) -> NDArray[np.float64]:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = ["XI"]
-
-
 def _compute_xi(ordered: SortedBlock, target: NumericTarget | MulticlassTarget) -> NDArray[np.float64]:
     """Compute ξ of each feature, shape (m,)."""
     if isinstance(target, MulticlassTarget):

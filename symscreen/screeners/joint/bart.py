@@ -31,16 +31,6 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import JointInput
 
 
-__all__ = [
-    "BART",
-    "InclusionRule",
-    "compute_chain_agreement",
-    "compute_credible_interval",
-    "compute_split_shares",
-    "compute_thresholds",
-    "sample_inclusion",
-]
-
 InclusionRule = Literal["local", "gmax", "gse"]
 
 _MIN_LEAF_ROWS = 5  # minimum rows of a leaf, as in bartMachine and stochtree

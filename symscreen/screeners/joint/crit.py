@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from symscreen.targets.ranking import RankingTarget
 
 
-__all__ = ["CRIT", "build_ranking_sample", "compute_dispersion"]
-
-
 def build_ranking_sample(columns: Values, target: RankingTarget) -> RankingSample:
     """Build the sample for trees from features and rankings.
 

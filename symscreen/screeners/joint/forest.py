@@ -40,14 +40,6 @@ if TYPE_CHECKING:
     ImportanceFunction = Callable[[Values, np.random.SeedSequence], Values]
     PermutationFunction = Callable[[Values, np.random.SeedSequence, np.random.Generator], Values]
 
-__all__ = [
-    "FOREST",
-    "RankingForestSettings",
-    "compute_impurity_importance",
-    "compute_permutation_importance",
-    "confirm_features",
-    "count_shadow_hits",
-]
 
 _T = TypeVar("_T")
 _MIN_SHADOWS = 5  # as in Boruta: the best of one or two shadows is not a useful threshold

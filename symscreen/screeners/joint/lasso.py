@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import JointInput
 
 
-__all__ = ["LASSO", "LassoCrossValidation", "compute_lasso_path", "cross_validate_lasso"]
-
 _MAX_STANDARD_SCORE = 1e100  # held-out values are clipped here, so that their squares are finite
 _WORK_BUDGET = {"sklearn": 5e10, "glmnet": 5e9}  # fits · q·n · min(q, n); about 20 s if few features matter
 _MIN_FEATURES, _MAX_FEATURES = 20, 10_000

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import JointInput
 
 
-__all__ = ["MCP", "SCAD"]
-
 _MAX_STANDARD_SCORE = 1e60  # held-out values are clipped here, so that their squares are finite
 _WORK_BUDGET = 8e7  # features × rows × fits; about 20 s on one core if few features matter
 _MIN_FEATURES, _MAX_FEATURES = 20, 10_000

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Values
 
 
-__all__ = [
-    "compute_path_direction",
-    "compute_path_loss",
-    "find_entry_lambdas",
-    "find_min_error_step",
-    "find_one_se_step",
-]
-
 _COEFFICIENT_DIGITS = 6  # digits of coefficient / largest; finer differences depend on the solver
 _RELATIVE_ERROR_TOLERANCE = 1e-9  # cross-validated errors with a smaller relative difference are tied
 _RELATIVE_ROUNDING_ERROR = 1e-16  # relative to the error at the first λ: smaller errors are rounding

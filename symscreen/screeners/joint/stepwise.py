@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from symscreen.screeners.base import JointInput
 
 
-__all__ = ["STEPWISE"]
-
 _MAX_SEARCH_WORK = 4_000_000_000  # floats that an exhaustive search may process: about ten seconds
 _MAX_SEARCH_FEATURES = 300
 _MIN_NOISE_DEGREES = 10  # minimum degrees of freedom for σ² of Cp, unless half of all are fewer

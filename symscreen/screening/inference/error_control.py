@@ -55,21 +55,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = [
-    "EMPTY_INFERENCE_STATE",
-    "ErrorControl",
-    "InferenceAccumulator",
-    "InferenceConfig",
-    "InferenceState",
-    "build_inference",
-    "compute_error_control",
-    "compute_feature_p_values",
-    "limit_blas_threads",
-    "merge_inference_states",
-    "merge_inference_states_if_due",
-    "parse_error_control",
-]
-
 _MAX_WAITING_COUNTS = 1 << 20  # distinct p-values in states that are not merged yet
 _MAX_PARTS = 256  # states that are not merged yet
 

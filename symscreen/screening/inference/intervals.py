@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = ["INTERVAL_COLUMNS", "add_intervals", "parse_confidence_level"]
-
 INTERVAL_COLUMNS = ("t0_se", "t0_low", "t0_high", "gamma", "gamma_low", "gamma_high")
 
 _DEFAULT_LEVEL = 0.95  # confidence level

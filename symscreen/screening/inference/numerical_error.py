@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = [
-    "MAX_ERROR_SHARE_OF_STD",
-    "NUMERICAL_ERROR_COLUMNS",
-    "NumericalErrorEstimate",
-    "estimate_numerical_error",
-    "flag_numerical_errors",
-]
-
 MAX_ERROR_SHARE_OF_STD = 1e-9  # rounding error of safe values, relative to their standard deviation
 _TARGET_TIE_INVARIANT_SCREENERS = (SCREENERS["t0"], SCREENERS["xi"])
 

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.top_features import FeatureTable
 
 
-__all__ = [
-    "RedundancyResult",
-    "check_max_correlation",
-    "filter_redundant",
-    "run_non_redundant_rounds",
-    "screen_until_filled",
-]
-
 _INITIAL_WIDENING = (
     16  # classes examined per wanted class in the first attempt; each further one has 8 times more
 )

@@ -29,13 +29,6 @@ if TYPE_CHECKING:
     from symscreen.expressions.tree import Expression
     from symscreen.screening.preparation import RowGroups
     from symscreen.screening.residual_rounds import RoundResult, ScreenConfig
-__all__ = [
-    "HalfSampling",
-    "add_stability",
-    "bound_false_selections",
-    "build_half_sampling",
-    "draw_half_samples",
-]
 
 _HALVES_RANDOM_STREAM = 2  # random stream of a seed
 _MIN_GROUPS = 4  # groups of a table

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = ["ChunkResult", "Scorer", "TopKSpec", "compute_scores", "compute_threshold"]
-
 _BATCH_VALUES = 1 << 18  # values of accepted features that are collected and then processed together
 
 

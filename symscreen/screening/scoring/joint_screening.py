@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = ["JointResult", "Shortlist", "build_shortlist", "run_joint_screener", "update_class_sizes"]
-
-
 @dataclass(frozen=True, eq=False)
 class Shortlist:
     """The features that joint screeners of one equivalence kind score.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Hashes = NDArray[np.uint64]
 
-__all__ = ["compute_class_rank", "compute_ranks"]
-
 
 _MAX_EXACT_CLASSES = 1 << 14  # k, classes counted exactly; beyond, the relative error is about 1/√k
 _TIE_TOLERANCE = 1e-9  # absolute; affine copies of a feature share their loss up to rounding

@@ -62,19 +62,6 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-__all__ = [
-    "HARRELL_C",
-    "ScoringConfig",
-    "ScoringResult",
-    "compute_extra_columns",
-    "find_shortlist_kinds",
-    "format_target_column",
-    "make_scorer",
-    "make_search_goals",
-    "score_space",
-]
-
-
 _BLOCK_VALUES = 1 << 22  # values that are recomputed at a time
 
 

@@ -64,21 +64,6 @@ if TYPE_CHECKING:
 
     Chunk = tuple[int, int]
 
-__all__ = [
-    "StreamAccumulator",
-    "StreamResult",
-    "add_margin",
-    "check_checkpoint_state",
-    "compute_chunk_size",
-    "compute_max_state_bytes",
-    "finalize_classes",
-    "finalize_features",
-    "find_simplest_features",
-    "find_top_features",
-    "merge_chunk_results",
-    "score_stream",
-]
-
 
 _CHUNK_VALUES = 1 << 23  # values per task
 _MAX_CHUNK_SIZE = 1 << 14  # maximum number of candidates per task

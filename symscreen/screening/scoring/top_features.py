@@ -27,25 +27,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
 
-__all__ = [
-    "MAX_TIED_CLASSES",
-    "EquivalenceClasses",
-    "EquivalenceKind",
-    "FeatureTable",
-    "build_all_classes",
-    "build_merged_classes",
-    "compute_signatures",
-    "concatenate_features",
-    "find_representatives",
-    "make_empty_features",
-    "merge_classes_if_due",
-    "merge_numeric_copies",
-    "merge_rankings",
-    "rank_all_features",
-    "round_sort_keys",
-    "select_best_classes",
-]
-
 MAX_TIED_CLASSES = 1 << 20  # maximum number of classes to keep because they tie with the last one
 
 EquivalenceKind = Literal["ranks", "affine"]

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = [
-    "EXACT_SEARCH",
-    "SearchAudit",
-    "SearchConfig",
-    "SearchMode",
-    "SearchResult",
-    "audit_dropped_features",
-    "audit_search",
-    "compute_min_survivors",
-    "estimate_search_cost",
-    "run_search",
-]
-
 _EXACT_SAMPLE_SIZE = 1 << 9  # features of an audit that are all scored exactly
 _PAIRS_SAMPLE_SIZE = 1 << 15  # features of an audit in which pairs of rows exclude most of them
 _LOG_CONFIDENCE = 30.0  # −ln of the probability that pairs of rows exclude a feature wrongly

@@ -45,15 +45,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = [
-    "MAX_ROUNDS",
-    "compute_log_confidence_budget",
-    "compute_rejection_threshold",
-    "race_to_loss",
-    "run_race",
-]
-
-
 def compute_log_confidence_budget(risk: float, *, n_classes: int, n_rounds: int) -> float:
     """Compute the confidence that each exclusion needs so that all together stay within a risk.
 

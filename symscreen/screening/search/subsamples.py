@@ -38,23 +38,6 @@ if TYPE_CHECKING:
     from symscreen.screeners import Screener, Sign
 
 
-__all__ = [
-    "UNDEFINED",
-    "RowPairs",
-    "Subsample",
-    "SubsampleScores",
-    "compute_max_subsample_rows",
-    "count_arithmetic_discordance",
-    "count_doubled_discordance",
-    "count_feature_discordance",
-    "draw_pairs",
-    "filter_on_subsample",
-    "is_numpy_arithmetic",
-    "make_pair_subsample",
-    "make_row_subsample",
-    "score_on_subsample",
-]
-
 UNDEFINED = -1  # count of a feature with a value that is not finite
 
 

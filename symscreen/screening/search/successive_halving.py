@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = [
-    "HalvingRound",
-    "SearchGoal",
-    "Survivors",
-    "make_first_subsample",
-    "restrict_space",
-    "run_successive_halving",
-]
-
 _FIRST_ROUND_SIZE = 256  # pairs or rows in the first round
 _SIZE_GROWTH = 4  # size of each round relative to the previous one
 _SURVIVING_SHARE = 1.0 / 8.0  # share of the features that a round keeps

@@ -32,14 +32,6 @@ if TYPE_CHECKING:
 
     GroupRows = NDArray[np.int64]
 
-__all__ = [
-    "PermutedTarget",
-    "compute_max_t_p_values",
-    "compute_z_scores",
-    "count_exchangeable_groups",
-    "draw_group_permutation",
-    "permute_target",
-]
 
 _EXACT_SUM_BITS = 52  # sums of this size plus the sign bit are exact in a float64
 _MATMUL_ROWS = 4096  # rows that BLAS sums in one product

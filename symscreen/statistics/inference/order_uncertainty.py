@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = ["OrderUncertainty", "compute_t0_bounds", "find_order_uncertainty", "find_separated_runs"]
-
-
 @dataclass(frozen=True, eq=False)
 class OrderUncertainty:
     """The rows whose order errors may have changed.

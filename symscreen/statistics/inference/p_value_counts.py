@@ -20,20 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = [
-    "MAX_KEYS",
-    "FdrMethod",
-    "PValueCounts",
-    "compute_harmonic_number",
-    "compute_q_values",
-    "count_p_values",
-    "count_p_values_per_bin",
-    "count_rejections",
-    "decode_p_values",
-    "encode_p_values",
-    "merge_p_value_counts",
-]
-
 FdrMethod = Literal["bh", "by"]
 
 _MIN_P_VALUE = 1e-300

@@ -48,13 +48,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-__all__ = [
-    "MIN_UNITS",
-    "T0Intervals",
-    "compute_rare_event_interval",
-    "compute_t0_intervals",
-    "has_few_events",
-]
 
 _MAX_RARE_EVENTS = 10.0  # events; with more the jackknife is reliable
 MIN_UNITS = 4  # rows or groups

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from symscreen.targets import NumericTarget
 
 
-__all__ = [
-    "KendallNull",
-    "PearsonNull",
-    "SpearmanNull",
-    "build_kendall_null",
-    "build_pearson_null",
-    "build_spearman_null",
-]
-
 _MIN_P_VALUE = 1e-300
 _MAX_EXACT_NULL_ROWS = 60  # rows up to which Kendall's null distribution is computed exactly
 

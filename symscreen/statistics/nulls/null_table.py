@@ -44,17 +44,6 @@ if TYPE_CHECKING:
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
 
-__all__ = [
-    "LOG_TAIL_RESOLUTION",
-    "NullDistribution",
-    "NullTable",
-    "TiltedSample",
-    "build_null_table",
-    "combine_samples",
-    "draw_tilted_samples",
-]
-
-
 class NullDistribution(Protocol):
     """Computes p-values of features under independence from a target.
 

@@ -38,16 +38,6 @@ if TYPE_CHECKING:
 
     RngState = NDArray[np.uint64]
 
-__all__ = [
-    "LinearRankStatistic",
-    "T0Null",
-    "build_linear_rank_table",
-    "build_t0_null",
-    "draw_abs_statistics",
-    "enumerate_abs_statistics",
-    "make_permutation_sampler",
-    "standardize_scores",
-]
 
 _MIN_HEAVY_ROWS = 8
 _MIXING_MOVES_PER_ROW = 5  # moves per heavy row until a walk is independent of its start

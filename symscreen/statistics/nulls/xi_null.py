@@ -57,16 +57,6 @@ if TYPE_CHECKING:
 
     RngState = NDArray[np.uint64]
 
-__all__ = [
-    "XiNull",
-    "build_saddlepoint_table",
-    "build_xi_null",
-    "compute_runs_distribution",
-    "draw_step_sums",
-    "enumerate_step_sums",
-    "is_dominated_by_one_value",
-    "make_order_sampler",
-]
 
 _MIXING_MOVES_PER_ROW = 4  # moves per row until a walk is independent of its start
 _MIN_THINNING, _NOTES_PER_ROW = 25, 8  # a walk records Q after 25 moves, or n / 8 if that is more

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     from symscreen.targets.binary import BinaryTargets
 
 
-__all__ = [
-    "compute_binary_correlations",
-    "compute_correlations",
-    "compute_kendall",
-    "compute_pearson",
-    "compute_spearman",
-]
-
-
 def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
     """Compute τ-b between each feature of a block and the target.
 

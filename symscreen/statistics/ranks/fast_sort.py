@@ -32,20 +32,6 @@ if TYPE_CHECKING:
     TruncatedKeys = NDArray[np.uint32] | NDArray[np.uint64]
     Keys = NDArray[np.uint32]
 
-__all__ = [
-    "KEYS_PER_ROW",
-    "NO_TIES",
-    "TIED",
-    "UNDECIDED",
-    "compute_max_key_rows",
-    "partition_keys",
-    "resolve_ties",
-    "sort_run",
-    "sort_with_short_keys",
-    "unpack_rows",
-    "write_doubled_ranks",
-    "write_signed_log_keys",
-]
 
 KEYS_PER_ROW = 512
 NO_TIES, TIED, UNDECIDED = 0, 1, 2

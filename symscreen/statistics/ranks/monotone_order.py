@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from symscreen._typing import Flags, Integers, Rows, Values
 
 
-__all__ = ["MonotoneParents", "derive_orders"]
-
-
 @dataclass(frozen=True, eq=False)
 class MonotoneParents:
     """Features with known orders that are the arguments of the features of a block.

@@ -43,14 +43,6 @@ if TYPE_CHECKING:
     Keys = NDArray[np.uint64]
     Weights = NDArray[np.uint64]
 
-__all__ = [
-    "SortedBlock",
-    "compute_affine_signatures",
-    "compute_rank_signatures",
-    "concatenate_blocks",
-    "permute_block_rows",
-    "sort_block",
-]
 
 _SIGN_BIT = np.uint64(1 << 63)
 

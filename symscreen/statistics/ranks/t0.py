@@ -76,17 +76,6 @@ if TYPE_CHECKING:
     Signs = NDArray[np.int8]
     Ranks = NDArray[np.int32]
 
-__all__ = [
-    "compute_binary_ranking_metric",
-    "compute_gini_mean_difference",
-    "compute_harrell_c",
-    "compute_mean_gini_difference",
-    "compute_multioutput_ranking_metrics",
-    "compute_ranking_metric",
-    "compute_survival_ranking_metric",
-    "compute_t0",
-    "find_common_direction",
-]
 
 _MAX_INT32_ROWS = 30_000  # rows up to which |S_p| < n² fits 32 bits
 _BLOCK_ROWS = (

@@ -31,13 +31,6 @@ if TYPE_CHECKING:
     from symscreen.targets.weighted import WeightedTarget
 
 
-__all__ = [
-    "compute_weighted_gini_mean_difference",
-    "compute_weighted_pearson",
-    "compute_weighted_ranking_metric",
-    "compute_weighted_spearman",
-]
-
 _BLOCK_ROWS = 1024  # partial sums over this number of rows keep the rounding error small for any n
 
 

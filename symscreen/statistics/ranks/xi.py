@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from symscreen.targets.multiclass import MulticlassTarget
 
 
-__all__ = ["compute_multiclass_xi", "compute_xi"]
-
-
 def compute_xi(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
     """Compute ξ(θ → y) of each feature of a block.
 
