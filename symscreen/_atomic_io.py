@@ -10,7 +10,8 @@ from stat import S_ISLNK, S_ISREG
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OutputError, quote_value
+from symscreen.errors import OutputError
+from symscreen.messages import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

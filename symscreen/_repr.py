@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symscreen.errors import escape_control_chars
+from symscreen.messages import escape_control_chars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen._resources import find_resource_folder
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     import pandas as pd

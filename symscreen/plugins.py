@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal
 
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
+from symscreen.messages import escape_control_chars
 
 if TYPE_CHECKING:
     from collections.abc import Collection

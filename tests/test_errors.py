@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from symscreen.cli import verbs
-from symscreen.errors import InputError, quote_value, truncate_message
+from symscreen.errors import InputError
+from symscreen.messages import quote_value, truncate_message
 
 LONG = "9" * 10**6
 

@@ -27,7 +27,8 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from symscreen.backends.threads import Threads
-from symscreen.errors import BackendError, InputError, OptionError, escape_control_chars, quote_value
+from symscreen.errors import BackendError, InputError, OptionError
+from symscreen.messages import escape_control_chars, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from symscreen.backends.dask import Dask
 from symscreen.backends.threads import Threads
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.plugins import get_plugin, list_available_names
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from symscreen.cli.output import open_progress_bar, print_notices, write_stdout
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
+from symscreen.messages import escape_control_chars
 
 if TYPE_CHECKING:
     import pandas as pd

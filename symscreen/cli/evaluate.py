@@ -10,7 +10,8 @@ import click
 
 from symscreen.cli.options import parse_counts, parse_ratios
 from symscreen.cli.output import list_input_files, open_progress_bar, print_notices, write_stdout
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 
 
 @click.command()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from symscreen.errors import OutputError, escape_control_chars, quote_value
+from symscreen.errors import OutputError
 from symscreen.logs import LOGGER, JsonLines, LogStream
-from symscreen.messages import COMMAND_LINE, render_message
+from symscreen.messages import COMMAND_LINE, escape_control_chars, quote_value, render_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -21,8 +21,8 @@ from symscreen.cli.power import power
 from symscreen.cli.report import check_report_path, report, report_option, save_report
 from symscreen.cli.why import why
 from symscreen.config.screen_options import FitOptions
-from symscreen.errors import InputError, OptionError, escape_control_chars, suggest, truncate_message
-from symscreen.messages import COMMAND_LINE
+from symscreen.errors import InputError, OptionError
+from symscreen.messages import COMMAND_LINE, escape_control_chars, suggest, truncate_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,8 +30,8 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     """
     from rich.text import Text
 
-    from symscreen.errors import escape_control_chars
     from symscreen.explain import why as answer
+    from symscreen.messages import escape_control_chars
     from symscreen.report.terminal.listings import print_table
 
     found = answer(data, expression, **options)

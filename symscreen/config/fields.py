@@ -15,7 +15,8 @@ import textwrap
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symscreen.config.parsing import check_positive_int, parse_names
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.grammar import Grammar, load_grammar
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

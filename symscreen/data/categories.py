@@ -18,7 +18,8 @@ from symscreen.data.column_selection import choose_inputs, choose_target_column,
 from symscreen.data.column_types import SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
 from symscreen.data.target_columns import parse_target_names, read_classes
-from symscreen.errors import DataError, OptionError, format_count, quote, suggest
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import format_count, quote, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

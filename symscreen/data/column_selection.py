@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, format_names, quote, suggest_column
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import format_names, quote, suggest_column
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import quote
+from symscreen.messages import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -33,7 +33,8 @@ from symscreen.data.decompressed_size import (
     get_max_table_bytes,
     read_bounded,
 )
-from symscreen.errors import DataError, escape_control_chars, format_count, format_names, quote
+from symscreen.errors import DataError
+from symscreen.messages import escape_control_chars, format_count, format_names, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -41,7 +41,8 @@ from symscreen.data.target_columns import (
     read_ranking_columns,
     read_stages,
 )
-from symscreen.errors import DataError, OptionError, format_count, quote
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import format_count, quote
 from symscreen.targets.ranking_notation import find_duplicate
 from symscreen.targets.stages import check_stage_names, parse_pair_weights
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from symscreen.data.column_selection import require_columns
 from symscreen.data.files import read_frame
-from symscreen.errors import DataError, format_count, format_names, format_rows, quote
+from symscreen.errors import DataError
+from symscreen.messages import format_count, format_names, format_rows, quote
 from symscreen.targets.weighted import MAX_WEIGHT_RATIO
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from symscreen.data.column_selection import (
     require_columns,
 )
 from symscreen.data.column_types import convert_python_column
-from symscreen.errors import DataError, OptionError, format_count, format_names, format_rows, quote, suggest
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import format_count, format_names, format_rows, quote, suggest
 from symscreen.targets.ranking_notation import parse_rankings, quote_label
 from symscreen.targets.ranking_ranks import to_float_array
 from symscreen.targets.stages import find_first_violation, mask_observed_pairs

@@ -13,8 +13,9 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples, check_array, check_consistent_length, validate_data
 
 from symscreen.data import parse_categorical_name, read_frame, read_levels
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.expressions.tree import collect_columns
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

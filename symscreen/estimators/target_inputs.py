@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils import check_array, column_or_1d
 
 from symscreen.config.parsing import parse_names
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.estimators.input_tables import check_unique_columns
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

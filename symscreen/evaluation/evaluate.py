@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.evaluation.precision_recall import (
     average_precision,
     compute_expected_average_precision,
@@ -33,6 +33,7 @@ from symscreen.evaluation.truncated_rankings import (
 from symscreen.evaluation.truth import CRITERIA, Truth, find_correct_features, parse_truth
 from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import OPERATORS
+from symscreen.messages import suggest
 from symscreen.screeners import Screener, get_screener
 from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.evaluation.precision_recall import (
     average_precision,
     compute_precision_at,
@@ -26,6 +26,7 @@ from symscreen.evaluation.precision_recall import (
     pr_auc,
     roc_auc,
 )
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

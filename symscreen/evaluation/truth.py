@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symscreen.errors import FormulaError, OptionError, suggest
+from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation.affine_equivalence import BLOCK_EXPRESSIONS, find_any_affine_copies
 from symscreen.evaluation.mp_evaluation import (
     N_SAMPLE_ROWS,
@@ -68,6 +68,7 @@ from symscreen.expressions.tree import (
     to_text,
 )
 from symscreen.grammar import OPERATORS
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

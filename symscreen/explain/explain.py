@@ -11,7 +11,7 @@ from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_names
 from symscreen.config.screen_options import ScreenOptions, make_screen_options
 from symscreen.data.files import read_frame
-from symscreen.errors import FormulaError, SymscreenError, escape_control_chars
+from symscreen.errors import FormulaError, SymscreenError
 from symscreen.explain.explanation import Explanation, format_explanation
 from symscreen.explain.feature_lookup import (
     describe_domain_violation,
@@ -31,6 +31,7 @@ from symscreen.expressions.tree import (
     parse_expression,
     to_text,
 )
+from symscreen.messages import escape_control_chars
 from symscreen.screening.preparation import prepare_screen
 
 if TYPE_CHECKING:

@@ -20,14 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen._limits import MAX_JSON_BYTES
-from symscreen.errors import (
-    FormulaError,
-    GrammarError,
-    InputError,
-    OutputError,
-    escape_control_chars,
-    suggest,
-)
+from symscreen.errors import FormulaError, GrammarError, InputError, OutputError
 from symscreen.export.operator_definitions import (
     build_operators,
     collect_changed_costs,
@@ -48,6 +41,7 @@ from symscreen.expressions.tree import (
 )
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Domain
+from symscreen.messages import escape_control_chars, suggest
 
 if TYPE_CHECKING:
     import os

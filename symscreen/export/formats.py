@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from symscreen.errors import FormulaError, OptionError, OutputError, suggest
+from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export.c_source import to_c
 from symscreen.export.excel import to_excel
 from symscreen.export.matlab import to_matlab
@@ -17,6 +17,7 @@ from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.grammar import OPERATORS
+from symscreen.messages import suggest
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:

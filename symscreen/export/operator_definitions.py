@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import FormulaError, GrammarError, OutputError, suggest
+from symscreen.errors import FormulaError, GrammarError, OutputError
 from symscreen.expressions.traversal import iterate_preorder
 from symscreen.expressions.tree import Call, Column, Constant, parse_expression, to_text
 from symscreen.grammar import OPERATORS
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.custom_operators import define_operator, replace_infinities, to_plain_number
 from symscreen.grammar.parser import parse_formula, quote_column
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -10,9 +10,10 @@ import re
 
 import numpy as np
 
-from symscreen.errors import OptionError, escape_control_chars, quote_value
+from symscreen.errors import OptionError
 from symscreen.expressions.tree import Call, Column, Constant, Expression
 from symscreen.grammar.custom_operators import to_plain_number
+from symscreen.messages import escape_control_chars, quote_value
 
 # Precedences as in `symscreen.grammar.operator.Notation`.
 _SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50

@@ -15,7 +15,7 @@ import numpy as np
 
 from symscreen.data import read_columns
 from symscreen.data.files import read_frame
-from symscreen.errors import FormulaError, suggest
+from symscreen.errors import FormulaError
 from symscreen.expressions.latex import format_column_latex, round_if_fitted, round_significant, to_latex
 from symscreen.expressions.traversal import check_numbers, collect_inputs
 from symscreen.expressions.tree import (
@@ -30,6 +30,7 @@ from symscreen.expressions.tree import (
 )
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import replace_infinities, to_plain_number, to_sympy_number
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ from html import escape
 
 import numpy as np
 
-from symscreen.errors import escape_control_chars
 from symscreen.expressions.latex import check_digits, round_if_fitted
 from symscreen.expressions.tree import Call, Column, Constant, Expression
+from symscreen.messages import escape_control_chars
 
 # Precedences as in `symscreen.grammar.operator.Notation`.
 _SUM_PRECEDENCE, _PRODUCT_PRECEDENCE, _CALL_PRECEDENCE, _ATOM_PRECEDENCE = 10, 20, 45, 50

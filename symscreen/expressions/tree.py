@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import FormulaError, GrammarError, suggest
+from symscreen.errors import FormulaError, GrammarError
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import get_operator, replace_infinities, to_sympy_number
 from symscreen.grammar.parser import parse_formula, quote_column
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -17,8 +17,9 @@ from symscreen.config.space_options import (
 )
 from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.fitting.procedure import FitConfig, run_fit
+from symscreen.messages import suggest
 from symscreen.screeners import Screener, make_multioutput_screener
 from symscreen.screening.run_control import build_run_control
 from symscreen.screening.scoring.score_space import ScoringConfig

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import GrammarError, suggest
+from symscreen.errors import GrammarError
 from symscreen.grammar import fingerprint as fp
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.dimensions import make_number_dimensions, propagate_dimensions
 from symscreen.grammar.error_propagation import bound_number, make_error_propagator
 from symscreen.grammar.operator import Domain, Operator, OperatorFamily, UnitRule, find_operators_by_name
 from symscreen.grammar.parser import parse_formula, quote_column
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from symscreen.errors import GrammarError, OptionError, suggest
+from symscreen.errors import GrammarError, OptionError
 from symscreen.grammar.operator import find_operators_by_name
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen._resources import find_resource_folder
 from symscreen.data.files import read_regular_file
-from symscreen.errors import FormulaError, GrammarError, InputError, suggest
+from symscreen.errors import FormulaError, GrammarError, InputError
 from symscreen.grammar.builtin_operators import OPERATORS
 from symscreen.grammar.custom_operators import define_family, define_operator
 from symscreen.grammar.grammar import Grammar, parse_layers, resolve_operators
 from symscreen.grammar.operator import find_operators_by_name
 from symscreen.grammar.parser import quote_column
+from symscreen.messages import suggest
 from symscreen.plugins import get_plugin, list_available_names
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, escape_control_chars
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import escape_control_chars
 from symscreen.multistage.chains import check_hashable, format_value
 from symscreen.multistage.option_checks import check_choice, check_positive, check_positive_integer, is_real
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, escape_control_chars, suggest
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import escape_control_chars, suggest
 from symscreen.targets.stages import check_stage_names, find_first_violation
 
 if TYPE_CHECKING:

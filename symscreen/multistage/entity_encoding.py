@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import DataError, escape_control_chars, suggest
+from symscreen.errors import DataError
+from symscreen.messages import escape_control_chars, suggest
 from symscreen.multistage.chains import check_hashable, format_value
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.multistage._kernels import get_loss_code
 from symscreen.multistage.block_fitting import Penalties
 from symscreen.multistage.factor_model import BlockSolverOptions

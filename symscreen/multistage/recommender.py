@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import DataError, InputError, OptionError, escape_control_chars
+from symscreen.errors import DataError, InputError, OptionError
+from symscreen.messages import escape_control_chars
 from symscreen.multistage import option_checks as options
 from symscreen.multistage.base import ChainEstimator
 from symscreen.multistage.block_fitting import build_problem, draw_factors, fit_from_starts, transfer_factors

@@ -11,8 +11,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from symscreen._repr import format_repr
-from symscreen.errors import escape_control_chars
 from symscreen.expressions.linear_formula import Formula, SharedFormula, build_shared_formula
+from symscreen.messages import escape_control_chars
 from symscreen.units import convert_to_original_units
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from symscreen._limits import CSV_PARSE_FACTOR, JSON_PARSE_FACTOR, MAX_JSON_BYTES, format_bytes
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.data import get_max_table_bytes, read_parquet, read_regular_file
-from symscreen.errors import DataError, InputError, escape_control_chars
+from symscreen.errors import DataError, InputError
+from symscreen.messages import escape_control_chars
 from symscreen.results.ranking_files import (
     RANKING_SUFFIXES,
     compute_ranking_digest,

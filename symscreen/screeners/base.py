@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.statistics.ranks.sorted_block import sort_block
 from symscreen.targets.registry import require_numeric_target
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.plugins import find_plugins, get_plugin, list_available_names
 from symscreen.screeners.base import JointScreener, Screener
 from symscreen.screeners.column.correlation import KENDALL, PEARSON, SPEARMAN

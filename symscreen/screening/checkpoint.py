@@ -23,8 +23,9 @@ import numpy as np
 
 from symscreen._atomic_io import write_atomically
 from symscreen._limits import MAX_JSON_BYTES
-from symscreen.errors import OutputError, escape_control_chars, truncate_message
+from symscreen.errors import OutputError
 from symscreen.expansion import CandidateStatus
+from symscreen.messages import escape_control_chars, truncate_message
 from symscreen.screening.inference.error_control import InferenceState
 from symscreen.screening.scoring.streaming import StreamResult
 from symscreen.screening.scoring.top_features import FeatureTable, make_empty_features

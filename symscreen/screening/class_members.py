@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.config.parsing import check_positive_int
-from symscreen.errors import DataError, InputError, OptionError, quote_value
+from symscreen.errors import DataError, InputError, OptionError
 from symscreen.evaluation import find_affine_copies
 from symscreen.expansion import CandidateStatus, is_equal_to_rounding
 from symscreen.export import build_operators_from_record
 from symscreen.expressions.tree import compute_complexity, parse_expression, to_text
+from symscreen.messages import quote_value
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec
 from symscreen.screening.scoring.top_features import (

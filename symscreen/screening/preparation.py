@@ -33,8 +33,9 @@ from symscreen.data import (
     read_row_weights,
 )
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.expressions.tree import parse_expression
+from symscreen.messages import suggest
 from symscreen.screeners import (
     Screener,
     TargetAggregation,

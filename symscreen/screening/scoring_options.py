@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.screeners import (
     JointScreener,
     Screener,

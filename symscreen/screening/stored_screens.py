@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.config.fields import get_option, list_options
 from symscreen.config.screen_options import ScreenOptions
-from symscreen.errors import DataError, FormulaError, OptionError, escape_control_chars, quote_value
+from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import build_operators_from_record
 from symscreen.expressions.tree import parse_expression, to_text
 from symscreen.grammar import Grammar
 from symscreen.grammar.grammar import resolve_operators
+from symscreen.messages import escape_control_chars, quote_value
 from symscreen.report.notebook import VIEWS
 from symscreen.results.ranking_reader import check_report_record, read_ranking, report_damaged_record
 from symscreen.results.record import build_grammar_record, format_partial_notice

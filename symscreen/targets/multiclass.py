@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.errors import DataError, escape_control_chars
+from symscreen.errors import DataError
+from symscreen.messages import escape_control_chars
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 
 if TYPE_CHECKING:

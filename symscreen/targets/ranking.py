@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.errors import DataError, escape_control_chars
+from symscreen.errors import DataError
+from symscreen.messages import escape_control_chars
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 from symscreen.targets.ranking_ranks import compute_pair_signs
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import DataError, suggest
+from symscreen.errors import DataError
+from symscreen.messages import suggest
 from symscreen.targets.ranking_ranks import to_float_array, to_mid_ranks, to_orders
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
+from symscreen.messages import escape_control_chars
 from symscreen.targets.multiclass import MulticlassTarget
 from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.targets.numeric import TARGET_TYPE_DESCRIPTIONS, NumericTarget

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
-from symscreen.errors import DataError, OptionError, escape_control_chars, suggest
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import escape_control_chars, suggest
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
+from symscreen.messages import suggest
 from symscreen.trees.decision import (
     compute_ranking_metric,
     compute_ranking_regret,

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.data import read_regular_file
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.grammar.grammar_files import parse_bounded_toml
+from symscreen.messages import suggest
 from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units.dimensional_analysis import Units
 from symscreen.units.unit_parsing import (

@@ -13,8 +13,9 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.grammar.dimensions import EXPONENT_DENOMINATOR
+from symscreen.messages import suggest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.label_ranking.consensus.kemeny import find_kemeny_median
 from symscreen.label_ranking.consensus.pairwise_probabilities import (
     PairwiseProbabilities,
@@ -24,6 +24,7 @@ from symscreen.label_ranking.consensus.pairwise_probabilities import (
     to_probability_array,
     to_probability_matrix,
 )
+from symscreen.messages import suggest
 from symscreen.targets.ranking_ranks import list_label_pairs
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.label_ranking.base import (
     Ranker,
     draw_seeds,
@@ -33,6 +33,7 @@ from symscreen.label_ranking.learners.tree_pruning import (
     prune_tree,
     select_penalty,
 )
+from symscreen.messages import suggest
 from symscreen.statistics.crit_tree import compute_importances, find_leaves, grow_tree
 from symscreen.targets.ranking_ranks import compute_pair_signs
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
 from symscreen.label_ranking.base import Ranker, draw_seeds, is_integer, prepare_training_data
 from symscreen.label_ranking.consensus.median import rank_by_position
 from symscreen.label_ranking.learners.labelwise import compute_canonical_positions
+from symscreen.messages import suggest
 from symscreen.statistics.level_splits import (
     compute_honest_values,
     grow_level_tree,

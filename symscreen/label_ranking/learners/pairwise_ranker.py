@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from symscreen.errors import DataError, OptionError, suggest
+from symscreen.errors import DataError, OptionError
 from symscreen.label_ranking.base import Ranker, draw_seeds, prepare_training_data
 from symscreen.label_ranking.learners.labelwise import build_weight_params, check_estimator
+from symscreen.messages import suggest
 from symscreen.targets.ranking_ranks import compute_pair_signs, list_label_pairs, mask_ranked_pairs
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
+from symscreen.messages import escape_control_chars
 from symscreen.targets.ranking_notation import format_ranking
 
 if TYPE_CHECKING:

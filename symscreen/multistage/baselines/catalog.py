@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.multistage.baselines.matrix_factorization import StagePairFactors
 from symscreen.multistage.baselines.stagewise_classifiers import (
     OrdinalStageSVM,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from symscreen.errors import OptionError, OutputError, escape_control_chars
+from symscreen.errors import OptionError, OutputError
+from symscreen.messages import escape_control_chars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

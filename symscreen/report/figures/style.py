@@ -8,7 +8,8 @@ import warnings
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
+from symscreen.messages import escape_control_chars
 from symscreen.report.figures.precision_recall_curves import use_default_style
 
 if TYPE_CHECKING:

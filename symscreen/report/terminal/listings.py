@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from symscreen.backends import BACKENDS
-from symscreen.errors import OptionError, escape_control_chars
+from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.messages import escape_control_chars
 from symscreen.plugins import find_plugins
 from symscreen.screeners import JointScreener, load_plugin_screeners
 from symscreen.targets import TARGET_TYPE_DESCRIPTIONS

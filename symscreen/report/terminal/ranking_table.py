@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.console import Group
 from rich.text import Text
 
-from symscreen.errors import escape_control_chars
 from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.messages import escape_control_chars
 from symscreen.report.terminal.listings import add_row, make_table
 from symscreen.report.terminal.reading_notes import (
     describe_target,

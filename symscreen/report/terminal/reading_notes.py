@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from symscreen.errors import escape_control_chars
+from symscreen.messages import escape_control_chars
 from symscreen.results.screen_result import is_flagged
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
-from symscreen.errors import escape_control_chars
+from symscreen.messages import escape_control_chars
 from symscreen.report.terminal.listings import add_row, make_table
 from symscreen.results.ranking_files import escape_spreadsheet, format_csv
 

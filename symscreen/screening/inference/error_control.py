@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.config.parsing import check_positive_int
-from symscreen.errors import OptionError, suggest
+from symscreen.errors import OptionError
+from symscreen.messages import suggest
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.max_t import (
     compute_max_t_p_values,
