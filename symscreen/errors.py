@@ -25,6 +25,7 @@ class SymscreenError(Exception):
     >>> text = str(SymscreenError(f"there is no column {'x' * 10**6}; give another one"))
     >>> len(text), text[-24:]
     (96, 'xxxxxx; give another one')
+    >>> from symscreen.messages import COMMAND_LINE, name_option
     >>> error = OptionError(f"{name_option('jobs', 0)} starts no worker; give at least 1")
     >>> error.options, str(error)
     (('jobs',), 'jobs=0 starts no worker; give at least 1')
