@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._limits import DeadlineCheck
+    from symscreen.config.screen_options import SpaceOptions
     from symscreen.expansion.operator_tasks import PoolUnits
     from symscreen.expansion.pool import Pool
     from symscreen.expansion.pruning import MapFunction
@@ -59,15 +60,11 @@ def find_carried_over(pool: Pool, pool_kind: PoolKind) -> NDArray[np.int64]:
 def filter_layer(
     pool: Pool,
     layer: Layer,
-    grammar: Grammar,
+    config: LayerConfig,
     carried_over: NDArray[np.int64],
     *,
     has_next_layer: bool,
     user_formulas: UserFormulas | None = None,
-    max_bytes: int | None,
-    reserved_bytes: int = 0,
-    map_function: MapFunction = map,
-    check_deadline: DeadlineCheck = ignore_deadline,
 ) -> tuple[Candidates, NDArray[np.uint8], NDArray[np.int64]]:
     """Enumerate the candidates of a layer and decide which of them to compute.
 
@@ -77,16 +74,14 @@ def filter_layer(
         The pool that the layer is applied to.
     layer : Layer
         The layer.
-    grammar : Grammar
-        The rules.
+    config : LayerConfig
+        How layers are grown.
     carried_over : int64 array, shape (s,)
         Indices of the members that the next pool keeps.
     has_next_layer : bool
         Whether another layer follows.
     user_formulas : UserFormulas, optional
         Formulas given by the user. Candidates equal to one of them are duplicates.
-    max_bytes, reserved_bytes, map_function, check_deadline
-        See `expand`.
 
     Returns
     -------
@@ -103,22 +98,22 @@ def filter_layer(
         If `check_deadline` raises it during a long layer.
     """
     candidates = enumerate_candidates(layer, pool.symbols, len(pool), pool.applied_counts)
-    check_deadline = check_deadline if candidates.total > _LONG_LAYER_CANDIDATES else ignore_deadline
+    check_deadline = config.check_deadline if candidates.total > _LONG_LAYER_CANDIDATES else ignore_deadline
     filter_bytes = (
         estimate_filter_bytes(candidates.total) - candidates.total + estimate_block_bytes(pool.n_rows)
     )
-    needed = pool.estimate_bytes(0) + candidates.total + max(filter_bytes, reserved_bytes)
+    needed = pool.estimate_bytes(0) + candidates.total + max(filter_bytes, config.reserved_bytes)
     # before the first layer, there is no pool to prune
     hints = (
         REDUCTION_HINTS
         if pool.nodes.layer.any()
         else ("use fewer operators", "leave out inputs with --exclude")
     )
-    check_memory(needed, max_bytes, f"a layer of {candidates.total:,} candidates", hints)
+    check_memory(needed, config.max_bytes, f"a layer of {candidates.total:,} candidates", hints)
     user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
     existing_keys = np.concatenate((pool.nodes.keys[carried_over], user_keys))
     nodes = pool.nodes.take(carried_over)
-    rules = compile_rules(grammar, pool.symbols)
+    rules = compile_rules(config.grammar, pool.symbols)
     member_ranks = compute_tie_break_rank(
         nodes.complexity,
         rules.count_forbidden(nodes.operator_mask, nodes.allowed_mask, nodes.operator)
@@ -134,19 +129,19 @@ def filter_layer(
             candidates,
             pool.symbols,
             pool.nodes,
-            grammar,
+            config.grammar,
             domain_masks=pool.compute_domain_masks(layer.operators),
             existing_keys=existing_keys,
             tie_break_ranks=tie_break_ranks,
             has_next_layer=has_next_layer,
             excluded=excluded,
             units=_select_relevant_units(pool, has_next_layer=has_next_layer),
-            map_function=map_function,
+            map_function=config.map_function,
             check_deadline=check_deadline,
         )
         # a duplicate may only be dropped if the values of its representative are valid
         invalid = _find_invalid(
-            pool, candidates, result.representatives & ~checked, map_function, check_deadline
+            pool, candidates, result.representatives & ~checked, config.map_function, check_deadline
         )
         if not invalid:
             return (
@@ -451,6 +446,7 @@ def expand(
     recompute_pool: bool = False,
     units: Units | None = None,
     check_deadline: DeadlineCheck = ignore_deadline,
+    options: SpaceOptions | None = None,
 ) -> Space:
     """Grow the pool through all layers but the last, and filter the last layer.
 
@@ -486,6 +482,8 @@ def expand(
         of the last layer have that unit.
     check_deadline : callable, optional
         Called repeatedly during long layers. Raises `DeadlineExceeded` to stop.
+    options : SpaceOptions, optional
+        Options of the space, for the rules that are not part of a grammar.
 
     Returns
     -------
@@ -514,7 +512,7 @@ def expand(
     """
     if pool_kind not in {"cumulative", "strict"}:
         raise OptionError(f"pool is {pool_kind!r}; it must be 'cumulative' or 'strict'")
-    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline)
+    config = LayerConfig(grammar, pool_kind, max_bytes, reserved_bytes, map_function, check_deadline, options)
     pool, count = clean_inputs(
         build_first_pool(
             build_symbol_table(names, grammar, layers),
@@ -555,6 +553,7 @@ class LayerConfig:
     reserved_bytes: int = 0
     map_function: MapFunction = map
     check_deadline: DeadlineCheck = ignore_deadline
+    options: SpaceOptions | None = None
 
 
 def add_layer(
@@ -588,13 +587,9 @@ def add_layer(
     candidates, statuses, not_replaced = filter_layer(
         pool,
         layer,
-        config.grammar,
+        config,
         carried_over,
         has_next_layer=True,
-        max_bytes=config.max_bytes,
-        reserved_bytes=config.reserved_bytes,
-        map_function=config.map_function,
-        check_deadline=config.check_deadline,
     )
     n_replaced, size = (
         len(carried_over) - len(not_replaced),
@@ -658,14 +653,10 @@ def build_streamed_space(
     candidates, statuses, not_replaced = filter_layer(
         pool,
         layer,
-        config.grammar,
+        config,
         carried_over,
         has_next_layer=has_next_layer,
         user_formulas=user_formulas,
-        max_bytes=config.max_bytes,
-        reserved_bytes=config.reserved_bytes,
-        map_function=config.map_function,
-        check_deadline=config.check_deadline,
     )
     base = np.intersect1d(not_replaced, pool.feature_indices)
     in_space = base if has_next_layer else _select_target_units(pool, base)

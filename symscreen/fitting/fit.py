@@ -5,26 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from symscreen.backends import Threads, count_available_cores
 from symscreen.config.fields import describe_options, list_options
-from symscreen.config.parsing import DEFAULT_PRESCREEN, check_positive_int, parse_memory_limit
+from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import FitOptions, make_fit_options
-from symscreen.config.space_options import (
-    build_layer_schedule,
-    format_unused_rule_notices,
-    parse_pool_sizes,
-    read_grammar,
-)
-from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
+from symscreen.config.space_options import build_layer_schedule, format_unused_rule_notices, read_grammar
+from symscreen.data import is_ranking, parse_target_names, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
-from symscreen.errors import OptionError
-from symscreen.fitting.procedure import FitConfig, run_fit
-from symscreen.messages import suggest
-from symscreen.screeners import Screener, make_multioutput_screener
-from symscreen.screening.run_control import build_run_control
-from symscreen.screening.scoring.score_space import ScoringConfig
-from symscreen.screening.scoring.streaming import compute_chunk_size
-from symscreen.screening.scoring_options import parse_pool_screeners
+from symscreen.fitting.procedure import FitTask, run_fit
+from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners, read_screen_dataset
+from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.units import convert_targets_to_base_units, read_units
 
 if TYPE_CHECKING:
@@ -33,11 +22,9 @@ if TYPE_CHECKING:
     from symscreen.config.keyword_types import FitKeywords
     from symscreen.data import Dataset, SourceFrame
     from symscreen.results.fit_result import FitResult, SharedFitResult
-    from symscreen.screeners import AnyScreener
     from symscreen.targets import TargetType
 
 
-_MAX_TERMS = 20
 _IBART_SCREENER = "bart[rule=gse]"
 _IBART_LAYERS = "ubu"
 
@@ -80,87 +67,48 @@ def fit(
     >>> symscreen.fit(data.frame, operators="strogatz", layers="ub", snap=True).formula.equation
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
-    given = make_fit_options(options)
-    build_run_control(None, None, None, quiet=given.quiet)
-    _check_options(given)
-    if given.preset is not None:
-        given = replace(
-            given,
-            cut=_IBART_SCREENER if given.cut is None else given.cut,
-            layers=given.layers or _IBART_LAYERS,
+    fit_options = make_fit_options(options)
+    run_control = build_run_control(fit_options)
+    if fit_options.preset is not None:
+        fit_options = replace(
+            fit_options,
+            cut=_IBART_SCREENER if fit_options.cut is None else fit_options.cut,
+            layers=fit_options.layers or _IBART_LAYERS,
         )
-    X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
-    X, encoded = encode_categoricals(X, y, given)  # noqa: N806  # a frame with more columns
-    several = is_ranking(y) or len(parse_target_names(X, given.target)) > 1
+    source = read_frame(X)  # once: standard input can be read only once
+    source, data_options = encode_categoricals(source, y, fit_options)
+    several = is_ranking(y) or len(parse_target_names(source, fit_options.target)) > 1
     target_type: TargetType = "several" if several else "numeric"
-    cutters, keeps = (
-        parse_pool_screeners(given.cut, given.keep, {}, target_type),
-        parse_pool_sizes(given.keep),
-    )
-    jobs = count_available_cores() if given.jobs is None else check_positive_int("jobs", given.jobs)
-    backend = Threads(jobs)
-    dataset = read_dataset(
-        X,
-        target=given.target,
-        inputs=encoded.inputs,
-        exclude=encoded.exclude,
-        missing=given.missing,
-        y=y,
-        target_type=target_type,
-    )
-    grammar, layers = read_grammar(
-        given.operators, given.layers, given.unary, given.binary, given.max_complexity
-    )
+    pool_screeners = parse_pool_screeners(fit_options, target_type)
+    if several:
+        pool_screeners = adapt_to_multi_output(pool_screeners, fit_options)
+    backend = parse_backend(fit_options)
+    dataset = read_screen_dataset(source, y, data_options, target_type, None)
+    grammar, layers = read_grammar(fit_options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(X, dataset.names, given.categorical)
-    dataset, units = read_units(dataset, given.units, given.target_units, derived)
+    derived = find_categorical_features(source, dataset.names, fit_options.categorical)
+    dataset, units = read_units(dataset, fit_options.units, fit_options.target_units, derived)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
-    config = FitConfig(
-        grammar=grammar,
-        layer_schedule=build_layer_schedule(grammar, given.layers),
-        has_user_layers=given.layers is not None,
-        pool_kind=given.pool,
-        terms=given.terms,
-        choose=given.choose,
-        folds=given.folds,
-        split=given.split,
-        level=given.level,
-        snap=given.snap,
-        seed=given.seed,
-        backend=backend,
-        max_bytes=parse_memory_limit(given.max_ram),
-        pruning_config=None
-        if not cutters
-        else _make_pruning_config(cutters, target_type, given.seed, backend, dataset.target.n),
-        pool_sizes=keeps,
-        ibart=given.preset is not None,
-        units=units,
-        units_record=units_record,
-        categories_record=_build_fit_category_record(X, given, dataset),
+    return run_fit(
+        FitTask(
+            dataset=dataset,
+            grammar=grammar,
+            layers=layers,
+            backend=backend,
+            options=fit_options,
+            units=units,
+            pool_screeners=pool_screeners,
+            max_bytes=parse_memory_limit(fit_options.max_ram),
+            run_control=run_control,
+            layer_schedule=build_layer_schedule(grammar, fit_options.layers),
+            units_record=units_record,
+            categories_record=_build_fit_category_record(source, fit_options, dataset),
+        )
     )
-    return run_fit(dataset, config)
-
-
-def _check_options(options: FitOptions) -> None:
-    """Refuse values of options that are out of range."""
-    if check_positive_int("terms", options.terms) > _MAX_TERMS:
-        raise OptionError(f"terms is {options.terms}; give at most {_MAX_TERMS}")
-    criteria = ("ebic", "bic", "aic", "cv")
-    if options.choose not in criteria:
-        raise OptionError(f"choose is {options.choose!r}{suggest(str(options.choose), criteria)}")
-    for name, share, upper in (("split", options.split, 0.9), ("level", options.level, 1.0)):
-        if not 0.0 <= share < upper or (name == "level" and share == 0.0):
-            raise OptionError(f"{name} is {share!r}; give a share from 0 to below {upper:g}")
-    if check_positive_int("folds", options.folds) == 1:
-        raise OptionError("folds is 1; give at least 2")
-    if options.max_complexity is not None:
-        check_positive_int("max_complexity", options.max_complexity)
-    if options.preset not in {None, "ibart"}:
-        raise OptionError(f"preset is {options.preset!r}; there is 'ibart'")
 
 
 def _build_fit_category_record(
@@ -176,24 +124,3 @@ def _build_fit_category_record(
         **levels,
     }
     return {"options": options, "data": {"inputs": list(dataset.names)}}
-
-
-def _make_pruning_config(
-    screeners: tuple[AnyScreener, ...], target_type: TargetType, seed: int, backend: Threads, n_rows: int
-) -> ScoringConfig:
-    if target_type == "several":
-        # joint ones have been refused; the mean over targets is what the fit goes by, too
-        screeners = tuple(
-            make_multioutput_screener(one, "mean") for one in screeners if isinstance(one, Screener)
-        )
-    return ScoringConfig(
-        screeners=screeners,
-        sign="free",
-        limit=None,
-        prescreen=DEFAULT_PRESCREEN,
-        seed=seed,
-        jobs=backend.jobs,
-        backend=backend,
-        chunk_size=compute_chunk_size(n_rows),
-        target_type=target_type,
-    )

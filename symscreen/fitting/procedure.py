@@ -6,12 +6,13 @@ the models and selects one. It then fits the coefficients on the rows kept for e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symscreen.config.screen_options import FitOptions
 from symscreen.data import take_rows
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expansion import CandidateStatus
@@ -44,7 +45,8 @@ from symscreen.linear_models.model_criteria import assign_folds
 from symscreen.results.fit_result import FitResult, SharedFitResult
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
-from symscreen.screening.space_generation import GenerationConfig, generate_space, select_inputs
+from symscreen.screening.space_generation import generate_space, select_inputs
+from symscreen.screening.task import ScreeningTask
 from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units import compute_unit
 
@@ -53,95 +55,37 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.backends import Backend
     from symscreen.data import Dataset
-    from symscreen.expansion import PoolKind, Space
+    from symscreen.expansion import Space
     from symscreen.expressions.tree import Expression
     from symscreen.fitting.model_selection import Criterion, ScoredModel
-    from symscreen.grammar import Grammar, Layer
-    from symscreen.screening.scoring.score_space import ScoringConfig
+    from symscreen.grammar import Layer
     from symscreen.targets.registry import RegressionTarget
     from symscreen.units import Units
 
 
-@dataclass(frozen=True, eq=False)
-class FitConfig:
-    """Configuration of a fit.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitTask(ScreeningTask):
+    """All that a fit needs; the dataset is in base units if there are units.
 
     Parameters
     ----------
-    grammar : Grammar
-        The rules.
+    options : FitOptions
+        The options as the user gave them, checked. `layers` is None for the default schedule, of which large
+        spaces may be skipped. `preset` iBART (Ye, Senftle and Li 2021) prunes inputs too, the LASSO selects
+        features of the final space, and all subsets of these are tried.
     layer_schedule : tuple of tuple of Layer
         Layers of the spaces to search, smaller spaces first.
-    has_user_layers : bool
-        Whether the user chose the layers. Large spaces of the default schedule may be skipped.
-    pool_kind : {"cumulative", "strict"}
-        See `expand`.
-    terms : int
-        Maximum number of terms in a formula.
-    choose : {"ebic", "bic", "aic", "cv"}
-        Criterion that selects a model.
-    folds : int
-        Number of folds of the nested cross-validation.
-    split : float
-        Share of rows, in [0, 1), that is kept from the search to obtain valid intervals. 0 for none.
-    level : float
-        Coverage of the intervals.
-    snap : bool
-        Whether to replace coefficients by simple numbers if possible.
-    seed : int
-        Seed of folds and split.
-    backend : Backend
-        Where the work runs.
-    max_bytes : int or None
-        Memory limit in bytes.
-    pruning_config, pool_sizes
-        See `GenerationConfig`.
-    ibart : bool
-        Whether to follow iBART (Ye, Senftle and Li 2021): inputs are pruned too, the LASSO selects features
-        of the final space, and all subsets of these are tried.
-    units : Units or None
-        See `GenerationConfig`. The dataset is then in base units.
     units_record : mapping or None
         Record of the units of columns and targets.
     categories_record : mapping or None
         Record of categorical columns, with the same keys as in the record of a screen.
     """
 
-    grammar: Grammar
+    options: FitOptions = field(default_factory=FitOptions)
     layer_schedule: tuple[tuple[Layer, ...], ...]
-    has_user_layers: bool
-    pool_kind: PoolKind
-    terms: int
-    choose: Criterion | str
-    folds: int
-    split: float
-    level: float
-    snap: bool
-    seed: int
-    backend: Backend
-    max_bytes: int | None
-    pruning_config: ScoringConfig | None = None
-    pool_sizes: Mapping[str, int] | None = None
-    ibart: bool = False
-    units: Units | None = None
     units_record: Mapping[str, Any] | None = None
     categories_record: Mapping[str, Any] | None = None
-
-    @property
-    def generation(self) -> GenerationConfig:
-        """Configuration of the spaces."""
-        return GenerationConfig(
-            self.grammar,
-            self.pool_kind,
-            (),
-            self.pruning_config,
-            self.pool_sizes,
-            self.max_bytes,
-            self.backend.map,
-            units=self.units,
-        )
 
 
 # limits of a layer of the default schedule, so that it takes seconds rather than minutes
@@ -154,41 +98,31 @@ _MAX_PATH_STARTS = 5  # models of four terms that are extended to longer ones
 _MIN_CHOOSING_ROWS, _MIN_ESTIMATING_ROWS = 5, 3  # rows
 
 
-def run_fit(dataset: Dataset, config: FitConfig) -> FitResult | SharedFitResult:
-    """Find a formula for the target of a dataset, or formulas with the same terms for several targets.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The data.
-    config : FitConfig
-        Configuration of the fit.
-
-    Returns
-    -------
-    FitResult or SharedFitResult
-    """
+def run_fit(task: FitTask) -> FitResult | SharedFitResult:
+    """Find a formula for the target of a dataset, or formulas with the same terms for several targets."""
     from threadpoolctl import threadpool_limits
 
     # otherwise the rounding of BLAS sums would depend on the number of threads
     with threadpool_limits(1):
-        return _fit_in_one_thread(dataset, config)
+        return _fit_in_one_thread(task)
 
 
-def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | SharedFitResult:
+def _fit_in_one_thread(task: FitTask) -> FitResult | SharedFitResult:
     """Run a fit; BLAS must be limited to one thread."""
-    search_rows, held_out_rows = _split_rows(dataset, config)
+    dataset, options = task.dataset, task.options
+    search_rows, held_out_rows = _split_rows(task)
+    search_task = replace(task, dataset=search_rows)
     estimation_rows = search_rows if held_out_rows is None else held_out_rows
     notices: list[str] = []
-    search_result = _search_models(search_rows, config, notices)
-    criterion: Criterion = "ebic" if config.choose == "cv" else config.choose  # type: ignore[assignment]
+    search_result = _search_models(search_task, notices)
+    criterion: Criterion = "ebic" if options.choose == "cv" else options.choose
     models = score_models(search_result, search_rows.target.n, criterion, len(get_targets(dataset)))
-    errors = _compute_nested_errors(search_rows, config, criterion) if config.choose == "cv" else None
+    errors = _compute_nested_errors(search_task, criterion) if options.choose == "cv" else None
     selected = _choose_model(search_result, models, errors, estimation_rows)
-    notices += _format_fit_notices(selected, config)
+    notices += _format_fit_notices(selected, options)
     expressions = tuple(search_result.terms.expressions[place] for place in selected.term_indices)
-    fits = fit_formulas(expressions, estimation_rows, config.level, snap=config.snap)
-    if config.snap and (not_snapped := [formula.target for formula, _, snapped in fits if not snapped]):
+    fits = fit_formulas(expressions, estimation_rows, options.level, snap=options.snap)
+    if options.snap and (not_snapped := [formula.target for formula, _, snapped in fits if not snapped]):
         suffix = f" of {', '.join(not_snapped)}" if len(fits) > 1 else ""
         notices.append(
             f"the coefficients{suffix} are as fitted: the data do not allow simple numbers for all"
@@ -196,17 +130,17 @@ def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | Share
     front = _add_chosen_model(find_pareto_front(models), selected)
     alternatives = find_alternatives(selected, models, _CRITERION_MARGIN, _MAX_ALTERNATIVES)
     shared_fields: dict[str, Any] = {
-        "terms": build_term_table(fits, config.units),
+        "terms": build_term_table(fits, task.units),
         "front": build_model_table(search_result, search_rows.regression_target, front, criterion, selected),
         "alternatives": build_model_table(
             search_result, search_rows.regression_target, alternatives, criterion
         ),
         "notices": (*dataset.notices, *notices),
         "record": _build_fit_record(
-            search_result, config, search_rows.target.n, estimation_rows.target.n, errors
+            search_result, task, search_rows.target.n, estimation_rows.target.n, errors
         ),
         "operators": {
-            name: operator for name, operator in config.grammar.operators.items() if name not in OPERATORS
+            name: operator for name, operator in task.grammar.operators.items() if name not in OPERATORS
         },
     }
     r2 = {
@@ -222,42 +156,42 @@ def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | Share
 
 def _build_fit_record(
     search_result: ModelSearchResult,
-    config: FitConfig,
+    task: FitTask,
     n_choosing_rows: int,
     n_estimating_rows: int,
     cv_errors: list[float | None] | None,
 ) -> dict[str, Any]:
     """Build the record of a fit: settings, size of the search and numbers of rows."""
+    options = task.options
     return {
         "searched": search_result.n_features,
         "models": search_result.n_models,
-        "criterion": config.choose,
-        "split": config.split,
-        "folds": config.folds if config.choose == "cv" else None,
-        "seed": int(config.seed),
-        "level": config.level,
+        "criterion": options.choose,
+        "split": options.split,
+        "folds": options.folds if options.choose == "cv" else None,
+        "seed": options.seed,
+        "level": options.level,
         "rows_choosing": n_choosing_rows,
         "rows_estimating": n_estimating_rows,
         "cv_error": cv_errors,
-        "cut": []
-        if config.pruning_config is None
-        else [screener.name for screener in config.pruning_config.screeners],
-        "keep": None if config.pool_sizes is None else dict(config.pool_sizes),
-        **({} if config.units_record is None else {"units": config.units_record}),
-        **(config.categories_record or {}),
+        "cut": [screener.name for screener in task.pool_screeners],
+        "keep": options.pool_sizes,
+        **({} if task.units_record is None else {"units": task.units_record}),
+        **(task.categories_record or {}),
     }
 
 
-def _split_rows(dataset: Dataset, config: FitConfig) -> tuple[Dataset, Dataset | None]:
+def _split_rows(task: FitTask) -> tuple[Dataset, Dataset | None]:
     """Draw the rows that are kept from the search, without using the target, so that intervals are valid."""
-    if config.split == 0:
+    dataset, options = task.dataset, task.options
+    if options.split == 0:
         return dataset, None
     n = dataset.target.n
     is_held_out = np.zeros(n, dtype=np.bool_)
-    is_held_out[np.random.default_rng(config.seed).permutation(n)[: max(1, round(n * config.split))]] = True
+    is_held_out[np.random.default_rng(options.seed).permutation(n)[: max(1, round(n * options.split))]] = True
     if is_held_out.sum() < _MIN_ESTIMATING_ROWS or (~is_held_out).sum() < _MIN_CHOOSING_ROWS:
         raise OptionError(
-            f"{n} rows are too few to keep a share of {config.split:g} from the search: it needs at least "
+            f"{n} rows are too few to keep a share of {options.split:g} from the search: it needs at least "
             f"{_MIN_CHOOSING_ROWS} rows, and the estimates at least {_MIN_ESTIMATING_ROWS}"
         )
     return take_rows(dataset, np.flatnonzero(~is_held_out)), take_rows(dataset, np.flatnonzero(is_held_out))
@@ -283,11 +217,11 @@ def _choose_model(
         candidates = [other for other in candidates if other is not model]
 
 
-def _format_fit_notices(chosen_model: ScoredModel, config: FitConfig) -> list[str]:
+def _format_fit_notices(chosen_model: ScoredModel, options: FitOptions) -> list[str]:
     """Return notices about the selected model."""
     if not chosen_model.term_indices:
         return ["no formula is better than the mean: the rows show no relation, or there are too few"]
-    if config.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
+    if options.split == 0 and chosen_model.unexplained_share > EXACT_SHARE:
         notice = (
             "the intervals ignore that the terms were selected on the same rows, so they are too narrow by "
             "an unknown amount; split=0.5 gives honest intervals"
@@ -303,19 +237,20 @@ def _add_chosen_model(front_models: Sequence[ScoredModel], chosen_model: ScoredM
     return sorted([*front_models, chosen_model], key=lambda model: model.complexity)
 
 
-def _search_models(dataset: Dataset, config: FitConfig, notices: list[str]) -> ModelSearchResult:
+def _search_models(task: FitTask, notices: list[str]) -> ModelSearchResult:
     """Search models of up to four terms exhaustively, and longer ones along paths."""
-    budget = ModelSearchBudget(max_terms=min(config.terms, 4))
+    dataset, options = task.dataset, task.options
+    budget = ModelSearchBudget(max_terms=min(options.terms, 4))
     data = FitData(
         get_input_columns(dataset),
         dataset.regression_target,
-        None if config.units is None else partial(_has_unit, config.units),
+        None if task.units is None else partial(_has_unit, task.units),
     )
-    if config.ibart:
-        result = _search_lasso_subsets(dataset, config, data, budget)
+    if options.preset is not None:
+        result = _search_lasso_subsets(task, data, budget)
     else:
-        result = search_models(_generate_spaces(dataset, config, notices), data, config.backend, budget)
-    max_terms = min(config.terms, dataset.target.n - 2)
+        result = search_models(_generate_spaces(task, notices), data, task.backend, budget)
+    max_terms = min(options.terms, dataset.target.n - 2)
     if max_terms > 4 and len(result.terms) > 4 and not result.has_exact_model:
         ranked = score_models(result, dataset.target.n, "bic", len(get_targets(dataset)))
         best_indices = list(dict.fromkeys(index for model in ranked for index in model.term_indices))[
@@ -355,41 +290,40 @@ def _has_unit(units: Units, term: Expression) -> bool:
     return unit is not None and (units.target is None or unit == units.target.base)
 
 
-def _search_lasso_subsets(
-    dataset: Dataset, config: FitConfig, data: FitData, effort: ModelSearchBudget
-) -> ModelSearchResult:
+def _search_lasso_subsets(task: FitTask, data: FitData, effort: ModelSearchBudget) -> ModelSearchResult:
     """Grow one space with pruning, and try all subsets of the features that the LASSO selects."""
-    assert config.pruning_config is not None  # noqa: S101  # the preset defines the screeners
+    dataset = task.dataset
     empty = ModelSearchResult(make_empty_dictionary(dataset.target.n), {}, len(dataset.names), 0)
-    best_inputs = select_inputs(dataset, config.generation)
+    best_inputs = select_inputs(task)
     if best_inputs is None:
         return empty
-    space, _ = generate_space(best_inputs, config.generation, config.layer_schedule[-1])
-    request = replace(config.pruning_config, screeners=parse_screeners("lasso"), limit=1)
-    joint_results = score_space(space, dataset.target, request).joint_results
+    task = replace(task, dataset=best_inputs, screeners=parse_screeners("lasso"))
+    space, _ = generate_space(task, task.layer_schedule[-1])
+    joint_results = score_space(space, task.change_options(top=1)).joint_results
     if "lasso" not in joint_results or not joint_results["lasso"].scores.selected.any():
         return replace(empty, n_features=space.size)
     shortlist = joint_results["lasso"].shortlist.features.number
     selected = np.sort(shortlist[joint_results["lasso"].scores.selected])
     return search_all_subsets(
-        build_dictionary(space, selected, float(space.size)), space.size, data, config.backend, effort
+        build_dictionary(space, selected, float(space.size)), space.size, data, task.backend, effort
     )
 
 
-def _generate_spaces(dataset: Dataset, config: FitConfig, notices: list[str]) -> Iterator[Space]:
+def _generate_spaces(task: FitTask, notices: list[str]) -> Iterator[Space]:
     """Grow the spaces of the schedule one by one."""
-    pool_sizes: dict[tuple[Layer, ...], int] = {(): len(dataset.names)}
-    for layers in config.layer_schedule:
+    has_user_layers = task.options.layers is not None
+    pool_sizes: dict[tuple[Layer, ...], int] = {(): len(task.dataset.names)}
+    for layers in task.layer_schedule:
         space = None
         if (
-            config.has_user_layers
+            has_user_layers
             or len(pool_sizes) == 1
-            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), dataset, config)
+            or _is_affordable(layers[-1], pool_sizes.get(layers[:-1]), task)
         ):
             try:
-                space, _ = generate_space(dataset, config.generation, layers)
+                space, _ = generate_space(task, layers)
             except MemoryLimitError:
-                if config.has_user_layers or len(pool_sizes) == 1:
+                if has_user_layers or len(pool_sizes) == 1:
                     raise
         if space is None:
             kinds = "".join(layer.kind for layer in layers)
@@ -397,7 +331,7 @@ def _generate_spaces(dataset: Dataset, config: FitConfig, notices: list[str]) ->
                 f"the layers {kinds} were not searched (too large); layers={kinds!r} searches them"
             )
             continue
-        pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], dataset, config)
+        pool_sizes[layers] = _bound_pruned_pool(_count_pool(space), layers[-1], task)
         if space.size:
             yield space
 
@@ -407,20 +341,20 @@ def _count_pool(space: Space) -> int:
     return space.size + space.layer_counts[-1].n_excluded.get(CandidateStatus.OTHER_UNITS, 0)
 
 
-def _is_affordable(layer: Layer, pool_size: int | None, dataset: Dataset, config: FitConfig) -> bool:
+def _is_affordable(layer: Layer, pool_size: int | None, task: FitTask) -> bool:
     """Return whether a layer of the default schedule takes seconds; its pool is None if too large."""
     if pool_size is None:
         return False
-    candidates = _count_candidates(layer, pool_size + len(config.grammar.constants))
-    return candidates <= _MAX_CANDIDATES and candidates * dataset.target.n <= _MAX_VALUES
+    candidates = _count_candidates(layer, pool_size + len(task.grammar.constants))
+    return candidates <= _MAX_CANDIDATES and candidates * task.target.n <= _MAX_VALUES
 
 
-def _bound_pruned_pool(pool_size: int, layer: Layer, dataset: Dataset, config: FitConfig) -> int:
+def _bound_pruned_pool(pool_size: int, layer: Layer, task: FitTask) -> int:
     """Bound the size of the pool that the next layer is applied to; inputs are always kept."""
-    if config.pruning_config is None:
+    if not task.pool_screeners:
         return pool_size
-    sizes = {layer.kind: config.pruning_config.prescreen} if config.pool_sizes is None else config.pool_sizes
-    return min(pool_size, sizes.get(layer.kind, pool_size) + len(dataset.names))
+    sizes = {layer.kind: task.prescreen} if task.options.pool_sizes is None else task.options.pool_sizes
+    return min(pool_size, sizes.get(layer.kind, pool_size) + len(task.dataset.names))
 
 
 def _count_candidates(layer: Layer, pool_size: int) -> int:
@@ -429,7 +363,7 @@ def _count_candidates(layer: Layer, pool_size: int) -> int:
     return sum(pairs_by_arity[operator.arity] // (1 + operator.commutative) for operator in layer.operators)
 
 
-def _compute_nested_errors(dataset: Dataset, config: FitConfig, criterion: Criterion) -> list[float | None]:
+def _compute_nested_errors(task: FitTask, criterion: Criterion) -> list[float | None]:
     """Compute the cross-validation error of the whole search for each number of terms.
 
     Returns
@@ -438,35 +372,35 @@ def _compute_nested_errors(dataset: Dataset, config: FitConfig, criterion: Crite
         Mean squared error by number of terms, from 0. With several targets, the mean over targets, each
         relative to its variance. None if a fold has no such model, or one that is undefined in its rows.
     """
-    n = dataset.target.n
-    folds = assign_folds(n, config.folds, config.seed)
+    dataset, options, n = task.dataset, task.options, task.target.n
+    folds = assign_folds(n, options.folds, options.seed)
     if n - np.bincount(folds).max() < _MIN_CHOOSING_ROWS:
         raise OptionError(
-            f"{n} rows are too few for cross-validation with {config.folds} folds: at least "
+            f"{n} rows are too few for cross-validation with {options.folds} folds: at least "
             f"{_MIN_CHOOSING_ROWS} must remain without each fold; use another criterion or more folds"
         )
-    squares = np.zeros((config.terms + 1, n))
+    squares = np.zeros((options.terms + 1, n))
     for fold in range(int(folds.max()) + 1):
         training_rows, test_rows = (np.flatnonzero(mask) for mask in (folds != fold, folds == fold))
         squares[:, test_rows] = _compute_squared_errors(
-            take_rows(dataset, training_rows), dataset, config, criterion
+            replace(task, dataset=take_rows(dataset, training_rows)), dataset, criterion
         )[:, test_rows]
     return [float(error) if np.isfinite(error) else None for error in squares.mean(axis=1)]
 
 
 def _compute_squared_errors(
-    training_dataset: Dataset, dataset: Dataset, config: FitConfig, criterion: Criterion
+    training_task: FitTask, dataset: Dataset, criterion: Criterion
 ) -> NDArray[np.float64]:
     """Return the squared errors, shape (terms + 1, n), of the best model of each size on all rows."""
-    result = _search_models(training_dataset, config, [])
-    models = score_models(result, training_dataset.target.n, criterion, len(get_targets(dataset)))
-    squares = np.full((config.terms + 1, dataset.target.n), np.nan)
+    result = _search_models(training_task, [])
+    models = score_models(result, training_task.dataset.target.n, criterion, len(get_targets(dataset)))
+    squares = np.full((training_task.options.terms + 1, dataset.target.n), np.nan)
     actual = np.atleast_2d(dataset.regression_target.values)
-    for size in range(config.terms + 1):
+    for size in range(training_task.options.terms + 1):
         model = next((candidate for candidate in models if len(candidate.term_indices) == size), None)
         if model is not None:
             terms = [result.terms.expressions[place] for place in model.term_indices]
-            fits = fit_formulas(terms, training_dataset, config.level, snap=False)
+            fits = fit_formulas(terms, training_task.dataset, training_task.options.level, snap=False)
             errors = np.stack([predict_on_dataset(formula, dataset) for formula, _, _ in fits]) - actual
             squares[size] = (errors**2 / _compute_scales(dataset.regression_target)[:, None]).mean(axis=0)
     return squares

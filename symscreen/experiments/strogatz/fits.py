@@ -42,7 +42,8 @@ from symscreen.fitting import estimate_coefficients
 from symscreen.fitting.fit import fit
 from symscreen.grammar import OPERATORS, load_grammar
 from symscreen.results.fit_result import FitResult
-from symscreen.screening.space_generation import GenerationConfig, generate_space
+from symscreen.screening.space_generation import generate_space
+from symscreen.screening.task import ScreeningTask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -386,6 +387,15 @@ def compute_truth_criterion(system: str, frame: pd.DataFrame, layers: str | None
     return len(frame) * log(unexplained_share) + (len(term_sizes) + 1) * log(len(frame)) + search_penalty
 
 
+def make_task(dataset: Dataset, layers: str | None = None, **changes: Any) -> ScreeningTask:
+    """Make the task of a screen with the paper's grammar."""
+    grammar = load_grammar(GRAMMAR)
+    task = ScreeningTask(
+        dataset=dataset, grammar=grammar, layers=grammar.resolve_layers(layers), backend=Threads(1)
+    )
+    return replace(task, **changes)
+
+
 @lru_cache(maxsize=64)
 def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expression, float], ...]:
     """Return the terms of the truth as the search writes them, each with the size of its first space."""
@@ -399,8 +409,7 @@ def _find_term_space_sizes(system: str, layers: str | None) -> tuple[tuple[Expre
     for space_layers in build_layer_schedule(grammar, layers):
         if len(sizes) == len(terms):
             break
-        config = GenerationConfig(grammar, "cumulative", (), None, None, None)
-        space, _ = generate_space(table, config, space_layers)
+        space, _ = generate_space(make_task(table), space_layers)
         for i, term in enumerate(terms):
             if i not in sizes and len(find_affine_copies_in_space(space, [term], columns)):
                 sizes[i] = float(space.size)

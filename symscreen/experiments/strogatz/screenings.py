@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen import datasets
-from symscreen.backends import Threads
+from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import read_dataset
 from symscreen.evaluation import (
     Truth,
@@ -24,15 +24,12 @@ from symscreen.evaluation import (
     list_term_sums,
     parse_truth,
 )
-from symscreen.experiments.strogatz.fits import GRAMMAR
+from symscreen.experiments.strogatz.fits import make_task
 from symscreen.expressions.tree import to_text
 from symscreen.fitting import get_input_columns
-from symscreen.grammar import load_grammar
 from symscreen.screeners import PEARSON, T0, XI, parse_screeners
 from symscreen.screeners.column.correlation import SPEARMAN
-from symscreen.screening.scoring.score_space import ScoringConfig, score_space
-from symscreen.screening.scoring.streaming import compute_chunk_size
-from symscreen.screening.space_generation import GenerationConfig, generate_space
+from symscreen.screening.scoring.score_space import score_space
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
@@ -115,7 +112,7 @@ def list_correct_features(system: str, layers: str) -> CorrectFeatures:
     """
     data = datasets.load_strogatz(system)
     table = _read_dataset(data.frame)
-    return _match_truth(_generate_space(table, layers), table, parse_truth(data.truth))
+    return _match_truth(generate_space(make_task(table, layers))[0], table, parse_truth(data.truth))
 
 
 def _match_truth(space: Space, dataset: Dataset, truth: Truth) -> CorrectFeatures:
@@ -163,8 +160,8 @@ def screen_space(
     correct_features = list_correct_features(system, layers)
     table = _read_dataset(frame)
     start = time.perf_counter()
-    space = _generate_space(table, layers)
-    joint_result = _run_joint_screener(space, table.numeric_target, seed) if joint else None
+    space = generate_space(make_task(table, layers))[0]
+    joint_result = _run_joint_screener(space, table, seed) if joint else None
     numbers, losses = _score_blocks(space, table.numeric_target, joint_result)
     seconds = time.perf_counter() - start
     if correct_features.formulas != tuple(
@@ -180,13 +177,6 @@ def screen_space(
 def _read_dataset(frame: pd.DataFrame) -> Dataset:
     """Read a table with all inputs."""
     return read_dataset(frame, target="target", inputs=None, exclude=(), missing="refuse", y=None)
-
-
-def _generate_space(dataset: Dataset, layers: str) -> Space:
-    """Generate a space with cumulative pools."""
-    grammar = load_grammar(GRAMMAR)
-    growth = GenerationConfig(grammar, "cumulative", (), None, None, None)
-    return generate_space(dataset, growth, grammar.resolve_layers(layers))[0]
 
 
 def _score_blocks(
@@ -214,19 +204,14 @@ def _score_blocks(
     return np.concatenate(numbers), {name: np.concatenate(parts) for name, parts in losses.items()}
 
 
-def _run_joint_screener(space: Space, target: NumericTarget, seed: int) -> JointResult:
+def _run_joint_screener(space: Space, dataset: Dataset, seed: int) -> JointResult:
     """Run the joint screener on a shortlist."""
-    config = ScoringConfig(
+    task = make_task(
+        dataset,
         screeners=parse_screeners(("t0", JOINT_SCREENER)),
-        sign="free",
-        limit=1,
-        prescreen=_SHORTLIST_SIZE,
-        seed=seed,
-        jobs=1,
-        backend=Threads(1),
-        chunk_size=compute_chunk_size(target.n),
+        options=ScreenOptions(top=1, prescreen=_SHORTLIST_SIZE, seed=seed),
     )
-    return score_space(space, target, config).joint_results[JOINT_SCREENER]
+    return score_space(space, task).joint_results[JOINT_SCREENER]
 
 
 def _measure_screener(
