@@ -497,8 +497,7 @@ def _find_best_addition(gram: GramMatrix, others: NDArray[np.int64], complexity:
         residuals = residuals - q @ (q.T @ residuals)
     squares = (columns * columns).sum(axis=1)
     independent = squares > MIN_PIVOT
-    projections = (columns @ residuals) ** 2
-    explained = projections if projections.ndim == 1 else projections.sum(axis=1)
+    explained = ((columns @ residuals) ** 2).sum(axis=1)
     gains = np.where(independent, explained / np.where(independent, squares, 1.0), -1.0)
     best = np.flatnonzero(gains >= gains.max() - _GAIN_TOLERANCE)
     best = best[np.lexsort((best, complexity[best]))][:_MAX_TIED_FEATURES]
