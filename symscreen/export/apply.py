@@ -16,7 +16,7 @@ from symscreen.expressions.linear_formula import (
     predict_formula,
     predict_shared_formula,
 )
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -106,7 +106,7 @@ class FitResult:
         return format_repr(head, self.notices, {"terms": self.terms, "front": self.front})
 
     def _repr_html_(self) -> str:
-        from symscreen.expressions.mathml import format_mathml_body
+        from symscreen.expressions.printing import format_mathml_body
         from symscreen.expressions.tree import Column
 
         rounded = self.formula.round_numbers(_DIGITS)

@@ -19,7 +19,8 @@ from symscreen.expansion.nodes import (
     build_symbol_table,
     make_leaf_nodes,
 )
-from symscreen.expressions.tree import Call, Column, Constant, compute_complexity, compute_key
+from symscreen.expressions.traversal import compute_complexity, compute_key
+from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 
 GRAMMAR = load_grammar("basic")
