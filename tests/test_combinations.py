@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expressions.traversal import collect_columns
 from symscreen.expressions.tree import Call, parse_expression

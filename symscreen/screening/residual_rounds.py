@@ -87,10 +87,11 @@ def compute_residual(
                 return None
             # an orthonormal basis is accurate even if features are nearly collinear; project twice
             basis, _ = np.linalg.qr(gram.columns[members[0]].T)
-            residual = gram.target - basis @ (basis.T @ gram.target)
+            (unit_target,) = gram.target
+            residual = unit_target - basis @ (basis.T @ unit_target)
             residual = residual - basis @ (basis.T @ residual)
             scale = float(np.abs(target - target.mean()).max())
-            return residual / np.abs(gram.target).max() * scale, members[0]
+            return residual / np.abs(unit_target).max() * scale, members[0]
     return None
 
 
