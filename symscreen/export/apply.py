@@ -10,7 +10,7 @@ import numpy as np
 
 from symscreen.export.bundle import load_bundle
 from symscreen.expressions.linear_formula import Formula, SharedFormula, evaluate_formulas, predict_formula
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

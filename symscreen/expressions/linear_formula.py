@@ -16,18 +16,22 @@ import numpy as np
 from symscreen.data import read_columns
 from symscreen.data.files import read_frame
 from symscreen.errors import FormulaError
-from symscreen.expressions.latex import format_column_latex, round_if_fitted, round_significant, to_latex
-from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    apply_operator,
-    compute_complexity,
-    evaluate_expression,
-    to_sympy,
+from symscreen.expressions.printing import (
+    format_column_latex,
+    round_if_fitted,
+    round_significant,
+    to_latex,
     to_text,
 )
+from symscreen.expressions.sympy_conversion import to_sympy
+from symscreen.expressions.traversal import (
+    check_numbers,
+    collect_inputs,
+    compute_complexity,
+    evaluate_expression,
+    rebuild_expression,
+)
+from symscreen.expressions.tree import Call, Column, Constant, apply_operator
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import replace_infinities, to_plain_number, to_sympy_number
 from symscreen.messages import suggest
@@ -272,7 +276,14 @@ class Formula:
         ...     parse_expression("1/(t + 273.15)"))).round_numbers(3))
         x - 12300/(t + 273.15)
         """
-        terms = tuple(_round_fitted_numbers(term, digits) for term in self.terms)
+        terms = tuple(
+            rebuild_expression(
+                term,
+                number=lambda constant: replace(constant, value=round_if_fitted(constant, digits)),
+                call=lambda call, arguments: apply_operator(call.operator, *arguments),
+            )
+            for term in self.terms
+        )
         return replace(self._round_coefficients(digits), terms=terms)
 
     def _round_coefficients(self, digits: int) -> Formula:
@@ -364,18 +375,6 @@ class Formula:
     def map_models(self, change: Callable[[Formula], Formula]) -> Formula:
         """Return the changed formula, as `SharedFormula.map_models` does for each target."""
         return change(self)
-
-
-def _round_fitted_numbers(expression: Expression, digits: int) -> Expression:
-    """Round the fitted constants of an expression."""
-    match expression:
-        case Constant():
-            return replace(expression, value=round_if_fitted(expression, digits))
-        case Call(operator, arguments):
-            return apply_operator(
-                operator, *(_round_fitted_numbers(argument, digits) for argument in arguments)
-            )
-    return expression
 
 
 @dataclass(frozen=True, slots=True)

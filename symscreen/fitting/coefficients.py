@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
 from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units import format_coefficient_units

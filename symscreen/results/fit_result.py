@@ -180,7 +180,7 @@ class FitResult(_BaseFitResult):
     r2: float
 
     def _repr_html_(self) -> str:
-        from symscreen.expressions.mathml import format_mathml_body
+        from symscreen.expressions.printing import format_mathml_body
         from symscreen.expressions.tree import Column
 
         rounded = self.formula.round_numbers(_DIGITS)

@@ -15,7 +15,8 @@ import numpy as np
 from symscreen._limits import check_memory, has_memory_for
 from symscreen.data import replace_target
 from symscreen.expansion import presort_pool
-from symscreen.expressions.tree import evaluate_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import compute_gram
 from symscreen.logs import log_event

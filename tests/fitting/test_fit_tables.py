@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from helpers.fitting_cases import found_in, share_left, space_of, table_of
 
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.fitting import (
     build_model_table,
     build_term_table,
