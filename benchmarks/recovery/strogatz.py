@@ -15,7 +15,8 @@ import numpy as np
 from measurement import make_parser, save_rows
 
 import symscreen
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
