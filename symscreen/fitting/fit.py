@@ -11,7 +11,8 @@ from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import build_layer_schedule, format_unused_rule_notices, read_grammar
 from symscreen.data import is_ranking, parse_target_names, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
-from symscreen.fitting.procedure import FitTask, run_fit
+from symscreen.fitting.procedure import run_fit
+from symscreen.fitting.search_stages import FitTask
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners, read_screen_dataset
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.units import convert_targets_to_base_units, read_units
@@ -68,46 +69,48 @@ def fit(
     'target = 3*x1 - x1**2 - 2*x1*x2'
     """
     fit_options = make_fit_options(options)
-    run_control = build_run_control(fit_options)
     if fit_options.preset is not None:
         fit_options = replace(
             fit_options,
             cut=_IBART_SCREENER if fit_options.cut is None else fit_options.cut,
             layers=fit_options.layers or _IBART_LAYERS,
         )
-    source = read_frame(X)  # once: standard input can be read only once
-    source, data_options = encode_categoricals(source, y, fit_options)
-    several = is_ranking(y) or len(parse_target_names(source, fit_options.target)) > 1
+    return run_fit(_prepare_fit(read_frame(X), y, fit_options))  # standard input can be read only once
+
+
+def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTask:
+    """Read the data, in base units, and the options of a fit."""
+    run_control = build_run_control(options)
+    source, data_options = encode_categoricals(source, y, options)
+    several = is_ranking(y) or len(parse_target_names(source, options.target)) > 1
     target_type: TargetType = "several" if several else "numeric"
-    pool_screeners = parse_pool_screeners(fit_options, target_type)
+    pool_screeners = parse_pool_screeners(options, target_type)
     if several:
-        pool_screeners = adapt_to_multi_output(pool_screeners, fit_options)
-    backend = parse_backend(fit_options)
+        pool_screeners = adapt_to_multi_output(pool_screeners, options)
+    backend = parse_backend(options)
     dataset = read_screen_dataset(source, y, data_options, target_type, None)
-    grammar, layers = read_grammar(fit_options)
+    grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(source, dataset.names, fit_options.categorical)
-    dataset, units = read_units(dataset, fit_options.units, fit_options.target_units, derived)
+    derived = find_categorical_features(source, dataset.names, options.categorical)
+    dataset, units = read_units(dataset, options.units, options.target_units, derived)
     units_record = None
     if units is not None:
         dataset, targets = convert_targets_to_base_units(dataset, units)
         units_record = {**units.record, "targets": targets}
-    return run_fit(
-        FitTask(
-            dataset=dataset,
-            grammar=grammar,
-            layers=layers,
-            backend=backend,
-            options=fit_options,
-            units=units,
-            pool_screeners=pool_screeners,
-            max_bytes=parse_memory_limit(fit_options.max_ram),
-            run_control=run_control,
-            layer_schedule=build_layer_schedule(grammar, fit_options.layers),
-            units_record=units_record,
-            categories_record=_build_fit_category_record(source, fit_options, dataset),
-        )
+    return FitTask(
+        dataset=dataset,
+        grammar=grammar,
+        layers=layers,
+        backend=backend,
+        options=options,
+        units=units,
+        pool_screeners=pool_screeners,
+        max_bytes=parse_memory_limit(options.max_ram),
+        run_control=run_control,
+        layer_schedule=build_layer_schedule(grammar, options.layers),
+        units_record=units_record,
+        categories_record=_build_fit_category_record(source, options, dataset),
     )
 
 

@@ -22,7 +22,7 @@ from symscreen._limits import (
 )
 from symscreen.data import take_inputs
 from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand, presort_pool
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.logs import log_event
 from symscreen.screeners import Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes

@@ -28,16 +28,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen import datasets
+from symscreen.backends import Threads
 from symscreen.config.space_options import build_layer_schedule
 from symscreen.data import read_dataset
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space, parse_truth
 from symscreen.expressions.sympy_conversion import build_number
-from symscreen.expressions.tree import apply_operator, collect_columns, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import apply_operator, parse_expression
 from symscreen.fitting import estimate_coefficients
 from symscreen.fitting.fit import fit
 from symscreen.grammar import OPERATORS, load_grammar
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from symscreen.data import Dataset
     from symscreen.expressions.linear_formula import Formula
     from symscreen.expressions.tree import Expression
 

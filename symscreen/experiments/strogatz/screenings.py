@@ -25,11 +25,12 @@ from symscreen.evaluation import (
     parse_truth,
 )
 from symscreen.experiments.strogatz.fits import make_task
-from symscreen.expressions.tree import to_text
+from symscreen.expressions.printing import to_text
 from symscreen.fitting import get_input_columns
 from symscreen.screeners import PEARSON, T0, XI, parse_screeners
 from symscreen.screeners.column.correlation import SPEARMAN
 from symscreen.screening.scoring.score_space import score_space
+from symscreen.screening.space_generation import generate_space
 from symscreen.statistics.ranks.sorted_block import sort_block
 
 if TYPE_CHECKING:
