@@ -27,7 +27,7 @@ import symscreen
 from symscreen.backends import Threads
 from symscreen.data import read_dataset
 from symscreen.expansion import expand
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import load_grammar
 from symscreen.screeners import T0, Screener
 from symscreen.screening.inference.error_control import ErrorControl, build_inference

@@ -19,7 +19,8 @@ from measured import machine, markdown, save
 
 import symscreen
 from symscreen.expansion import expand
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 from symscreen.statistics.ranks.sorted_block import compute_affine_signatures
 

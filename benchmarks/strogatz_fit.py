@@ -16,7 +16,8 @@ import time
 import numpy as np
 
 import symscreen
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 
 ROWS = 10_000
 EXACT = 1e-20

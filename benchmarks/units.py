@@ -24,7 +24,8 @@ import symscreen
 from symscreen.backends import Threads
 from symscreen.datasets import list_strogatz_names
 from symscreen.expansion import expand
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.grammar import load_grammar
 from symscreen.units import Units, parse_unit
 
