@@ -113,7 +113,7 @@ def fit(
     )
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(X, dataset.names, given.categorical)
+    derived = find_categorical_features(X, dataset.names)
     dataset, units = read_units(dataset, given.units, given.target_units, derived)
     units_record = None
     if units is not None:
