@@ -13,13 +13,14 @@ from symscreen.export.source import (
     find_column_types,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
 
 

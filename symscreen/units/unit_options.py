@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from symscreen.data.documents import convert_document, read_document
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symscreen.data import CategoricalInput, Dataset
+    from symscreen.data import Dataset, LevelIndicator
     from symscreen.expressions.tree import Expression
 
     UnitsOption = str | os.PathLike[str] | Mapping[str, str] | None
@@ -55,7 +56,7 @@ def read_units(
     dataset: Dataset,
     units: UnitsOption,
     target_units: str | None,
-    categorical_inputs: Mapping[str, CategoricalInput] = _NO_CATEGORICAL_INPUTS,
+    categorical_inputs: Mapping[str, LevelIndicator] = _NO_CATEGORICAL_INPUTS,
 ) -> tuple[Dataset, Units | None]:
     """Read the units of a dataset's columns and convert its inputs to base units.
 
@@ -69,7 +70,7 @@ def read_units(
         ``"ignore"`` turn units off.
     target_units : str or None
         Required unit of a result, up to a factor.
-    categorical_inputs : mapping of str to CategoricalInput
+    categorical_inputs : mapping of str to LevelIndicator
         Inputs derived from categorical columns. A gated input has the unit of its gated column, an indicator
         is dimensionless.
 
@@ -182,7 +183,10 @@ def convert_to_original_units(
         name: _build_conversion(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
         for name, unit in unit_records.items()
     }
-    return tuple(_substitute_columns(expression, conversions) for expression in expressions)
+    return tuple(
+        rebuild_expression(expression, column=lambda name: conversions.get(name, Column(name)))
+        for expression in expressions
+    )
 
 
 def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expression:
@@ -196,18 +200,6 @@ def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expressi
     if denominator != 1:
         form = Call(OPERATORS["div"], (form, Constant(denominator)))
     return Call(OPERATORS["add"], (form, Constant(to_plain_number(float(offset))))) if offset else form
-
-
-def _substitute_columns(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
-    """Replace columns by expressions."""
-    if isinstance(expression, Column):
-        return replacements.get(expression.name, expression)
-    if isinstance(expression, Call):
-        return Call(
-            expression.operator,
-            tuple(_substitute_columns(argument, replacements) for argument in expression.arguments),
-        )
-    return expression
 
 
 def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
@@ -276,19 +268,20 @@ def _explain_unknown_column(
 
 
 def _assign_gate_units(
-    categorical_inputs: Mapping[str, CategoricalInput], columns: Mapping[str, ColumnUnit]
+    categorical_inputs: Mapping[str, LevelIndicator], columns: Mapping[str, ColumnUnit]
 ) -> dict[str, ColumnUnit]:
     """Assign to gated inputs the units of their gated columns."""
     units = {}
-    for name, categorical_input in categorical_inputs.items():
-        if categorical_input.gated_input is None or categorical_input.gated_input not in columns:
+    for name, indicator in categorical_inputs.items():
+        gated_column = indicator.gated_column
+        if gated_column is None or gated_column not in columns:
             continue
-        unit = columns[categorical_input.gated_input]
+        unit = columns[gated_column]
         if unit.offset:
             raise OptionError(
-                f"{categorical_input.gated_input!r} has the unit {unit.text} with an offset, so that its "
-                f"products with levels of {categorical_input.category_column!r} would mix 0 with 0 "
-                f"{unit.text}: give {categorical_input.gated_input!r} in {unit.base}, or use "
+                f"{gated_column!r} has the unit {unit.text} with an offset, so that its "
+                f"products with levels of {indicator.column!r} would mix 0 with 0 "
+                f"{unit.text}: give {gated_column!r} in {unit.base}, or use "
                 "--categorical-as onehot"
             )
         units[name] = unit
