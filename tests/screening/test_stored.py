@@ -135,7 +135,7 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
         (
             {"layers": [{}]},
             ["r.csv", "--out", "o.html"],
-            "its record is damaged, layers: expected a list of layers",
+            "its record is damaged, layers: expected a list",
         ),
         ({"grammar": 3}, ["r.csv", "--out", "o.html"], "operators in the record cannot be read"),
         ({"search": {}}, ["r.csv", "--out", "o.html"], "its record is damaged"),
