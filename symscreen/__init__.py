@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.screen import screen
     from symscreen.screening.stored_screens import load_result
-    from symscreen.statistics.array_api import t0, t0_interval, xi
+    from symscreen.screeners.array_api import t0, t0_interval, xi
 
 __all__ = [
     "Explanation",
@@ -86,11 +86,11 @@ _HOMES = {
     "read_ranking": "symscreen.results.ranking_reader",
     "save_bundle": "symscreen.export.bundle",
     "screen": "symscreen.screening.screen",
-    "t0": "symscreen.statistics.array_api",
-    "t0_interval": "symscreen.statistics.array_api",
+    "t0": "symscreen.screeners.array_api",
+    "t0_interval": "symscreen.screeners.array_api",
     "why": "symscreen.explain",
     "write_report": "symscreen.report.html_page",
-    "xi": "symscreen.statistics.array_api",
+    "xi": "symscreen.screeners.array_api",
 }
 
 

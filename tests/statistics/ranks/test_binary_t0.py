@@ -11,7 +11,7 @@ from symscreen.statistics.ranks.t0 import (
     compute_mean_gini_difference,
     find_common_direction,
 )
-from symscreen.targets.binary import build_binary_targets
+from symscreen.statistics.ranks.binary_targets import build_binary_targets
 from symscreen.targets.ranking import RankingTarget
 from symscreen.targets.ranking_notation import Rankings
 from symscreen.targets.ranking_ranks import compute_pair_signs
