@@ -192,7 +192,7 @@ def damaged_results(
     from click.testing import CliRunner
 
     from symscreen import read_ranking
-    from symscreen.cli import verbs
+    from symscreen.cli.command import command
 
     found: dict[str, dict[str, Any]] = {}
     for name in ("r.csv", "r.csv.json", "r.json", "r.parquet"):
@@ -208,7 +208,7 @@ def damaged_results(
             for _ in range(count):
                 (folder / name).write_bytes(_harmed(good, rng, how))
                 verb = [["evaluate", str(out), "--truth", "a*b/c"], ["export", str(out), "--to", "numpy"]]
-                told = CliRunner().invoke(verbs.command, verb[int(rng.integers(2))])
+                told = CliRunner().invoke(command, verb[int(rng.integers(2))])
                 error = told.exception
                 if error is None:
                     now = read_ranking(out)

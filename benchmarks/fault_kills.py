@@ -31,10 +31,10 @@ OPTIONS = ["--layers", "ubb", "--unary", "sqrt,log,square", "--binary", "add,mul
 _RUN = """
 import sys
 from symscreen.screening import checkpoint
-from symscreen.cli import verbs
+from symscreen.cli import main
 checkpoint._SAVE_INTERVAL_S, checkpoint._MAX_SAVE_TIME_SHARE = 0.1, 1e9
 sys.argv[0] = "symscreen"
-verbs.main()
+main()
 """
 
 

@@ -83,11 +83,11 @@ def _met(case: _Case, home: Path) -> dict[str, Any]:
 
 
 def _run(arguments: tuple[str, ...], home: Path) -> CompletedProcess[str]:
-    from symscreen.cli import verbs
+    from symscreen.cli.command import run_command
 
     out, err = io.StringIO(), io.StringIO()
     with chdir(home), redirect_stdout(out), redirect_stderr(err):
-        status = verbs._run(list(arguments))  # noqa: SLF001  # what `symscreen` calls
+        status = run_command(list(arguments))  # what `symscreen` calls
     return CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 

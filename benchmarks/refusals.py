@@ -29,7 +29,14 @@ from refusal_cases import cases
 
 _LIMIT = 60  # seconds of CPU
 _LOADED = (
-    *("cli.verbs", "fitting.fit", "screening.plan", "screening.power", "screening.class_members", "explain"),
+    *(
+        "cli.command",
+        "fitting.fit",
+        "screening.plan",
+        "screening.power",
+        "screening.class_members",
+        "explain",
+    ),
     *("evaluation", "export", "results.ranking_reader", "report.terminal.result_tables"),
     "report.terminal.listings",
 )
@@ -66,7 +73,7 @@ def main() -> None:
 
 def _warm(folder: Path) -> None:
     """Refuse something by each verb here, so that what a verb loads is loaded before it is measured."""
-    from symscreen.cli import verbs
+    from symscreen.cli.command import run_command
 
     given = [
         *(["why", "t.csv", "("], ["screen", "t.csv", "--also", "("], ["power", "t.csv", "--truth", "("]),
@@ -75,7 +82,7 @@ def _warm(folder: Path) -> None:
     ]
     with chdir(folder), redirect_stderr(io.StringIO()):
         for arguments in given:
-            verbs._run(arguments)  # noqa: SLF001  # what `symscreen` calls
+            run_command(arguments)  # what `symscreen` calls
 
 
 def _write(whole: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from fault_kills import write_data
 from measured import machine, markdown, number, save
 
-from symscreen.cli import verbs
+from symscreen.cli.command import run_command
 
 _STREAMS = (io.StringIO(), io.StringIO())
 _WHAT = ("resident_mib", "threads", "open_files", "children")
@@ -79,7 +79,7 @@ def here(given: list[str]) -> int:
         stream.seek(0)
         stream.truncate()
     with redirect_stdout(_STREAMS[0]), redirect_stderr(_STREAMS[1]):
-        return verbs._run(given)  # noqa: SLF001  # what `symscreen` is, less the exit
+        return run_command(given)  # what `symscreen` is, less the exit
 
 
 def apart(given: list[str]) -> int:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import FormulaError, InputError, OptionError, OutputError
 from symscreen.expressions.tree import Call, collect_columns, parse_expression
 from symscreen.results.ranking_files import write_ranking

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import FormulaError
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import CandidateStatus, sort_features
 from symscreen.expansion.nodes import build_expression
 from symscreen.expansion.validity import (
     compute_projection,
@@ -418,7 +418,7 @@ def find_by_values(
 def pick_simplest(space: Space, numbers: Numbers) -> int:
     """Return the simplest of some features; ties are broken by canonical key."""
     features = space.get_metadata(numbers)
-    return int(numbers[np.lexsort((features.keys[:, 1], features.keys[:, 0], features.complexity))[0]])
+    return int(numbers[sort_features(features.keys, features.complexity)[0]])
 
 
 _PROJECTION_TOLERANCE = 2e-9  # projections of features that are equal up to rounding are closer than this

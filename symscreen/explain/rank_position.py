@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen._limits import read_resident_bytes
-from symscreen.expansion import CandidateStatus
+from symscreen.expansion import CandidateStatus, rank_features
 from symscreen.expansion.validity import compute_projection, find_projected_duplicates
 from symscreen.expressions.tree import collect_columns, evaluate_expression, parse_expression, to_text
 from symscreen.screeners import Screener
@@ -281,9 +281,7 @@ def _merge_equal_classes(classes: FeatureTable, space: Space) -> tuple[FeatureTa
             for first in range(0, len(numbers), step)
         ]
     )
-    preference = np.empty(len(classes), dtype=np.int64)
-    order = np.lexsort((classes.keys[:, 1], classes.keys[:, 0], classes.complexity))
-    preference[order] = np.arange(len(classes))
+    preference = rank_features(classes.keys, classes.complexity)
     representatives = find_projected_duplicates(
         projections, lambda indices: space.compute_values(numbers[indices]), space.n_rows, preference
     )

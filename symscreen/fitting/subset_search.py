@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symscreen.expansion import sort_features
 from symscreen.fitting.constants import refine_constants
 from symscreen.fitting.feature_dictionary import (
     TermDictionary,
@@ -289,8 +290,8 @@ def _add_finalists(
     terms: TermDictionary, finalists: TermDictionary
 ) -> tuple[TermDictionary, NDArray[np.int64]]:
     """Add features to the terms; of affine copies the simplest is kept."""
-    keys, indices = finalists.keys, np.empty(len(finalists), dtype=np.int64)
-    order = np.lexsort((keys[:, 1], keys[:, 0], finalists.complexity))
+    indices = np.empty(len(finalists), dtype=np.int64)
+    order = sort_features(finalists.keys, finalists.complexity)
     terms, indices[order] = terms.merge(finalists.take(order))
     return terms, indices
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import symscreen
-from symscreen.cli.verbs import _run as run_command
+from symscreen.cli.command import run_command
 from symscreen.errors import FormulaError, OptionError, OutputError
 from symscreen.export import (
     LevelIndicator,

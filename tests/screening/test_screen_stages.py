@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.tree import evaluate_expression as values_of

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from targets.test_survival import pairs_by_definition
 
 import symscreen
-from symscreen.cli.verbs import command
+from symscreen.cli.command import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
 from symscreen.expressions.tree import evaluate_expression as values_of

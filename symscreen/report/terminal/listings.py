@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -39,8 +40,9 @@ _COUNT_NOTES = {
 }
 
 
-def print_table(content: RenderableType, file: TextIO) -> None:
+def print_table(content: RenderableType, file: TextIO | None = None) -> None:
     """Print to a terminal with its width and colours, or to another file as plain text of 80 columns."""
+    file = sys.stdout if file is None else file
     if file.isatty():
         Console(file=file, highlight=False, emoji=False, markup=False).print(content)
         return
