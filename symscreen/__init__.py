@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from symscreen.results.fit_result import FitResult, SharedFitResult
     from symscreen.results.ranking_reader import read_ranking
     from symscreen.results.screen_result import ScreenResult
+    from symscreen.screeners.array_api import t0, t0_interval, xi
     from symscreen.screeners.checks import check_screener
     from symscreen.screening.class_members import classes
     from symscreen.screening.plan import plan
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from symscreen.screening.run_control import Progress
     from symscreen.screening.screen import screen
     from symscreen.screening.stored_screens import load_result
-    from symscreen.screeners.array_api import t0, t0_interval, xi
 
 __all__ = [
     "Explanation",

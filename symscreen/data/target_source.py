@@ -18,6 +18,7 @@ from symscreen.errors import DataError, OptionError
 from symscreen.messages import quote, suggest
 from symscreen.targets.base import RowFilter
 from symscreen.targets.registry import TARGET_TYPES, TargetKind
+from symscreen.targets.stages import check_stage_names, parse_pair_weights
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 class TargetSource:
     """What describes the target of a screen, see `symscreen.data.read_dataset`.
 
-    `columns` are the columns of the frame that hold the target, `inputs` the names of the inputs; both are empty
-    until they are chosen.
+    `columns` are the columns of the frame that hold the target, `inputs` the names of the inputs. Both are
+    empty until they are chosen.
     """
 
     frame: SourceFrame
@@ -64,13 +65,18 @@ class TargetSource:
         return self.frame.n
 
     @property
+    def has_own_option(self) -> bool:
+        """Whether an option other than `target` and `y` describes the target."""
+        return (self.ranking, self.stages, self.event) != (None, None, None)
+
+    @property
     def is_multicolumn(self) -> bool:
         """Whether the target has several columns."""
         return len(self.names) > 1 or is_two_dimensional(self.y)
 
     @property
     def is_categorical(self) -> bool:
-        """Whether the target is a text column; text that looks like damaged numbers is an error to correct."""
+        """Whether the target is a text column; text like damaged numbers is an error to correct."""
         if self.y is None:
             column = self.frame.columns[self.choose_column()[0][0]]
         elif np.ndim(self.y) == 1:
@@ -124,7 +130,8 @@ class TargetSource:
         cells: Any = self.y if hasattr(self.y, "shape") else np.array(self.y, dtype=object)
         if cells.shape != (self.n,):
             raise DataError(
-                f"y has shape {cells.shape}: one value is needed for each of the {self.n} rows of {self.origin}"
+                f"y has shape {cells.shape}: one value is needed for each of the {self.n} rows of "
+                f"{self.origin}"
             )
         column = convert_python_column(cells)
         label = getattr(self.y, "name", None)
@@ -150,6 +157,33 @@ class TargetSource:
         if column.numbers is None or not column.is_numeric:
             raise DataError(f"y holds {column.description}: numbers are needed")
         return name, column.numbers
+
+
+def check_target_options(
+    *,
+    target: object,
+    y: object,
+    ranking: object,
+    stages: Sequence[str] | None,
+    stage_weight: Any,
+    event: object,
+) -> None:
+    """Check the options that describe a target, before the source is read.
+
+    Raises
+    ------
+    OptionError
+        If two of them exclude each other, or the stages or their weights are not valid.
+    """
+    own = {"--ranking": ranking, "--stages": stages}
+    for options in (own | {"--target": target, "y": y}, own | {"--event": event}):
+        used = [name for name, value in options.items() if value is not None]
+        if len(used) > 1:
+            raise OptionError(f"both {used[0]} and {used[1]} are given: the target is one of them, not both")
+    if stages is not None:
+        parse_pair_weights(stage_weight, check_stage_names([str(name) for name in stages]))
+    elif not (isinstance(stage_weight, str) and stage_weight == "all"):
+        raise OptionError("stage_weight requires --stages: name the stages too, or leave it out")
 
 
 def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -> tuple[str, ...]:

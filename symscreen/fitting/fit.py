@@ -15,7 +15,7 @@ from symscreen.config.space_options import (
     parse_pool_sizes,
     read_grammar,
 )
-from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
+from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.fitting.procedure import FitConfig, run_fit
@@ -91,7 +91,7 @@ def fit(
         )
     X = read_frame(X)  # noqa: N806  # once: standard input can be read only once
     X, encoded = encode_categoricals(X, y, given)  # noqa: N806  # a frame with more columns
-    several = is_ranking(y) or len(parse_target_names(X, given.target)) > 1
+    several = TargetSource(X, y, given.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     cutters, keeps = (
         parse_pool_screeners(given.cut, given.keep, {}, target_type),

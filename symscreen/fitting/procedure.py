@@ -45,7 +45,6 @@ from symscreen.results.fit_result import FitResult, SharedFitResult
 from symscreen.screeners import parse_screeners
 from symscreen.screening.scoring.score_space import score_space
 from symscreen.screening.space_generation import GenerationConfig, generate_space, select_inputs
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units import compute_unit
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ def _fit_in_one_thread(dataset: Dataset, config: FitConfig) -> FitResult | Share
         for formula, estimates, snapped in fits
     }
     formulas = [formula for formula, _, _ in fits]
-    if isinstance(dataset.target, MultiOutputTarget):
+    if dataset.target.combines_outputs:
         return SharedFitResult(formula=build_shared_formula(formulas), r2=r2, **shared_fields)
     return FitResult(formula=formulas[0], r2=r2[formulas[0].target], **shared_fields)
 
@@ -474,9 +473,7 @@ def _compute_squared_errors(
 
 def _compute_scales(target: RegressionTarget) -> NDArray[np.float64]:
     """Return the divisors of squared errors, shape (K,): the variance of each of several targets."""
-    if isinstance(target, MultiOutputTarget):
-        return np.asarray(target.values.var(axis=1))
-    return np.ones(1)
+    return np.asarray(target.values.var(axis=1)) if target.combines_outputs else np.ones(1)
 
 
 def _select_by_error(

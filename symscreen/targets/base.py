@@ -1,7 +1,7 @@
 """The interface of a target type: all that the package asks of what formulas are scored against.
 
-Each type is one class in one file of this package, and one line in `symscreen.targets.registry`. The class says
-how the target is found and read in a source, how its rows are ordered, and what the statistics need of it.
+Each type is one class in one file of this package, and one line in `symscreen.targets.registry`. The class
+says how the target is found and read in a source, how its rows are ordered, and what the statistics need.
 Kernels are imported where they are called: ``symscreen --help`` must not load a compiler.
 """
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Flags, Values
     from symscreen.data.target_source import TargetSource
+    from symscreen.statistics.inference.order_uncertainty import OrderUncertainty
     from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     # inputs of the used rows in the order of their names, and the used rows of the source -> the canonical
     # order of the used rows, and the target in this order
     TargetBuilder = Callable[[Sequence[Values], RowIndices], tuple[RowIndices, "Target"]]
+
+
+TargetType = str  # a key of `TARGET_TYPES`
 
 
 class RowFilter(NamedTuple):
@@ -66,13 +70,16 @@ class ColumnScreener(Protocol):
     """What a target needs of a column screener (`symscreen.screeners.Screener`)."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name in the user interface."""
 
     @property
-    def statistic(self) -> Callable[[SortedBlock, Any], Values]: ...
+    def statistic(self) -> Callable[[SortedBlock, Any], Values]:
+        """Maps (features, target) to statistics, shape (m,)."""
 
     @property
-    def score(self) -> Callable[[Values, Any], Values]: ...
+    def score(self) -> Callable[[Values, Any], Values]:
+        """Maps (statistics, target) to scores, shape (m,)."""
 
 
 class Target(ABC):
@@ -82,6 +89,8 @@ class Target(ABC):
     ----------------
     target_type : str
         The key of the type in `TARGET_TYPES`.
+    option : str
+        The option that names the target's columns, for messages.
     description : str
         The type for messages, with its article.
     refusal : str
@@ -91,21 +100,25 @@ class Target(ABC):
     pool_screeners : str
         The default screeners that prune the pool.
     sign_conflict : tuple of (str, str) or None
-        None if a feature can rise or fall with the target. Else ``sign="positive"`` is an error; what conflicts
-        with it, and why.
+        None if a feature can rise or fall with the target. Otherwise ``sign="positive"`` is an error: what
+        conflicts with it, and why.
     supports_inference : bool
         Whether null distributions, half-samples, races and residual rounds apply: they need one number a row.
+    accepts_weights : bool
+        Whether it is known what row weights mean for the type.
     combines_outputs : bool
         Whether screeners score each of several outputs as a numeric target and combine the losses.
     """
 
     target_type: ClassVar[str]
+    option: ClassVar[str] = "--target"
     description: ClassVar[str]
     refusal: ClassVar[str]
     column_screeners: ClassVar[tuple[str, ...]] = ("t0",)
     pool_screeners: ClassVar[str] = "t0"
     sign_conflict: ClassVar[tuple[str, str] | None] = None
     supports_inference: ClassVar[bool] = False
+    accepts_weights: ClassVar[bool] = False
     combines_outputs: ClassVar[bool] = False
 
     # ---- reading
@@ -201,9 +214,19 @@ class Target(ABC):
         return 2
 
     @property
+    def is_untied(self) -> bool:
+        """Whether one feature can order the rows exactly as the target does."""
+        return True
+
+    @property
     def tie_groups(self) -> NDArray[np.int64] | None:
         """Index of the group of rows with equal targets, shape (n,), if only those rows are exchangeable."""
         return None
+
+    def bound_t0(self, uncertainty: OrderUncertainty) -> tuple[float, float]:
+        """Return the smallest and largest T0 of a feature of uncertain order; NaN if they are unknown."""
+        del uncertainty
+        return float("nan"), float("nan")
 
     @classmethod
     def check_options(cls, sign: str, search: str, rounds: int) -> None:
@@ -218,8 +241,8 @@ class Target(ABC):
             return
         if search == "race":
             raise OptionError(
-                f"--search race has no bound for {cls.description}, only for a numeric response: use --search "
-                "exact"
+                f"--search race has no bound for {cls.description}, only for a numeric response: use "
+                "--search exact"
             )
         if search != "exact":
             raise OptionError(

@@ -84,7 +84,7 @@ class MulticlassTarget(BinaryDecomposedTarget):
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
         """Check for a single column of text; numbers become classes only on request."""
-        if source.is_multicolumn or source.requested not in {None, cls.target_type}:
+        if source.has_own_option or source.is_multicolumn or source.requested not in {None, cls.target_type}:
             return False
         return source.requested is not None or source.is_categorical
 
@@ -96,8 +96,8 @@ class MulticlassTarget(BinaryDecomposedTarget):
         if len(data.classes) > _MAX_CLASSES:
             rows = format_count(int((~np.isnan(data.codes)).sum()), "row")
             raise DataError(
-                f"{source.origin}: the target {quote(name)} holds {len(data.classes):,} classes in {rows}, more "
-                f"than {_MAX_CLASSES}: choose another with --target, or merge classes"
+                f"{source.origin}: the target {quote(name)} holds {len(data.classes):,} classes in {rows}, "
+                f"more than {_MAX_CLASSES}: choose another with --target, or merge classes"
             )
         return TargetColumns(
             {name: data.codes}, lambda inputs, rows: cls.build(inputs, data.codes[rows], data.classes, name)

@@ -1,4 +1,7 @@
-"""Multi-output targets: several numeric outputs of the same rows, sorted by the inputs, ties by the outputs."""
+"""Multi-output targets: several numeric outputs of the same rows.
+
+Rows are sorted by the inputs, ties by the outputs.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class MultiOutputTarget(Target):
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
         """Check for several named columns, or several columns of y that are no ranking."""
-        return source.is_multicolumn
+        return source.is_multicolumn and not source.has_own_option
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:

@@ -59,6 +59,7 @@ class NumericTarget(SortedValues, Target):
     column_screeners: ClassVar[tuple[str, ...]] = ("t0", "xi", "kendall", "spearman", "pearson")
     pool_screeners: ClassVar[str] = "t0,xi"  # T0 alone would cut what turns, such as exp(a) - exp(b)
     supports_inference: ClassVar[bool] = True
+    accepts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         values = self.values

@@ -66,6 +66,7 @@ class RankingTarget(BinaryDecomposedTarget):
     rankings: Rankings
     name: str = "y"
     target_type: ClassVar[str] = "ranking"
+    option: ClassVar[str] = "--ranking"
     description: ClassVar[str] = "a ranking"
     refusal: ClassVar[str] = "does not support ranking targets"
     sign_conflict: ClassVar[tuple[str, str]] = ("--ranking", "with an order")
@@ -88,14 +89,17 @@ class RankingTarget(BinaryDecomposedTarget):
         """Check for the option `ranking`, or a y of several columns that are not asked for as outputs."""
         if source.ranking is not None:
             return True
-        return source.y is not None and source.is_multicolumn and source.requested is None
+        has_columns = source.y is not None and source.is_multicolumn
+        return has_columns and source.requested is None and not source.has_own_option
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
         """List the columns of the option `ranking`."""
         if source.ranking is None:
             return [], []
-        names = [source.ranking] if isinstance(source.ranking, str) else [str(name) for name in source.ranking]
+        names = (
+            [source.ranking] if isinstance(source.ranking, str) else [str(name) for name in source.ranking]
+        )
         duplicate = find_duplicate(names)
         if duplicate is not None:
             raise OptionError(f"--ranking names {quote(duplicate)} twice: name every column once")
@@ -106,14 +110,16 @@ class RankingTarget(BinaryDecomposedTarget):
         source.require_columns(names, "--ranking")
         for name in names:
             if name in source.exclude:
-                raise DataError(f"{source.origin}: {quote(name)} is in both --ranking and --exclude: keep one")
+                raise DataError(
+                    f"{source.origin}: {quote(name)} is in both --ranking and --exclude: keep one"
+                )
         return names, []
 
     @classmethod
     def read(cls, source: TargetSource) -> TargetColumns:
         """Read the rankings of all rows.
 
-        Scores are not converted to ranks. They reverse all orders, which does not change a sign-free statistic.
+        Scores are not converted to ranks: they reverse all orders, which changes no sign-free statistic.
         """
         names = source.columns
         if not names:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from symscreen.errors import OptionError
 from symscreen.messages import escape_control_chars
-from symscreen.targets.base import Target
 from symscreen.targets.multiclass import MulticlassTarget
 from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.targets.numeric import NumericTarget
@@ -14,6 +13,10 @@ from symscreen.targets.ranking import RankingTarget
 from symscreen.targets.stages import StagesTarget
 from symscreen.targets.survival import SurvivalTarget
 from symscreen.targets.weighted import WeightedTarget
+
+if TYPE_CHECKING:
+    from symscreen.targets.base import Target
+
 
 TARGET_TYPES: dict[str, type[Target]] = {
     "numeric": NumericTarget,

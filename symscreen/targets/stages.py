@@ -261,6 +261,7 @@ class StagesTarget(BinaryDecomposedTarget):
     stages: tuple[str, ...]
     weights: NDArray[np.float64]
     target_type: ClassVar[str] = "stages"
+    option: ClassVar[str] = "--stages"
     description: ClassVar[str] = "a chain of stages"
     refusal: ClassVar[str] = "does not support stages targets"
     sign_conflict: ClassVar[tuple[str, str]] = ("--stages", "with all pairs of stages alike")
@@ -311,8 +312,8 @@ class StagesTarget(BinaryDecomposedTarget):
             row, earlier, later = violation
             raise DataError(
                 f"{source.origin}: row {row + 1} reaches {quote(stages[later])} but not "
-                f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the order "
-                "of --stages, or leave unobserved stages empty"
+                f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the "
+                "order of --stages, or leave unobserved stages empty"
             )
         has_transition = np.asarray(mask_observed_pairs(outcomes)[:, weights > 0].any(axis=1))
         return TargetColumns(

@@ -77,6 +77,8 @@ class SurvivalTarget(CensoredTimes, Target):
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
         """List the columns of times and events."""
+        if source.y is not None and source.is_multicolumn:
+            raise OptionError("y has several columns, and --event goes with one column of times")
         if len(source.names) > 1:
             raise OptionError(
                 f"--target names {len(source.names)} columns, and --event {source.event} requires one column "
@@ -107,7 +109,7 @@ class SurvivalTarget(CensoredTimes, Target):
         cls, inputs: Sequence[Values], times: Values, events: Flags, name: str, event: str
     ) -> tuple[RowIndices, SurvivalTarget]:
         """Sort times and events of shape (n,); return the order and the target."""
-        order = sort_canonically([1.0 - events, *inputs], times)
+        order = sort_canonically([(~events).astype(np.float64), *inputs], times)
         return order, cls(times[order] + 0.0, events[order], name, event)
 
     def take_rows(self, inputs: Sequence[Values], rows: RowIndices) -> tuple[RowIndices, SurvivalTarget]:

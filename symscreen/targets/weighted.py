@@ -60,6 +60,7 @@ class WeightedTarget(WeightedValues, Target):
     description: ClassVar[str] = "a target with weights"
     refusal: ClassVar[str] = "does not support row weights"
     column_screeners: ClassVar[tuple[str, ...]] = ("t0", "spearman", "pearson")
+    accepts_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         w = self.weights
@@ -112,6 +113,11 @@ class WeightedTarget(WeightedValues, Target):
     def values(self) -> Values:
         """Values of the target; shape (n,)."""
         return self.sorted_values.values
+
+    @property
+    def is_untied(self) -> bool:
+        """Whether all values are distinct."""
+        return self.sorted_values.is_untied
 
     @property
     def data(self) -> Values:

@@ -192,7 +192,7 @@ def compute_t0_intervals(
         raise OptionError(f"the level of an interval must be between 0 and 1, such as 0.95: it is {level:g}")
     n = target.n
     if n < MIN_UNITS:
-        raise OptionError(f"an interval needs at least {MIN_UNITS} rows: the target {target.name!r} has {n}")
+        raise OptionError(f"an interval needs at least {MIN_UNITS} rows: the target has {n}")
     n_units = n if groups is None else int(groups.max()) + 1
     if n_units < MIN_UNITS:
         raise OptionError(f"an interval by groups needs at least {MIN_UNITS} groups: there are {n_units}")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.ranks.sorted_values import SortedValues
-    from symscreen.statistics.ranks.binary_targets import BinaryTargets
 
 
 def compute_kendall(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:

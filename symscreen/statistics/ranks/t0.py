@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen._typing import Flags, Integers, Rows, Values
+    from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
     from symscreen.statistics.ranks.sorted_values import CensoredTimes, SortedValues
-    from symscreen.statistics.ranks.binary_targets import BinaryTargets
 
     Counts = NDArray[np.int32] | NDArray[np.int64]
     Signs = NDArray[np.int8]
