@@ -20,8 +20,8 @@ from symscreen.cli.command import run_command
 from symscreen.cli.output import print_notices, write_stdout
 from symscreen.errors import OutputError
 from symscreen.export import format_bundle
-from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula
+from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.tree import Call, Column
 from symscreen.grammar import OPERATORS
 from symscreen.logs import JsonLines

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_array, check_consistent
 
 from symscreen.data import parse_categorical_name, read_frame, read_levels
 from symscreen.errors import DataError, OptionError
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.messages import suggest
 
 if TYPE_CHECKING:

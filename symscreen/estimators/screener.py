@@ -28,7 +28,8 @@ from symscreen.estimators.input_tables import (
     warn_unseen_levels,
 )
 from symscreen.estimators.target_inputs import build_target_columns, make_unique_name
-from symscreen.expressions.tree import rename_columns, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import rename_columns
 from symscreen.screening.screen import screen
 
 if TYPE_CHECKING:

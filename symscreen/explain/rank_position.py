@@ -15,7 +15,9 @@ import numpy as np
 from symscreen._limits import read_resident_bytes
 from symscreen.expansion import CandidateStatus, rank_features
 from symscreen.expansion.validity import compute_projection, find_projected_duplicates
-from symscreen.expressions.tree import collect_columns, evaluate_expression, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import collect_columns, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.screeners import Screener
 from symscreen.screening.inference.error_control import build_inference, compute_error_control
 from symscreen.screening.inference.numerical_error import estimate_numerical_error

@@ -26,19 +26,17 @@ from symscreen.export.operator_definitions import (
     collect_changed_costs,
     collect_definitions,
     inline_definitions,
-    iterate_postorder,
 )
 from symscreen.expressions.linear_formula import Formula, SharedFormula
-from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import (
-    Call,
-    Column,
-    Constant,
-    Expression,
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import (
+    check_numbers,
+    collect_inputs,
     compute_key,
-    parse_expression,
-    to_text,
+    fold_expression,
+    iterate_calls,
 )
+from symscreen.expressions.tree import Constant, Expression, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Domain
 from symscreen.messages import escape_control_chars, suggest
@@ -70,18 +68,12 @@ def to_json_tree(expression: Expression) -> Any:
     >>> to_json_tree(parse_expression("x1 - 2*sin(`a b`)"))
     ['sub', {'column': 'x1'}, ['mul', 2, ['sin', {'column': 'a b'}]]]
     """
-    stack: list[Any] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Column(name):
-                stack.append({"column": name})
-            case Constant(value):
-                stack.append(value)
-            case Call(operator, arguments):
-                operands = stack[-len(arguments) :]
-                del stack[-len(arguments) :]
-                stack.append([operator.name, *operands])
-    return stack[0]
+    return fold_expression(
+        expression,
+        column=lambda name: {"column": name},
+        number=lambda constant: constant.value,
+        call=lambda call, arguments: [call.operator.name, *arguments],
+    )
 
 
 def collect_domains(
@@ -110,11 +102,10 @@ def collect_domains(
     """
     domains: dict[str, set[str]] = {}
     for expression in inline_definitions(expressions, operators):
-        for node in iterate_postorder(expression):
-            if isinstance(node, Call):
-                for argument, domain in zip(node.arguments, node.operator.domain, strict=True):
-                    if domain is not Domain.REAL and not isinstance(argument, Constant):
-                        domains.setdefault(to_text(argument), set()).add(domain.value)
+        for call in iterate_calls(expression):
+            for argument, domain in zip(call.arguments, call.operator.domain, strict=True):
+                if domain is not Domain.REAL and not isinstance(argument, Constant):
+                    domains.setdefault(to_text(argument), set()).add(domain.value)
     return {text: sorted(domains[text]) for text in sorted(domains)}
 
 

@@ -10,13 +10,12 @@ from symscreen.export.source import (
     NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
     find_level_kinds,
     make_parameter_names,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns, collect_operator_names
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def to_c(
     parameters, identifiers = make_parameter_names(
         job, column_names, (*_RESERVED_NAMES.split(), *job.function_names)
     )
-    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    required_helpers = collect_operator_names(*job.expressions) | find_level_kinds(job.indicators)
     input_list = "".join(
         f"\n   {parameter}: {escape_comment(name)}" for name, parameter in parameters.items()
     )

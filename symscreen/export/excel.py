@@ -13,7 +13,7 @@ from symscreen.export.source import (
     find_column_types,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from symscreen.export.numpy_source import to_numpy
 from symscreen.export.operator_definitions import build_operators
 from symscreen.export.source import NO_INDICATORS, build_indicators_from_record, find_required_columns
 from symscreen.export.sql import to_duckdb, to_sql, to_sqlite
-from symscreen.expressions.latex import format_column_latex, to_latex
 from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.printing import format_column_latex, to_latex
 from symscreen.expressions.traversal import collect_inputs
 from symscreen.grammar import OPERATORS
 from symscreen.messages import suggest
@@ -110,7 +110,7 @@ def _write_sympy(
 ) -> str:
     import sympy
 
-    from symscreen.expressions.tree import to_sympy
+    from symscreen.expressions.sympy_conversion import to_sympy
 
     del operators, indicators  # each operator has its own sympy form
     if names:

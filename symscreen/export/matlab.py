@@ -9,12 +9,12 @@ from symscreen.export.source import (
     NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
     find_level_kinds,
     make_parameter_names,
     render_expression,
 )
+from symscreen.expressions.traversal import collect_operator_names
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -152,12 +152,12 @@ def to_matlab(
     ]
     for number, (label, expression) in enumerate(zip(job.labels, job.expressions, strict=True), start=1):
         text = render_expression(expression, _MATLAB, identifiers)
-        if identifiers and not (collect_operator_names([expression]) or text in identifiers.values()):
+        if identifiers and not (collect_operator_names(expression) or text in identifiers.values()):
             # A constant formula must have as many rows as the inputs.
             text += f" + zeros(size({next(iter(identifiers.values()))}))"
         target = f"values(:, {number})" if is_multiple else "values"
         lines += [f"    % {escape_comment(label)}", f"    {target} = {text};"]
-    used = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    used = collect_operator_names(*job.expressions) | find_level_kinds(job.indicators)
     return "\n\n".join(
         [
             "\n".join([*lines, "end\n"]),

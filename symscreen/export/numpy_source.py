@@ -9,13 +9,12 @@ from symscreen.export.source import (
     NO_INDICATORS,
     Language,
     build_export_job,
-    collect_operator_names,
     escape_comment,
     find_level_kinds,
     make_identifiers,
     render_expression,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns, collect_operator_names
 from symscreen.grammar import OPERATORS
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def to_numpy(
     job = build_export_job(formulas, operators, indicators)
     column_names = {name: name for name in job.columns} | dict(names or {})
     identifiers = make_identifiers(job.inputs, (*_RESERVED_NAMES, *job.function_names))
-    required_helpers = collect_operator_names(job.expressions) | find_level_kinds(job.indicators)
+    required_helpers = collect_operator_names(*job.expressions) | find_level_kinds(job.indicators)
     head = "import math\n\nimport numpy as np\n" if "erf" in required_helpers else "import numpy as np\n"
     parts = [head, _FINITE_HELPER, *(text for name, text in _HELPERS.items() if name in required_helpers)]
     for function, label, expression in zip(job.function_names, job.labels, job.expressions, strict=True):

@@ -16,20 +16,20 @@ from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
     inline_definitions,
-    iterate_postorder,
     quote_formula,
 )
-from symscreen.export.operator_templates import ANY, ATOM, OPERATOR_TEMPLATES, SIGN
 from symscreen.expressions.linear_formula import Formula, SharedFormula
+from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS, find_notation
+from symscreen.expressions.printing import PrintedText, Printer, to_text
 from symscreen.expressions.traversal import check_numbers, collect_inputs
-from symscreen.expressions.tree import Call, Column, Constant, to_text
+from symscreen.expressions.tree import Expression
 from symscreen.grammar import OPERATORS
+from symscreen.grammar.operator import Precedence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from symscreen.export.operator_templates import Template
-    from symscreen.expressions.tree import Expression
+    from symscreen.expressions.tree import Call, Constant
     from symscreen.grammar import Operator
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
@@ -296,7 +296,7 @@ def build_export_job(
         names = tuple(f"model_{number}" for number in range(1, len(formulas.targets) + 1))
         expressions = tuple(formula.expression for formula in formulas.formulas)
         return _build_job(names, formulas.targets, expressions, operators, indicators)
-    if isinstance(formulas, (Column, Constant, Call)):
+    if isinstance(formulas, Expression):
         return _build_job(("feature",), (to_text(formulas),), (formulas,), operators, indicators)
     expressions = tuple(formulas)
     if not expressions:
@@ -348,78 +348,69 @@ def render_expression(expression: Expression, language: Language, inputs: Mappin
     OutputError
         If the language has no form for an operator or a number, or the text becomes too long.
     """
-    stack: list[_RenderedText] = []
-    for node in iterate_postorder(expression):
-        match node:
-            case Column(name):
-                stack.append(_RenderedText(inputs[name], ATOM, is_finite=language.has_finite_inputs))
-            case Constant(value):
-                stack.append(_render_number(value, language))
-            case Call(_, arguments):
-                operands = stack[-len(arguments) :]
-                del stack[-len(arguments) :]
-                stack.append(_render_call(node, operands, language))
-    return stack[0].add_guard(language)
+    return _SourcePrinter(language, inputs).write(expression)
 
 
 @dataclass(frozen=True, slots=True)
-class _RenderedText:
-    """A rendered subexpression: its precedence, whether it is certainly finite, and whether it is small."""
+class _SourceText(PrintedText):
+    """A text that is certainly finite, or small in magnitude, or neither."""
 
-    text: str
-    precedence: int
     is_finite: bool = False
     is_small: bool = False
 
-    def add_guard(self, language: Language) -> str:
-        if self.is_finite or self.is_small or not language.guard_template:
-            return self.text
-        return _check_length(language.guard_template.format(self.text), language)
 
+class _SourcePrinter(Printer[_SourceText]):
+    """Writes formulas of a programming language, with guards against overflow."""
 
-def _render_number(value: float, language: Language) -> _RenderedText:
-    try:
-        text = language.format_number(float(value))
-    except ValueError as error:
-        raise OutputError(f"the number {value!r} cannot be written in {language.title}: {error}") from None
-    return _RenderedText(
-        text,
-        SIGN if text.startswith("-") else ATOM,
-        is_finite=True,
-        is_small=abs(value) < _SMALL_NUMBER_BOUND,
-    )
+    def __init__(self, language: Language, inputs: Mapping[str, str]) -> None:
+        self.language, self.inputs = language, inputs
 
+    def write(self, expression: Expression) -> str:
+        return self._add_guard(self.print_expression(expression)).text
 
-def _render_call(call: Call, operands: Sequence[_RenderedText], language: Language) -> _RenderedText:
-    template = _find_template(call, language)
-    templates = OPERATOR_TEMPLATES[call.operator.name]
-    parts = []
-    for operand, min_precedence, absorbs in zip(
-        operands, template.min_precedences, templates.absorbs_nonfinite, strict=False
-    ):
-        part = operand.add_guard(language) if absorbs else operand.text
-        needs_parentheses = part == operand.text and operand.precedence < min_precedence
-        parts.append(f"({part})" if needs_parentheses else part)
-    text = template.text.format(*parts)
-    # A template that is not a call, such as CASE … END, gets its own parentheses.
-    text = _check_length(f"({text})" if template.precedence == ANY else text, language)
-    is_small = templates.is_bounded or (
-        templates.preserves_bounds and all(operand.is_small for operand in operands)
-    )
-    return _RenderedText(text, template.precedence or ATOM, is_small=is_small and language.propagates_nan)
+    def write_column(self, name: str) -> _SourceText:
+        return _SourceText(self.inputs[name], is_finite=self.language.has_finite_inputs)
 
+    def write_number(self, constant: Constant) -> _SourceText:
+        value = constant.value
+        try:
+            text = self.language.format_number(float(value))
+        except ValueError as error:
+            raise OutputError(
+                f"the number {value!r} cannot be written in {self.language.title}: {error}"
+            ) from None
+        precedence = Precedence.SIGN if text.startswith("-") else Precedence.ATOM
+        return _SourceText(text, precedence, is_finite=True, is_small=abs(value) < _SMALL_NUMBER_BOUND)
 
-def _find_template(call: Call, language: Language) -> Template:
-    name = call.operator.name
-    templates = OPERATOR_TEMPLATES.get(name)
-    if templates is not None:
-        for dialect in (*language.dialects, ""):
-            if dialect in templates.by_dialect:
-                return templates.by_dialect[dialect]
-    raise OutputError(
-        f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
-        "another format, or leave the operator out of the grammar"
-    )
+    def write_call(self, call: Call, arguments: Sequence[_SourceText]) -> _SourceText:
+        name, language = call.operator.name, self.language
+        notation = find_notation(name, *language.dialects, "")
+        if notation is None:
+            raise OutputError(
+                f"{quote_formula(call)} cannot be written in {language.title}, which has no {name}; choose "
+                "another format, or leave the operator out of the grammar"
+            )
+        row = OPERATOR_NOTATIONS[name]
+        guarded = [
+            self._add_guard(argument) if absorbs else argument
+            for argument, absorbs in zip(arguments, row.absorbs_nonfinite, strict=False)
+        ]
+        text = notation.template.format(*self.format_arguments(notation, guarded))
+        # A template that is not a call, such as CASE … END, gets its own parentheses.
+        text = _check_length(f"({text})" if notation.precedence == Precedence.ANY else text, language)
+        is_small = row.is_bounded or (
+            row.preserves_bounds and all(argument.is_small for argument in arguments)
+        )
+        return _SourceText(
+            text, notation.precedence or Precedence.ATOM, is_small=is_small and language.propagates_nan
+        )
+
+    def _add_guard(self, printed: _SourceText) -> _SourceText:
+        """Make a text undefined where it is infinite."""
+        template = self.language.guard_template
+        if printed.is_finite or printed.is_small or not template:
+            return printed
+        return _SourceText(_check_length(template.format(printed.text), self.language))
 
 
 def _check_length(text: str, language: Language) -> str:
@@ -429,19 +420,6 @@ def _check_length(text: str, language: Language) -> str:
             f"{language.max_characters:,}"
         )
     return text
-
-
-def collect_operator_names(expressions: Iterable[Expression]) -> frozenset[str]:
-    """Return the names of the operators that formulas apply.
-
-    Examples
-    --------
-    >>> from symscreen.expressions.tree import parse_expression
-    >>> sorted(collect_operator_names([parse_expression("sin(x)/2"), parse_expression("-x")]))
-    ['div', 'neg', 'sin']
-    """
-    nodes = (node for expression in expressions for node in iterate_postorder(expression))
-    return frozenset(node.operator.name for node in nodes if isinstance(node, Call))
 
 
 def make_identifiers(

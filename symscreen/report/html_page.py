@@ -19,7 +19,7 @@ import numpy as np
 from symscreen._atomic_io import check_writable, write_atomically
 from symscreen.config.command_line import format_command
 from symscreen.errors import OptionError, OutputError
-from symscreen.expressions.mathml import to_mathml
+from symscreen.expressions.printing import to_mathml
 from symscreen.messages import escape_control_chars
 from symscreen.report.figures.diagnostics import (
     MAX_REDUNDANCY_FEATURES,

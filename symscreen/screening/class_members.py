@@ -21,7 +21,9 @@ from symscreen.errors import DataError, InputError, OptionError
 from symscreen.evaluation import find_affine_copies
 from symscreen.expansion import CandidateStatus, is_equal_to_rounding
 from symscreen.export import build_operators_from_record
-from symscreen.expressions.tree import compute_complexity, parse_expression, to_text
+from symscreen.expressions.printing import to_text
+from symscreen.expressions.traversal import compute_complexity
+from symscreen.expressions.tree import parse_expression
 from symscreen.messages import quote_value
 from symscreen.screening.inference.redundancy import run_non_redundant_rounds
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec

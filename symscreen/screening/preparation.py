@@ -86,7 +86,7 @@ def read_target_source(
     no meaning with that; DataError if the column does not exist or holds anything but weights.
     """
     stages = None if options.stages is None else parse_names(options.stages)
-    described = {"ranking": options.ranking, "stage_weight": options.stage_weight, "event": options.event}
+    described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
     check_target_options(target=options.target, y=y, stages=stages, **described)
     frame = read_frame(X) if options.groups is None else read_frame_with_column(X, options.groups)
     weights = None

@@ -21,7 +21,7 @@ from symscreen._limits import (
 )
 from symscreen.data import take_inputs
 from symscreen.expansion import CandidateStatus, PoolPruning, estimate_space_size, expand
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.screeners import Screener
 from symscreen.screening.run_control import RunControl
 from symscreen.screening.scoring.block_scoring import Scorer, TopKSpec

@@ -18,6 +18,7 @@ import numpy as np
 
 from symscreen.data import read_regular_file
 from symscreen.errors import DataError, OptionError
+from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
@@ -179,7 +180,10 @@ def convert_to_original_units(
         name: _build_conversion(name, Fraction(unit["factor"]), Fraction(unit["offset"]))
         for name, unit in unit_records.items()
     }
-    return tuple(_substitute_columns(expression, conversions) for expression in expressions)
+    return tuple(
+        rebuild_expression(expression, column=lambda name: conversions.get(name, Column(name)))
+        for expression in expressions
+    )
 
 
 def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expression:
@@ -193,18 +197,6 @@ def _build_conversion(name: str, factor: Fraction, offset: Fraction) -> Expressi
     if denominator != 1:
         form = Call(OPERATORS["div"], (form, Constant(denominator)))
     return Call(OPERATORS["add"], (form, Constant(to_plain_number(float(offset))))) if offset else form
-
-
-def _substitute_columns(expression: Expression, replacements: Mapping[str, Expression]) -> Expression:
-    """Replace columns by expressions."""
-    if isinstance(expression, Column):
-        return replacements.get(expression.name, expression)
-    if isinstance(expression, Call):
-        return Call(
-            expression.operator,
-            tuple(_substitute_columns(argument, replacements) for argument in expression.arguments),
-        )
-    return expression
 
 
 def _read_units_option(units: UnitsOption) -> dict[str, str] | None:

@@ -21,7 +21,8 @@ from symscreen.expansion.nodes import (
     rank_features,
     sort_features,
 )
-from symscreen.expressions.tree import Call, Column, Constant, compute_complexity, compute_key
+from symscreen.expressions.traversal import compute_complexity, compute_key
+from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS, load_grammar, parse_layers
 
 GRAMMAR = load_grammar("basic")

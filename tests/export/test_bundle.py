@@ -21,15 +21,8 @@ from symscreen.errors import DataError, FormulaError, OutputError
 from symscreen.export import apply_bundle, format_bundle, load_bundle, save_bundle
 from symscreen.export.bundle import parse_bundle_formulas
 from symscreen.expressions.linear_formula import Formula
-from symscreen.expressions.tree import (
-    Column,
-    Constant,
-    apply_operator,
-    collect_columns,
-    compute_complexity,
-    evaluate_expression,
-    parse_expression,
-)
+from symscreen.expressions.traversal import collect_columns, compute_complexity, evaluate_expression
+from symscreen.expressions.tree import Column, Constant, apply_operator, parse_expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import define_operator
 

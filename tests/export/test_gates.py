@@ -157,7 +157,7 @@ def by_excel(write, given, rows, tmp_path):
 
 
 def needed(formula):
-    from symscreen.expressions.tree import collect_columns
+    from symscreen.expressions.traversal import collect_columns
 
     return find_required_columns(sorted(collect_columns(formula)), GATES)
 

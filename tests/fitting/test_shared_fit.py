@@ -19,7 +19,8 @@ from symscreen.data import read_dataset, take_rows
 from symscreen.errors import DataError, FormulaError, OptionError
 from symscreen.export import export_formulas, format_bundle, load_bundle
 from symscreen.expressions.linear_formula import SharedFormula
-from symscreen.expressions.tree import compute_complexity, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import compute_complexity, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.fitting import fit_constants, score_models
 
 SMALL = {"operators": "ablation", "layers": "ub"}

@@ -45,7 +45,8 @@ def test_a_ranking_comes_back_as_it_went(result, tmp_path, ending):
 
 
 def test_formulas_come_back_readable(result, tmp_path):
-    from symscreen.expressions.tree import compute_key, parse_expression
+    from symscreen.expressions.traversal import compute_key
+    from symscreen.expressions.tree import parse_expression
 
     write_ranking(result, tmp_path / "r.csv")
     back = read_ranking(tmp_path / "r.csv")

@@ -11,7 +11,8 @@ import symscreen
 from symscreen.config.parsing import parse_bytes
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, FormulaError, GrammarError, MemoryLimitError, OptionError
-from symscreen.expressions.tree import collect_columns, compute_key, evaluate_expression, parse_expression
+from symscreen.expressions.traversal import collect_columns, compute_key, evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import format_ranking_csv
 from symscreen.screeners import SCREENERS, Screener
 

@@ -14,7 +14,7 @@ import symscreen
 from symscreen.cli.command import command
 from symscreen.errors import DataError, OptionError
 from symscreen.evaluation import evaluate
-from symscreen.expressions.tree import evaluate_expression as values_of
+from symscreen.expressions.traversal import evaluate_expression as values_of
 from symscreen.results.ranking_files import format_ranking_csv, write_ranking
 from symscreen.screening.stored_screens import prepare_from_record
 

@@ -10,7 +10,8 @@ import pytest
 
 from symscreen.data import read_dataset
 from symscreen.errors import DataError, OptionError
-from symscreen.expressions.tree import evaluate_expression, parse_expression
+from symscreen.expressions.traversal import evaluate_expression
+from symscreen.expressions.tree import parse_expression
 from symscreen.units import convert_to_base_units, convert_to_original_units, read_units
 
 pytest.importorskip("pint", reason="units need pint")

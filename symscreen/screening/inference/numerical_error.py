@@ -17,7 +17,7 @@ from symscreen.expansion.feature_values import (
     compute_error_bound,
     compute_exact_value_ids,
 )
-from symscreen.expressions.tree import collect_columns
+from symscreen.expressions.traversal import collect_columns
 from symscreen.results.screen_result import is_flagged
 from symscreen.screeners import SCREENERS, Screener
 from symscreen.statistics.inference.order_uncertainty import find_order_uncertainty

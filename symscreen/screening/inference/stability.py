@@ -15,7 +15,7 @@ from symscreen.config.parsing import check_positive_int
 from symscreen.data import take_rows
 from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import evaluate_user_formulas
-from symscreen.expressions.tree import evaluate_expression
+from symscreen.expressions.traversal import evaluate_expression
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
