@@ -9,7 +9,7 @@ from symscreen.data.categories import compute_categorical_column
 from symscreen.data.column_selection import choose_inputs, require_columns
 from symscreen.data.dataset import build_dataset
 from symscreen.data.files import read_frame
-from symscreen.data.row_columns import MIN_ROWS, find_used_rows
+from symscreen.data.row_columns import find_used_rows
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import quote
@@ -109,11 +109,8 @@ def read_dataset(
     check_target_options(
         target=target, y=y, ranking=ranking, stages=stages, stage_weight=stage_weight, event=event
     )
-    frame = read_frame(source)
-    if not frame.n:
-        raise DataError(f"{frame.source} has a header but no rows: at least {MIN_ROWS} are needed")
     target_source = TargetSource(
-        frame,
+        source,
         y,
         target,
         ranking=ranking,
@@ -144,7 +141,7 @@ def read_source(
         source.exclude,
         target_option=target_type.option,
     )
-    columns = target_type.read(replace(source, columns=names, inputs=input_columns))
+    columns = target_type.read(replace(source, data=frame, columns=names, inputs=input_columns))
     values = {name: _get_numbers(frame, name) for name in input_columns}
     row_mask, row_notices = find_used_rows(frame, {**columns.required, **values}, missing, columns.row_filter)
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from symscreen._cached_property import lockfree_cached_property
 from symscreen.data.column_selection import (
     choose_numeric_target,
     choose_target_column,
@@ -14,6 +15,8 @@ from symscreen.data.column_selection import (
     require_columns,
 )
 from symscreen.data.column_types import convert_python_column
+from symscreen.data.files import read_frame
+from symscreen.data.row_columns import MIN_ROWS
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import quote, suggest
 from symscreen.targets.base import RowFilter
@@ -33,11 +36,11 @@ if TYPE_CHECKING:
 class TargetSource:
     """What describes the target of a screen, see `symscreen.data.read_dataset`.
 
-    `columns` are the columns of the frame that hold the target, `inputs` the names of the inputs. Both are
-    empty until they are chosen.
+    `data` is the source, which is read when its columns are first needed. `columns` are the columns that hold
+    the target, `inputs` the names of the inputs. Both are empty until they are chosen.
     """
 
-    frame: SourceFrame
+    data: Any
     y: Any = None
     target: str | Sequence[str] | None = None
     requested: str | None = None
@@ -49,10 +52,19 @@ class TargetSource:
     exclude: Collection[str] = ()
     columns: Sequence[str] = ()
     inputs: Collection[str] = ()
-    names: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", parse_target_names(self.frame, self.target))
+    @lockfree_cached_property
+    def frame(self) -> SourceFrame:
+        """The columns of the source; DataError if there are no rows."""
+        frame = read_frame(self.data)
+        if not frame.n:
+            raise DataError(f"{frame.source} has a header but no rows: at least {MIN_ROWS} are needed")
+        return frame
+
+    @lockfree_cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns that the option `target` names."""
+        return parse_target_names(self.frame, self.target)
 
     @property
     def origin(self) -> str:
@@ -72,7 +84,7 @@ class TargetSource:
     @property
     def is_multicolumn(self) -> bool:
         """Whether the target has several columns."""
-        return len(self.names) > 1 or is_two_dimensional(self.y)
+        return is_two_dimensional(self.y) or len(self.names) > 1
 
     @property
     def is_categorical(self) -> bool:

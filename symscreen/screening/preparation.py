@@ -88,16 +88,16 @@ def read_target_source(
     stages = None if options.stages is None else parse_names(options.stages)
     described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
     check_target_options(target=options.target, y=y, stages=stages, **described)
-    frame = read_frame(X) if options.groups is None else read_frame_with_column(X, options.groups)
+    if options.groups is not None:
+        X = read_frame_with_column(X, options.groups)  # noqa: N806  # standard input can be read only once
     weights = None
     if options.weights is not None:
-        weights = read_row_weights(
-            read_frame_with_column(frame, options.weights, "--weights"), options.weights
-        )
+        X = read_frame_with_column(X, options.weights, "--weights")  # noqa: N806  # as above
+        weights = read_row_weights(X, options.weights)
         if (weights == weights[0]).all():
             weights = None
     source = TargetSource(
-        frame,
+        X,
         y,
         options.target,
         options.target_kind,
@@ -277,7 +277,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     given = options
     X, options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
     source, target_class = read_target_source(X, y, options)
-    X, kind = source.frame, target_class.target_type  # noqa: N806  # standard input can be read only once
+    kind = target_class.target_type
     cutters, keeps = (
         parse_pool_screeners(options.cut, options.keep, shorthand, kind),
         parse_pool_sizes(options.keep),
@@ -304,6 +304,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     check_max_correlation(options.distinct, options.top, options.rounds, options.stability)
     max_bytes = parse_memory_limit(options.max_ram)
     table = read_source(source, target_class, inputs=options.inputs, missing=options.missing)
+    X = source.frame  # noqa: N806  # standard input can be read only once
     grouping = build_row_groups(table, X, options)
     halving = build_half_sampling(
         table, options.stability, row_groups=grouping, top=options.top, rounds=options.rounds

@@ -65,7 +65,7 @@ class MultiOutputTarget(Target):
     @classmethod
     def matches(cls, source: TargetSource) -> bool:
         """Check for several named columns, or several columns of y that are no ranking."""
-        return source.is_multicolumn and not source.has_own_option
+        return not source.has_own_option and source.is_multicolumn
 
     @classmethod
     def list_columns(cls, source: TargetSource) -> tuple[list[str], list[str]]:
