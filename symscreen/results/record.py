@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from symscreen.targets.registry import Target
 
 
-RECORD_FORMAT = 2  # format 1, which is still read, has no digest in the file's record
+RECORD_FORMAT = 2
 
 
 def build_partial_record(space: Space, stream_result: StreamResult | None, n_layers: int) -> dict[str, Any]:
