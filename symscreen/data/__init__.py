@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from symscreen.data.categories import (
-    CategoricalInput,
     add_categorical_columns,
     check_categorical,
     collect_levels,
@@ -11,6 +10,7 @@ from symscreen.data.categories import (
     read_levels,
 )
 from symscreen.data.column_selection import choose_inputs, choose_target_column
+from symscreen.data.column_types import LevelIndicator
 from symscreen.data.dataset import Dataset, replace_target, take_inputs, take_rows
 from symscreen.data.decompressed_size import get_max_table_bytes, read_bounded
 from symscreen.data.files import SourceFrame, read_frame, read_parquet, read_regular_file
@@ -19,8 +19,8 @@ from symscreen.data.row_columns import read_frame_with_column, read_row_groups, 
 from symscreen.data.target_source import TargetSource, check_target_options, detect_target_type
 
 __all__ = [
-    "CategoricalInput",
     "Dataset",
+    "LevelIndicator",
     "SourceFrame",
     "TargetSource",
     "add_categorical_columns",

@@ -23,7 +23,8 @@ from symscreen.units import convert_to_original_units
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
     from symscreen.results.screen_result import ScreenResult
 

@@ -20,7 +20,8 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from symscreen.export.source import Formulas, LevelIndicator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import Formulas
     from symscreen.grammar import Operator
 
 

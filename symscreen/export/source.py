@@ -9,9 +9,10 @@ categorical columns (`LevelIndicator`) are computed in the target language from 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from symscreen.data import LevelIndicator
 from symscreen.errors import FormulaError, OutputError
 from symscreen.export.operator_definitions import (
     fold_constants,
@@ -33,25 +34,6 @@ if TYPE_CHECKING:
     from symscreen.grammar import Operator
 
     Formulas = Expression | Formula | SharedFormula | Sequence[Expression]
-
-
-@dataclass(frozen=True, slots=True)
-class LevelIndicator:
-    """A column derived from a categorical column: ``1[column = level]``, optionally times a numeric column.
-
-    Parameters
-    ----------
-    column : str
-        The categorical column.
-    level : str or float
-        The level: an exact text, or a number.
-    gated_column : str or None
-        The numeric column that the indicator multiplies; None for a plain 0/1 indicator.
-    """
-
-    column: str
-    level: str | float
-    gated_column: str | None = None
 
 
 NO_INDICATORS: dict[str, LevelIndicator] = {}
@@ -86,15 +68,16 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
         return {}
     try:
         levels, inputs = options["levels"], record["data"]["inputs"]
-        titles = {
-            f"{column} = {level if isinstance(level, str) else _format_level(level)}": (column, level)
+        definitions = [
+            LevelIndicator(column, level)
             for column, column_levels in levels.items()
             for level in column_levels
-        }
+        ]
+        is_gated = options["categorical_as"] != "onehot"
         return {
             name: indicator
             for name in inputs
-            if (indicator := _parse_indicator(name, titles, options["categorical_as"]))
+            if (indicator := _find_indicator(name, definitions, is_gated=is_gated))
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormulaError(
@@ -102,21 +85,16 @@ def build_indicators_from_record(record: Mapping[str, Any]) -> dict[str, LevelIn
         ) from None
 
 
-def _format_level(level: float) -> str:
-    """Format a numeric level as in the names of derived columns."""
-    return f"{level:g}" if float(f"{level:g}") == level else repr(float(level))
-
-
-def _parse_indicator(
-    name: str, titles: Mapping[str, tuple[str, str | float]], encoding: str
+def _find_indicator(
+    name: str, definitions: Sequence[LevelIndicator], *, is_gated: bool
 ) -> LevelIndicator | None:
-    """Parse the name of an input as a level indicator; None if it is an ordinary column."""
-    if encoding == "onehot":
-        return LevelIndicator(*titles[name]) if name in titles else None
+    """Find the level indicator that an input is named after; None if it is an ordinary column."""
+    if not is_gated:
+        return next((definition for definition in definitions if definition.name == name), None)
     matches = [
-        LevelIndicator(column, level, name.removesuffix(f"·1[{title}]"))
-        for title, (column, level) in titles.items()
-        if name.endswith(f"·1[{title}]")
+        replace(definition, gated_column=gated_column)
+        for definition in definitions
+        if (gated_column := name.removesuffix(f"·1[{definition.condition}]")) != name
     ]
     if len(matches) > 1:
         raise ValueError(f"{name!r} can be read in {len(matches)} ways")

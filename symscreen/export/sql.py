@@ -11,7 +11,8 @@ from symscreen.grammar import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from symscreen.export.source import ExportJob, Formulas, LevelIndicator
+    from symscreen.data import LevelIndicator
+    from symscreen.export.source import ExportJob, Formulas
     from symscreen.grammar import Operator
 
 

@@ -117,7 +117,7 @@ def _prepare_fit(frame: Any, y: ArrayLike | None, given: FitOptions) -> tuple[Da
     )
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(frame, dataset.names, given.categorical)
+    derived = find_categorical_features(frame, dataset.names)
     dataset, units = read_units(dataset, given.units, given.target_units, derived)
     units_record = None
     if units is not None:

@@ -326,7 +326,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Prepa
     idle = format_unused_rule_notices(grammar, parsed, table.names)
     table = replace(table, notices=(*table.notices, *idle, *left_out))
     formulas = [parse_expression(text, grammar.operators, table.names) for text in to_tuple(options.also)]
-    derived = find_categorical_features(X, table.names, given.categorical)
+    derived = find_categorical_features(X, table.names)
     table, units = read_units(table, options.units, options.target_units, derived)
     if units is not None:
         check_formula_units(formulas, units)
