@@ -154,7 +154,7 @@ def to_c(formulas: Formulas, **options: Unpack[ExportOptions]) -> str:
             for name, column_type in job.columns.items()
             if column_type is float
         ]
-        for name in filter(collect_columns(expression).__contains__, job.indicators):
+        for name in [name for name in job.indicators if name in collect_columns(expression)]:
             indicator = write_indicator(job.indicators[name], parameters, _format_literal)
             lines.append(f"    double {identifiers[name]} = {indicator};")
         lines += [f"    return {render_expression(expression, _C, identifiers)};", "}", ""]
