@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symscreen.targets.binary import build_binary_targets
+from symscreen.statistics.ranks.binary_targets import build_binary_targets
 
 
 def test_those_that_tell_features_apart_stay_with_the_fewest_rows_first():
