@@ -9,11 +9,11 @@ from symscreen.config.fields import describe_options, list_options
 from symscreen.config.parsing import parse_memory_limit
 from symscreen.config.screen_options import FitOptions, make_fit_options
 from symscreen.config.space_options import build_layer_schedule, format_unused_rule_notices, read_grammar
-from symscreen.data import is_ranking, parse_target_names, read_frame
+from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
-from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners, read_screen_dataset
+from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.units import convert_targets_to_base_units, read_units
 
@@ -82,17 +82,25 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     """Read the data, in base units, and the options of a fit."""
     run_control = build_run_control(options)
     source, data_options = encode_categoricals(source, y, options)
-    several = is_ranking(y) or len(parse_target_names(source, options.target)) > 1
+    several = TargetSource(source, y, options.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     pool_screeners = parse_pool_screeners(options, target_type)
     if several:
         pool_screeners = adapt_to_multi_output(pool_screeners, options)
     backend = parse_backend(options)
-    dataset = read_screen_dataset(source, y, data_options, target_type, None)
+    dataset = read_dataset(
+        source,
+        target=options.target,
+        inputs=data_options.inputs,
+        exclude=data_options.exclude,
+        missing=options.missing,
+        y=y,
+        target_type=target_type,
+    )
     grammar, layers = read_grammar(options)
     unused = format_unused_rule_notices(grammar, layers, dataset.names)
     dataset = replace(dataset, notices=(*dataset.notices, *unused))
-    derived = find_categorical_features(source, dataset.names, options.categorical)
+    derived = find_categorical_features(source, dataset.names)
     dataset, units = read_units(dataset, options.units, options.target_units, derived)
     units_record = None
     if units is not None:

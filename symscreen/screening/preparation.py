@@ -8,25 +8,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from symscreen.config.conflicts import check_conflicts, check_weight_conflicts
 from symscreen.config.option_record import build_options_record
 from symscreen.config.parsing import parse_memory_limit, parse_names, to_tuple
 from symscreen.config.space_options import format_unused_rule_notices, read_grammar
 from symscreen.data import (
+    TargetSource,
+    check_target_options,
     detect_target_type,
-    is_ranking,
-    read_dataset,
     read_frame,
     read_frame_with_column,
     read_row_groups,
     read_row_weights,
+    read_source,
 )
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import name_option
 from symscreen.screeners import (
     JointScreener,
     Screener,
@@ -42,36 +40,18 @@ from symscreen.screening.run_control import build_run_control, parse_backend
 from symscreen.screening.task import RowGroups, ScreeningTask
 from symscreen.statistics.inference.max_t import count_exchangeable_groups
 from symscreen.statistics.inference.t0_interval import MIN_UNITS
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
-from symscreen.targets.registry import count_labels
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import check_formula_units, read_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from symscreen.config.screen_options import ScreenOptions
     from symscreen.data import Dataset
     from symscreen.screeners import AnyScreener
-    from symscreen.targets import TargetType
-
-# T0 alone would remove features that are not monotone, such as exp(a) - exp(b)
-_DEFAULT_POOL_SCREENERS: dict[TargetType, str] = {
-    "numeric": "t0,xi",
-    "classes": "t0,xi",
-    "several": "t0,xi",
-    "ranking": "t0",
-    "stages": "t0",
-    "survival": "t0",
-    "weighted": "t0",
-}
-_UNSIGNED_TARGET_TYPES: dict[TargetType, tuple[str, str]] = {
-    "ranking": ("--ranking", "with an order"),
-    "stages": ("--stages", "with all pairs of stages alike"),
-    "classes": ("classes", "with several of them alike; give two as the numbers 0 and 1"),
-    "several": ("several targets", "with all of them alike"),
-}
+    from symscreen.targets import Target, TargetType
 
 
 def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> ScreeningTask:  # noqa: N803  # as in `screen`
@@ -94,19 +74,21 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         If the data, the grammar, a formula or an option cannot be used; see its subclasses.
     """
     check_conflicts(options)
-    source, data_options = encode_categoricals(X, y, options)
-    source, target_type = _find_target_type(source, y, data_options)
-    source, weights, target_type = read_sample_weights(source, data_options, target_type)
-    screeners, pool_screeners = _read_screeners(options, target_type)
-    check_options_for_target(options, target_type)
+    X, data_options = encode_categoricals(X, y, options)  # noqa: N806  # a frame with more columns
+    source, target_class = read_target_source(X, y, data_options)
+    screeners, pool_screeners = _read_screeners(options, target_class)
+    target_class.check_options(options.sign, options.search, options.rounds)
     check_search(options, screeners)
     backend, run_control = parse_backend(options), build_run_control(options)
     error_control, notices = parse_error_control(
-        options, ranking_screener=screeners[0], target_type=target_type, has_pruning=bool(pool_screeners)
+        options,
+        ranking_screener=screeners[0],
+        target_type=target_class.target_type,
+        has_pruning=bool(pool_screeners),
     )
     max_bytes = parse_memory_limit(options.max_ram)
-    dataset = read_screen_dataset(source, y, data_options, target_type, weights)
-    row_groups = build_row_groups(dataset, source, options)
+    dataset = read_source(source, target_class, inputs=data_options.inputs, missing=options.missing)
+    row_groups = build_row_groups(dataset, source.frame, options)
     build_half_sampling(dataset, options, row_groups)
     if error_control is not None and row_groups is not None:
         # permutations shuffle whole groups; there are no null distributions that do
@@ -118,7 +100,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
     check_intervals(options, screeners, dataset.target)
     if options.prescreen is not None:
         check_prescreen_size(
-            (*screeners, *pool_screeners), options.prescreen, dataset.target.n, count_labels(dataset.target)
+            (*screeners, *pool_screeners), options.prescreen, dataset.target.n, dataset.target.n_labels
         )
     grammar, layers = read_grammar(options)
     notices = (
@@ -128,7 +110,7 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         *format_group_notices(row_groups, options),
     )
     formulas = [parse_expression(text, grammar.operators, dataset.names) for text in to_tuple(options.also)]
-    derived = find_categorical_features(source, dataset.names, options.categorical)
+    derived = find_categorical_features(source.frame, dataset.names)
     dataset, units = read_units(
         replace(dataset, notices=notices), options.units, options.target_units, derived
     )
@@ -149,77 +131,61 @@ def prepare_screen(X: Any, y: ArrayLike | None, options: ScreenOptions) -> Scree
         error_control=error_control,
         row_groups=row_groups,
     )
-    return replace(task, record=build_options_record(task) | build_category_record(source, options))
+    return replace(task, record=build_options_record(task) | build_category_record(source.frame, options))
 
 
-def _find_target_type(source: Any, y: Any, options: ScreenOptions) -> tuple[Any, TargetType]:
-    """Return the source, which can be read again, and the type of the target."""
-    if options.event is not None and is_ranking(y):
-        raise OptionError(f"y has several columns, and {name_option('event')} goes with one column of times")
-    if options.groups is not None:
-        source = read_frame_with_column(source, options.groups)  # standard input can be read only once
-    if options.stages is not None:
-        return source, "stages"
-    if options.ranking is not None:
-        return source, "ranking"
-    if options.event is not None:
-        return source, "survival"
-    if y is not None and options.target_kind is None and np.ndim(y) != 1:
-        return source, "ranking" if is_ranking(y) else "numeric"
-    source = read_frame(source)
-    return source, detect_target_type(
-        source, y, options.target, _find_excluded_columns(options), options.target_kind
-    )
+def read_target_source(
+    X: Any,  # noqa: N803  # as in `screen`
+    y: ArrayLike | None,
+    options: ScreenOptions,
+) -> tuple[TargetSource, type[Target]]:
+    """Read the source, with row weights if a column has them, and decide the type of the target.
 
-
-def read_sample_weights(
-    source: Any, options: ScreenOptions, target_type: TargetType
-) -> tuple[Any, NDArray[np.float64] | None, TargetType]:
-    """Read the weights of the rows.
-
-    Returns
-    -------
-    source : object
-        The source, which can be read again.
-    weights : float64 array, shape (n,), or None
-        Weights by row of the source. None without a column of weights, and if all weights are equal.
-    target_type : TargetType
-        ``"weighted"`` if rows with a positive weight have different weights.
-
-    Raises
-    ------
-    OptionError
-        If weights differ, and the target is not numeric, or an option assumes that all rows count alike.
-    TableError
-        If there is no such column, or it contains other values than weights.
+    Equal weights are no weights. OptionError if rows weigh differently and the target, or another option, has
+    no meaning with that; DataError if the column does not exist or holds anything but weights.
     """
-    name = options.weights
-    if name is None:
-        return source, None, target_type
-    frame = read_frame_with_column(source, name, "--weights")
-    weights = read_row_weights(frame, name)
-    if (weights == weights[0]).all():
-        return frame, None, target_type
-    if target_type != "numeric":
-        raise OptionError(
-            f"--weights {name} cannot be had with {TARGET_TYPE_DESCRIPTIONS[target_type]}: only of a "
-            "numeric response it is known what "
-            "they mean; leave it out"
-        )
-    check_weight_conflicts(options)
-    positive = weights[weights > 0.0]
-    return frame, weights, "numeric" if (positive == positive[0]).all() else "weighted"
+    stages = None if options.stages is None else parse_names(options.stages)
+    described = {name: getattr(options, name) for name in ("ranking", "stage_weight", "event")}
+    check_target_options(target=options.target, y=y, stages=stages, **described)
+    if options.groups is not None:
+        X = read_frame_with_column(X, options.groups)  # noqa: N806  # standard input can be read only once
+    weights = None
+    if options.weights is not None:
+        X = read_frame_with_column(X, options.weights, "--weights")  # noqa: N806  # as above
+        weights = read_row_weights(X, options.weights)
+        if (weights == weights[0]).all():
+            weights = None
+    source = TargetSource(
+        X,
+        y,
+        options.target,
+        options.target_kind,
+        stages=stages,
+        **described,
+        weights=weights,
+        exclude=_find_excluded_columns(options),
+    )
+    found = detect_target_type(source)
+    if weights is not None:
+        if not found.accepts_weights:
+            raise OptionError(
+                f"--weights {options.weights} cannot be had with {found.description}: only of a numeric "
+                "response it is known what they mean; leave it out"
+            )
+        check_weight_conflicts(options)
+    return source, found
 
 
 def _read_screeners(
-    options: ScreenOptions, target_type: TargetType
+    options: ScreenOptions, target_class: type[Target]
 ) -> tuple[tuple[AnyScreener, ...], tuple[AnyScreener, ...]]:
     """Return the screeners that rank, and those that prune the pool."""
+    target_type = target_class.target_type
     pool_screeners = parse_pool_screeners(options, target_type)
     shorthand = {"rule": options.rule, "engine": options.engine}
     screeners = parse_screeners(options.screener, shorthand, other_screeners=pool_screeners)
     check_target_support(screeners, target_type)
-    if target_type != "several":
+    if not target_class.combines_outputs:
         return screeners, pool_screeners
     return adapt_to_multi_output(screeners, options), adapt_to_multi_output(pool_screeners, options)
 
@@ -244,7 +210,7 @@ def parse_pool_screeners(
     """
     if options.cut is None and options.keep is None:
         return ()
-    cut = _DEFAULT_POOL_SCREENERS[target_type] if options.cut is None else options.cut
+    cut = TARGET_TYPES[target_type].pool_screeners if options.cut is None else options.cut
     screeners = parse_screeners(cut, {"rule": options.rule, "engine": options.engine}, allow_unused=True)
     check_target_support(screeners, target_type)
     if options.keep is None and any(isinstance(screener, Screener) for screener in screeners):
@@ -291,63 +257,11 @@ def check_search(options: ScreenOptions, screeners: Sequence[AnyScreener]) -> No
         )
 
 
-def check_options_for_target(options: ScreenOptions, target_type: TargetType) -> None:
-    """Refuse options that have no meaning unless the target is numeric."""
-    if target_type == "numeric":
-        return
-    if options.sign == "positive" and target_type not in {"survival", "weighted"}:
-        option, whose = _UNSIGNED_TARGET_TYPES[target_type]
-        raise OptionError(
-            f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "
-            "leave it out"
-        )
-    described, search = TARGET_TYPE_DESCRIPTIONS[target_type], options.search
-    if search == "race":
-        raise OptionError(
-            f"--search race has no bound for {described}, only for a numeric response: use --search exact"
-        )
-    if search != "exact":
-        raise OptionError(
-            f"--search {search} drops features by a sample of the rows of a numeric response, and "
-            f"{described} is none: use --search exact"
-        )
-    if options.rounds > 1:
-        raise OptionError(
-            f"--rounds {options.rounds} needs a numeric response, of which a model leaves something; "
-            f"{described} is screened in one round"
-        )
-
-
-def read_screen_dataset(
-    source: Any,
-    y: ArrayLike | None,
-    options: ScreenOptions,
-    target_type: TargetType,
-    weights: NDArray[np.float64] | None,
-) -> Dataset:
-    """Read the dataset; columns of groups and weights are not inputs."""
-    return read_dataset(
-        source,
-        target=options.target,
-        inputs=options.inputs,
-        exclude=_find_excluded_columns(options),
-        missing=options.missing,
-        y=y,
-        ranking=options.ranking,
-        stages=None if options.stages is None else parse_names(options.stages),
-        stage_weight=options.stage_weight,
-        event=options.event,
-        weights=weights,
-        target_type=target_type,
-    )
-
-
 def _find_excluded_columns(options: ScreenOptions) -> Sequence[str]:
     """Return the columns to leave out, with those of groups and weights."""
+    named = [options.exclude] if isinstance(options.exclude, str) else options.exclude
     more = [name for name in (options.groups, options.weights) if name is not None]
-    if not more:
-        return options.exclude
-    return [*([options.exclude] if isinstance(options.exclude, str) else options.exclude), *more]
+    return list(dict.fromkeys(map(str, [*named, *more])))
 
 
 def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> RowGroups | None:

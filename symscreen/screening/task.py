@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from symscreen.grammar import Grammar, Layer
     from symscreen.screeners import AnyScreener
     from symscreen.screening.inference.error_control import ErrorControl
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
     from symscreen.units import Units
 
 _DEFAULT_RISK = 1e-6  # probability that a race loses any of the best classes

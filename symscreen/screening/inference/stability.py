@@ -18,7 +18,6 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.screening.residual_rounds import run_round
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,10 +76,10 @@ def build_half_sampling(
     """
     if options.stability is None:
         return None
-    if dataset.target.target_type != "numeric":
-        description = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
+    if not dataset.target.supports_inference:
         raise OptionError(
-            f"--stability requires a numeric target, but {dataset.target.name!r} is {description}"
+            f"--stability requires a numeric target, but {dataset.target.name!r} is "
+            f"{dataset.target.description}"
         )
     if row_groups is None:
         return HalfSampling(options.stability, np.arange(dataset.target.n), None)
