@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symscreen.expansion import CandidateStatus
 from symscreen.expansion import _kernels as walk
 from symscreen.expansion.candidates import OperatorRange
 from symscreen.grammar import fingerprint as fp
@@ -13,14 +12,6 @@ from symscreen.grammar import fingerprint as fp
 P = fp.PRIME
 PAIRS = {"one": walk.ONE, "unordered": walk.UNORDERED, "ordered": walk.ORDERED}
 large = st.integers(0, 50) | st.integers(0, 10**6) | st.integers(0, 10**9)
-
-
-def test_fates_are_called_alike():
-    assert {name: getattr(walk, name) for name in CandidateStatus.__members__ if hasattr(walk, name)} == {
-        "KEPT": CandidateStatus.KEPT, "FORBIDDEN": CandidateStatus.FORBIDDEN,
-        "TOO_COMPLEX": CandidateStatus.TOO_COMPLEX, "CONSTANT": CandidateStatus.CONSTANT,
-        "UNDEFINED": CandidateStatus.UNDEFINED,
-    }  # fmt: skip
 
 
 @given(st.sampled_from(sorted(PAIRS)), large, st.integers(-3, 3), st.data())
