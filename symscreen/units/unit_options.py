@@ -5,26 +5,24 @@ Units come from column headers, a TOML or JSON file, or a mapping.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
-from symscreen.data import read_regular_file
+from symscreen.data.documents import convert_document, read_document
 from symscreen.errors import DataError, OptionError
 from symscreen.expressions.traversal import rebuild_expression
 from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
-from symscreen.grammar.grammar_files import parse_bounded_toml
 from symscreen.messages import suggest
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units.dimensional_analysis import Units
 from symscreen.units.unit_parsing import (
     AMBIGUITY_TEXT,
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
 
 
 _MAX_BYTES = 1_000_000  # of a file of units
+_UnitTexts = dict[str, Annotated[str, Meta(description="a text such as 'mm'")]]
 _MAX_LISTED = 8  # names in a notice
 _NO_CATEGORICAL_INPUTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -95,9 +94,7 @@ def read_units(
             raise OptionError("--target-units requires units: give --units strict, or a file of units")
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
-    target_data = dataset.target
-    targets = target_data.names if isinstance(target_data, MultiOutputTarget) else (target_data.name,)
-    names = (*dataset.names, *targets)
+    names = (*dataset.names, *dataset.target.names)
     source_inputs = [name for name in dataset.names if name not in categorical_inputs]
     columns, unparsed = _parse_column_units(
         [name for name in names if name not in categorical_inputs], unit_texts
@@ -209,43 +206,16 @@ def _read_units_option(units: UnitsOption) -> dict[str, str] | None:
     if isinstance(units, str) and units == "strict":
         return {}
     if isinstance(units, Mapping):
-        return _check_unit_texts(units, "units")
+        named = {str(name): unit for name, unit in units.items()}
+        return convert_document(named, _UnitTexts, "units", OptionError)
     if isinstance(units, str | os.PathLike) and Path(units).suffix in {".toml", ".json"}:
-        return _read_units_file(Path(units))
+        content = read_document(Path(units), "a file of units", _MAX_BYTES, OptionError)
+        return convert_document(content, _UnitTexts, str(units), OptionError)
     close = suggest(str(units), ["strict", "ignore"]) if isinstance(units, str) else ""
     raise OptionError(
         f"units is {units!r}{close}; give strict, ignore, or a file that ends in .toml or .json, in Python "
         "also a mapping of columns to units"
     )
-
-
-def _read_units_file(path: Path) -> dict[str, str]:
-    """Read a TOML or JSON file of units."""
-    try:
-        content = read_regular_file(path, _MAX_BYTES)
-    except (OSError, ValueError) as error:
-        raise OptionError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from None
-    if len(content) > _MAX_BYTES:
-        raise OptionError(f"{path}: larger than {_MAX_BYTES} bytes; this is not a file of units")
-    try:
-        mapping = (
-            json.loads(content.decode("utf-8-sig")) if path.suffix == ".json" else parse_bounded_toml(content)
-        )
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{path}: not valid {path.suffix[1:].upper()}: {error}") from None
-    if not isinstance(mapping, dict):
-        raise OptionError(f'{path}: a mapping of columns to units is needed, such as {{"length": "mm"}}')
-    return _check_unit_texts(mapping, str(path))
-
-
-def _check_unit_texts(mapping: Mapping[Any, Any], source: str) -> dict[str, str]:
-    """Check that all units are texts."""
-    for name, unit in mapping.items():
-        if not isinstance(unit, str):
-            raise OptionError(
-                f"{source}: the unit of {str(name)!r} is {unit!r}; a text such as 'mm' is needed"
-            )
-    return {str(name): unit for name, unit in mapping.items()}
 
 
 def _parse_column_units(

@@ -132,7 +132,11 @@ def test_without_the_data_what_needs_rows_is_left_out_with_a_word(folder, capsys
             ["r.csv", "--data", "other.csv", "--out", "o.html"],
             "not the data that the result was made from",
         ),
-        ({"layers": [{}]}, ["r.csv", "--out", "o.html"], "its record is damaged: layers"),
+        (
+            {"layers": [{}]},
+            ["r.csv", "--out", "o.html"],
+            "its record is damaged, layers: expected a list",
+        ),
         ({"grammar": 3}, ["r.csv", "--out", "o.html"], "operators in the record cannot be read"),
         ({"search": {}}, ["r.csv", "--out", "o.html"], "its record is damaged"),
         ({"agreement": [3]}, ["r.csv", "--out", "o.html"], "damaged"),
