@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symscreen.expansion import CandidateStatus
 from symscreen.expansion import _kernels as walk
 from symscreen.expansion.candidates import OperatorRange
 from symscreen.grammar import fingerprint as fp
@@ -12,6 +13,16 @@ from symscreen.grammar import fingerprint as fp
 P = fp.PRIME
 PAIRS = {"one": walk.ONE, "unordered": walk.UNORDERED, "ordered": walk.ORDERED}
 large = st.integers(0, 50) | st.integers(0, 10**6) | st.integers(0, 10**9)
+
+
+def test_kernels_have_the_numbers_of_the_statuses():
+    numbers = {name: getattr(walk, name, None) for name in CandidateStatus.__members__}
+    assert {name: number for name, number in numbers.items() if number is not None} == {
+        "KEPT": CandidateStatus.KEPT, "FORBIDDEN": CandidateStatus.FORBIDDEN,
+        "TOO_COMPLEX": CandidateStatus.TOO_COMPLEX, "CONSTANT": CandidateStatus.CONSTANT,
+        "UNDEFINED": CandidateStatus.UNDEFINED, "NO_UNIT": CandidateStatus.NO_UNIT,
+        "OTHER_UNITS": CandidateStatus.OTHER_UNITS,
+    }  # fmt: skip
 
 
 @given(st.sampled_from(sorted(PAIRS)), large, st.integers(-3, 3), st.data())
