@@ -15,7 +15,7 @@ from symscreen.config.space_options import (
     parse_pool_sizes,
     read_grammar,
 )
-from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
+from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.fitting.procedure import run_fit
@@ -96,7 +96,7 @@ def fit(
 def _prepare_fit(frame: Any, y: ArrayLike | None, given: FitOptions) -> tuple[Dataset, FitConfig]:
     """Read the data, in base units, and the configuration of a fit."""
     frame, encoded = encode_categoricals(frame, y, given)  # a frame with more columns
-    several = is_ranking(y) or len(parse_target_names(frame, given.target)) > 1
+    several = TargetSource(frame, y, given.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     cutters, keeps = (
         parse_pool_screeners(given.cut, given.keep, {}, target_type),
