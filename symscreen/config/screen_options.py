@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from symscreen.config.fields import check_options, list_options, make_options, option
 from symscreen.config.parsing import (
@@ -29,6 +29,7 @@ from symscreen.config.parsing import (
 )
 from symscreen.config.space_options import parse_pool_sizes
 from symscreen.data.column_selection import parse_name_list
+from symscreen.targets.registry import TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,9 +79,9 @@ class DataOptions:
         estimator=False,
         write=write_names,
     )
-    target_kind: Literal["numeric", "classes", "several"] | None = option(
+    target_kind: TargetKind | None = option(
         None,
-        choices=("numeric", "classes", "several"),
+        choices=get_args(TargetKind),
         help="The type of --target; by default numeric, classes for words, several for A,B.",
         doc='The type of the target, where it cannot be inferred: ``"classes"`` for classes that are '
         "written as numbers. By default words are classes, and several columns are several targets.",

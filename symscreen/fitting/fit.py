@@ -15,6 +15,7 @@ from symscreen.fitting.procedure import run_fit
 from symscreen.fitting.search_stages import FitTask
 from symscreen.screening.preparation import adapt_to_multi_output, parse_pool_screeners
 from symscreen.screening.run_control import build_run_control, parse_backend
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import convert_targets_to_base_units, read_units
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _prepare_fit(source: Any, y: ArrayLike | None, options: FitOptions) -> FitTa
     several = TargetSource(source, y, options.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     pool_screeners = parse_pool_screeners(options, target_type)
-    if several:
+    if TARGET_TYPES[target_type].combines_outputs:
         pool_screeners = adapt_to_multi_output(pool_screeners, options)
     backend = parse_backend(options)
     dataset = read_dataset(
