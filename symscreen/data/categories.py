@@ -17,9 +17,10 @@ import numpy as np
 from symscreen.data.column_selection import choose_inputs, choose_target_column, require_columns
 from symscreen.data.column_types import LevelIndicator, SourceColumn
 from symscreen.data.files import SourceFrame, read_frame
-from symscreen.data.target_columns import parse_target_names, read_classes
+from symscreen.data.target_source import parse_target_names
 from symscreen.errors import DataError, OptionError
 from symscreen.messages import format_count, quote, suggest
+from symscreen.targets.multiclass import read_classes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from symscreen.config.screen_options import ScreenOptions
-    from symscreen.data.target_columns import ClassData
+    from symscreen.targets.multiclass import ClassData
 
     CategoricalAs = Literal["gate", "onehot"]
 
@@ -117,7 +118,7 @@ def add_categorical_columns(
             raise DataError(
                 f"{frame.source}: the column {quote(name)} of --categorical contains an infinity: correct it"
             )
-        class_data = read_classes(frame, name, frame.columns[name], "--categorical")
+        class_data = read_classes(frame.source, name, frame.columns[name], "--categorical")
         if not 2 <= len(class_data.classes) <= _MAX_LEVELS:
             raise DataError(
                 f"{frame.source}: the column {quote(name)} of --categorical has "
@@ -178,7 +179,7 @@ def read_levels(frame: SourceFrame, name: str) -> tuple[tuple[str, ...], NDArray
     >>> read_levels(read_frame({"c": ["p", "q", "p"]}), "c")
     (('p', 'q'), array([0., 1., 0.]))
     """
-    class_data = read_classes(frame, name, frame.columns[name], "--categorical")
+    class_data = read_classes(frame.source, name, frame.columns[name], "--categorical")
     return class_data.classes, class_data.codes
 
 
@@ -285,7 +286,7 @@ def compute_categorical_column(frame: SourceFrame, name: str) -> SourceColumn | 
     if definition is None:
         return None
     column = frame.columns[definition.column]
-    class_data = read_classes(frame, definition.column, column)
+    class_data = read_classes(frame.source, definition.column, column)
     indicator = _make_indicator(class_data, _find_level_code(str(definition.level), class_data, column))
     if definition.gated_column is None:
         return SourceColumn("numbers", indicator)

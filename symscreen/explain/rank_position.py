@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from symscreen.screening.preparation import PreparedScreen
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
 
 # A feature computed in two ways may be in two classes with slightly different losses, which are merged later.

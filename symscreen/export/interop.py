@@ -142,7 +142,7 @@ def to_pysr(source: FormulaSource, *, operators: Mapping[str, Operator] = OPERAT
     import sympy
 
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     names = make_identifiers(job.inputs, (*_RESERVED_NAMES, *dir(sympy)))
     texts = tuple(_format_formula(expression, names, _format_pysr_call) for expression in job.expressions)
     required = {
@@ -183,7 +183,7 @@ def to_gplearn(source: FormulaSource, *, operators: Mapping[str, Operator] = OPE
     ('sub(x1, div(cos(x2), x1))', 'mul(x1, x1)')
     """
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     names = make_identifiers(job.inputs, _RESERVED_NAMES)
     texts = tuple(_format_formula(expression, names, _format_gplearn_call) for expression in job.expressions)
     unary, binary = (
@@ -233,7 +233,7 @@ def compute_feature_frame(
     import pandas as pd
 
     formulas, operators, _ = extract_formulas(source, operators)
-    job = build_export_job(formulas, operators)
+    job = build_export_job(formulas, operators=operators)
     values = evaluate_formulas(job.expressions, rows)
     defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
     if not defined:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from symscreen.data import LevelIndicator
 from symscreen.errors import FormulaError, OutputError
@@ -22,7 +22,7 @@ from symscreen.export.operator_definitions import (
 from symscreen.expressions.linear_formula import Formula, SharedFormula
 from symscreen.expressions.operator_notations import OPERATOR_NOTATIONS, find_notation
 from symscreen.expressions.printing import PrintedText, Printer, to_text
-from symscreen.expressions.traversal import check_numbers, collect_inputs
+from symscreen.expressions.traversal import check_numbers, collect_inputs, collect_operator_names
 from symscreen.expressions.tree import Expression
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.operator import Precedence
@@ -101,33 +101,6 @@ def _find_indicator(
     return matches[0] if matches else None
 
 
-def find_required_columns(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> tuple[str, ...]:
-    """List the data columns that the inputs of formulas need, in alphabetical order.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        Names of the inputs.
-    indicators : mapping of str to LevelIndicator
-        The inputs that are derived from categorical columns.
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> find_required_columns(["b", "x·1[c = p]"], {"x·1[c = p]": LevelIndicator("c", "p", "x")})
-    ('b', 'c', 'x')
-    """
-    required: set[str] = set()
-    for name in inputs:
-        indicator = indicators.get(name)
-        columns = (name,) if indicator is None else (indicator.column, indicator.gated_column)
-        required |= {column for column in columns if column is not None}
-    return tuple(sorted(required))
-
-
 def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndicator]) -> dict[str, type]:
     """Find the type of each data column that the inputs of formulas need.
 
@@ -161,13 +134,6 @@ def find_column_types(inputs: Sequence[str], indicators: Mapping[str, LevelIndic
             if types.setdefault(column, column_type) is not column_type:
                 raise OutputError(f"the column {column!r} is used both as numbers and as categories of texts")
     return types
-
-
-def find_level_kinds(indicators: Mapping[str, LevelIndicator]) -> frozenset[str]:
-    """Return the kinds of levels that occur, ``words`` or ``numbers``; each needs a helper in the source."""
-    return frozenset(
-        "words" if isinstance(indicator.level, str) else "numbers" for indicator in indicators.values()
-    )
 
 
 _MAX_CHARACTERS = 1_000_000  # length of one formula
@@ -226,6 +192,8 @@ class ExportJob:
     columns : dict of str to type
         The required data columns in alphabetical order: `str` for a categorical column of texts, else
         `float`.
+    names : dict of str to str
+        The user's name of each data column.
     """
 
     function_names: tuple[str, ...]
@@ -234,27 +202,51 @@ class ExportJob:
     inputs: tuple[str, ...]
     indicators: dict[str, LevelIndicator]
     columns: dict[str, type]
+    names: dict[str, str]
+
+    def select_helpers(self, helpers: Mapping[str, str]) -> list[str]:
+        """Select the helper functions that the source needs.
+
+        Parameters
+        ----------
+        helpers : mapping of str to str
+            Source of a helper by the name of its operator. ``words`` and ``numbers`` are for indicators of
+            levels.
+        """
+        required = collect_operator_names(*self.expressions) | {
+            "words" if isinstance(indicator.level, str) else "numbers"
+            for indicator in self.indicators.values()
+        }
+        return [text for name, text in helpers.items() if name in required]
 
 
-def build_export_job(
-    formulas: Formulas,
-    operators: Mapping[str, Operator] = OPERATORS,
-    indicators: Mapping[str, LevelIndicator] = NO_INDICATORS,
-) -> ExportJob:
+class ExportOptions(TypedDict, total=False):
+    """What each writer of a format accepts besides the formulas.
+
+    Parameters
+    ----------
+    names : mapping of str to str, optional
+        Names of the columns in the target language, if they differ.
+    operators : mapping of str to Operator
+        The operators of the grammar. They are needed if the definition of one operator calls another.
+    indicators : mapping of str to LevelIndicator
+        Inputs that are derived from categorical columns. The source computes them from the original columns.
+    """
+
+    names: Mapping[str, str] | None
+    operators: Mapping[str, Operator]
+    indicators: Mapping[str, LevelIndicator]
+
+
+def build_export_job(formulas: Formulas, **options: Unpack[ExportOptions]) -> ExportJob:
     """Prepare formulas to be written.
 
     Parameters
     ----------
     formulas : Expression, Formula, SharedFormula or sequence of Expression
         One feature, a model, models of several targets, or several features.
-    operators : mapping of str to Operator
-        The operators of the grammar. They are needed if the definition of one operator calls another.
-    indicators : mapping of str to LevelIndicator
-        Inputs that may occur and are derived from categorical columns.
-
-    Returns
-    -------
-    ExportJob
+    **options
+        See `ExportOptions`.
 
     Raises
     ------
@@ -268,41 +260,30 @@ def build_export_job(
     >>> build_export_job([parse_expression("x2/2"), parse_expression("x1**(1 + 1)")]).function_names
     ('feature_1', 'feature_2')
     """
+    expressions: tuple[Expression, ...]
+    labels: tuple[str, ...]
+    functions: tuple[str, ...]
     if isinstance(formulas, Formula):
-        return _build_job(("model",), (formulas.target,), (formulas.expression,), operators, indicators)
-    if isinstance(formulas, SharedFormula):
-        names = tuple(f"model_{number}" for number in range(1, len(formulas.targets) + 1))
-        expressions = tuple(formula.expression for formula in formulas.formulas)
-        return _build_job(names, formulas.targets, expressions, operators, indicators)
-    if isinstance(formulas, Expression):
-        return _build_job(("feature",), (to_text(formulas),), (formulas,), operators, indicators)
-    expressions = tuple(formulas)
-    if not expressions:
-        raise OutputError("there are no formulas to write")
-    names = tuple(f"feature_{number}" for number in range(1, len(expressions) + 1))
-    return _build_job(names, tuple(map(to_text, expressions)), expressions, operators, indicators)
-
-
-def _build_job(
-    function_names: tuple[str, ...],
-    labels: tuple[str, ...],
-    expressions: tuple[Expression, ...],
-    operators: Mapping[str, Operator],
-    indicators: Mapping[str, LevelIndicator],
-) -> ExportJob:
-    """Build an `ExportJob` from function names, labels and raw expressions."""
+        functions, labels, expressions = ("model",), (formulas.target,), (formulas.expression,)
+    elif isinstance(formulas, SharedFormula):
+        labels, expressions = formulas.targets, tuple(formula.expression for formula in formulas.formulas)
+        functions = tuple(f"model_{number}" for number in range(1, len(labels) + 1))
+    else:
+        is_single = isinstance(formulas, Expression)
+        expressions = (formulas,) if isinstance(formulas, Expression) else tuple(formulas)
+        if not expressions:
+            raise OutputError("there are no formulas to write")
+        numbers = range(1, len(expressions) + 1)
+        functions = ("feature",) if is_single else tuple(f"feature_{number}" for number in numbers)
+        labels = tuple(map(to_text, expressions))
     check_numbers(expressions)
-    folded = tuple(map(fold_constants, inline_definitions(expressions, operators)))
+    folded = tuple(map(fold_constants, inline_definitions(expressions, options.get("operators", OPERATORS))))
     inputs = collect_inputs(folded)
-    used_indicators = {name: indicators[name] for name in inputs if name in indicators}
-    return ExportJob(
-        function_names,
-        labels,
-        folded,
-        inputs,
-        used_indicators,
-        dict(sorted(find_column_types(inputs, used_indicators).items())),
-    )
+    known = options.get("indicators", NO_INDICATORS)
+    indicators = {name: known[name] for name in inputs if name in known}
+    columns = dict(sorted(find_column_types(inputs, indicators).items()))
+    names = {name: (options.get("names") or {}).get(name, name) for name in columns}
+    return ExportJob(functions, labels, folded, inputs, indicators, columns, names)
 
 
 def render_expression(expression: Expression, language: Language, inputs: Mapping[str, str]) -> str:
@@ -439,17 +420,13 @@ def make_identifiers(
     return identifiers
 
 
-def make_parameter_names(
-    job: ExportJob, column_names: Sequence[str], reserved: Iterable[str]
-) -> tuple[dict[str, str], dict[str, str]]:
+def make_parameter_names(job: ExportJob, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Make identifiers for the parameters of a function and for the indicators that its body computes.
 
     Parameters
     ----------
     job : ExportJob
         The formulas to write.
-    column_names : sequence of str
-        The user's name of each data column, in the order of ``job.columns``.
     reserved : iterable of str
         Names that must not be used.
 
@@ -461,12 +438,30 @@ def make_parameter_names(
         The identifier of each input of the formulas: a parameter, or a local variable of the body.
     """
     derived = {name: f"\0{name}" for name in job.indicators}  # distinct from a data column of the same name
-    identifiers = make_identifiers([*column_names, *derived.values()], reserved)
-    columns = {
-        name: identifiers[user_name] for name, user_name in zip(job.columns, column_names, strict=True)
-    }
+    identifiers = make_identifiers([*job.names.values(), *derived.values()], reserved)
+    columns = {name: identifiers[user_name] for name, user_name in job.names.items()}
     inputs = {name: identifiers[derived[name]] if name in derived else columns[name] for name in job.inputs}
     return columns, inputs
+
+
+def write_indicator(
+    indicator: LevelIndicator,
+    columns: Mapping[str, str],
+    write_text: Callable[[str], str],
+    times: str = "*",
+) -> str:
+    """Write ``1[column = level]`` with the helpers ``is_level`` and ``is_number``, times the gated column."""
+    column = columns[indicator.column]
+    if isinstance(indicator.level, str):
+        test = f"is_level({column}, {write_text(indicator.level)})"
+    else:
+        test = f"is_number({column}, {float(indicator.level)!r})"
+    return test if indicator.gated_column is None else f"{columns[indicator.gated_column]}{times}{test}"
+
+
+def is_valid_text(text: str) -> bool:
+    """Check that a text has no null character and no half of a surrogate pair, which few languages write."""
+    return not any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def escape_comment(text: str) -> str:

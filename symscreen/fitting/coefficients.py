@@ -16,7 +16,6 @@ from symscreen.expressions.linear_formula import Formula
 from symscreen.expressions.printing import to_text
 from symscreen.expressions.traversal import compute_complexity, evaluate_expression
 from symscreen.linear_models.gram import compute_unexplained_shares, normalize_rows
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units import format_coefficient_units
 
 if TYPE_CHECKING:
@@ -280,9 +279,7 @@ def get_input_columns(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
 def get_targets(dataset: Dataset) -> dict[str, NDArray[np.float64]]:
     """Return the targets of a dataset by name, each of shape (n,)."""
     target = dataset.regression_target
-    if isinstance(target, MultiOutputTarget):
-        return dict(zip(target.names, target.values, strict=True))
-    return {target.name: target.values}  # noqa: PD011  # not a data frame
+    return dict(zip(target.names, np.atleast_2d(target.values), strict=True))
 
 
 def evaluate_terms(terms: Sequence[Expression], dataset: Dataset) -> NDArray[np.float64]:

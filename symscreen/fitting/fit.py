@@ -15,7 +15,7 @@ from symscreen.config.space_options import (
     parse_pool_sizes,
     read_grammar,
 )
-from symscreen.data import is_ranking, parse_target_names, read_dataset, read_frame
+from symscreen.data import TargetSource, read_dataset, read_frame
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.fitting.procedure import run_fit
@@ -26,6 +26,7 @@ from symscreen.screening.run_control import build_run_control
 from symscreen.screening.scoring.score_space import ScoringConfig
 from symscreen.screening.scoring.streaming import compute_chunk_size
 from symscreen.screening.scoring_options import parse_pool_screeners
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.units import convert_targets_to_base_units, read_units
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def fit(
 def _prepare_fit(frame: Any, y: ArrayLike | None, given: FitOptions) -> tuple[Dataset, FitConfig]:
     """Read the data, in base units, and the configuration of a fit."""
     frame, encoded = encode_categoricals(frame, y, given)  # a frame with more columns
-    several = is_ranking(y) or len(parse_target_names(frame, given.target)) > 1
+    several = TargetSource(frame, y, given.target).is_multicolumn
     target_type: TargetType = "several" if several else "numeric"
     cutters, keeps = (
         parse_pool_screeners(given.cut, given.keep, {}, target_type),
@@ -177,7 +178,7 @@ def _make_pruning_config(
 ) -> ScoringConfig:
     """Build the configuration of the screeners that prune the pool between layers."""
     target_type = dataset.target.target_type
-    if target_type == "several":
+    if TARGET_TYPES[target_type].combines_outputs:
         # joint ones have been refused; the mean over targets is what the fit goes by, too
         screeners = tuple(
             make_multioutput_screener(one, "mean") for one in screeners if isinstance(one, Screener)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symscreen.errors import InputError, OptionError
 from symscreen.screeners.base import JointInput, JointScores, JointScreener, Screener
 from symscreen.statistics.ranks.sorted_block import SortedBlock, sort_block
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
-from symscreen.targets import NumericTarget, TargetType
+from symscreen.targets import NumericTarget
 from symscreen.targets.multiclass import MulticlassTarget
-from symscreen.targets.multioutput import MultiOutputTarget, build_multi_output_target
+from symscreen.targets.multioutput import build_multi_output_target
 from symscreen.targets.ranking import RankingTarget
 from symscreen.targets.ranking_notation import Rankings
+from symscreen.targets.registry import TARGET_TYPES
 from symscreen.targets.stages import StagesTarget
 from symscreen.targets.survival import SurvivalTarget
 from symscreen.targets.weighted import WeightedTarget
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from symscreen._typing import Values
     from symscreen.screeners.base import CoefficientPath, Sign
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target, TargetType
 
 
 CASE_ROWS = 60  # rows of most cases
@@ -72,30 +72,25 @@ class ScreenerCheckCase:
     @property
     def target_values(self) -> Values:
         """The arrays that define the target."""
-        if isinstance(self.target, StagesTarget):
-            return self.target.outcomes.astype(np.float64)
-        if isinstance(self.target, MulticlassTarget):
-            return self.target.codes.astype(np.float64)
-        if isinstance(self.target, SurvivalTarget):
-            return np.stack([self.target.times, self.target.events.astype(np.float64)])
-        if isinstance(self.target, MultiOutputTarget):
-            return self.target.values
-        if isinstance(self.target, WeightedTarget):
-            return np.stack([self.target.values, self.target.weights])
-        return self.target.ranks if isinstance(self.target, RankingTarget) else self.target.values
+        return np.asarray(self.target.data, dtype=np.float64)
 
     @property
     def is_separable(self) -> bool:
         """Whether the strongest feature explains the target in every row."""
-        numeric_target = (
-            self.target.numeric_target if isinstance(self.target, WeightedTarget) else self.target
-        )
-        return not isinstance(numeric_target, NumericTarget) or numeric_target.is_untied
+        return self.target.is_untied
 
 
 def generate_cases(target_type: TargetType, rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
     """Generate the cases of a target type; the first has a strongest feature among noise."""
-    return _CASE_GENERATORS[target_type](rng)
+    generate = _CASE_GENERATORS.get(target_type)
+    if generate is not None:
+        return generate(rng)
+    build, z, noise = (
+        TARGET_TYPES[target_type].build_example,
+        np.sort(rng.normal(size=CASE_ROWS)),
+        _draw_noise(rng),
+    )
+    return _generate_cases(target_type, rng, z, build(z), (z[::3], build(z[::3])), noise=noise)
 
 
 def _generate_cases(
@@ -173,7 +168,7 @@ def _generate_numeric_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckC
 def _generate_ranking_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
     """Generate rankings."""
     z = np.sort(rng.normal(size=CASE_ROWS))
-    y, noise = _make_ranking_target(z), _draw_noise(rng)
+    y, noise = RankingTarget.build_example(z), _draw_noise(rng)
     missing = y.ranks.copy()
     missing[rng.random(missing.shape) < 0.2] = np.nan
     missing[:, 0] = y.ranks[:, 0]
@@ -185,20 +180,20 @@ def _generate_ranking_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckC
         (text, z, RankingTarget(Rankings(ranks, _LABEL_NAMES)), 4)
         for text, ranks in (("incomplete rankings", missing), ("rankings with ties", partial_ranks))
     ]
-    few_rankings = _make_ranking_target(few)
+    few_rankings = RankingTarget.build_example(few)
     return _generate_cases("rankings", rng, z, y, (few, few_rankings), five=five, noise=noise, others=others)
 
 
 def _generate_stages_cases(rng: np.random.Generator) -> Iterator[ScreenerCheckCase]:
     """Generate stages."""
     z = np.sort(rng.normal(size=CASE_ROWS))
-    y, noise = _make_stages_target(z), _draw_noise(rng)
+    y, noise = StagesTarget.build_example(z), _draw_noise(rng)
     missing = y.outcomes.copy()
     missing[:, 1:][rng.random((CASE_ROWS, 2)) < 0.2] = 0
     few = np.sort(rng.normal(size=20))
     five = np.array([[1, 1, 1], [1, 1, -1], [1, -1, -1], [1, -1, -1], [1, 0, 0]], dtype=np.int8)
     others = [("stages not all observed", z, replace(y, outcomes=missing), 4)]
-    few_stages, five_stages = _make_stages_target(few), replace(y, outcomes=five)
+    few_stages, five_stages = StagesTarget.build_example(few), replace(y, outcomes=five)
     return _generate_cases(
         "stages", rng, z, y, (few, few_stages), five=five_stages, noise=noise, others=others
     )
@@ -280,19 +275,6 @@ def _make_multiclass_target(z: Values, shares: list[float]) -> MulticlassTarget:
     return MulticlassTarget(codes.astype(np.int64), _LABEL_NAMES[: len(shares) + 1])
 
 
-def _make_stages_target(z: Values) -> StagesTarget:
-    """Let the upper 70 % of z reach the second of three stages, and the upper 40 % the third."""
-    at = np.quantile(z, [0.0, 0.3, 0.6])
-    outcomes = np.where(z[:, None] >= at, 1, -1).astype(np.int8)
-    return StagesTarget(outcomes, ("a", "b", "c"), np.ones(3))
-
-
-def _make_ranking_target(z: Values) -> RankingTarget:
-    """Rank labels by linear functions of z: the order of any two labels changes once, away from the ends."""
-    slopes, at = np.array([0.0, 1.0, 2.0, 4.0]), np.quantile(z, [0.5, 0.4, 0.5, 0.6])
-    return RankingTarget(Rankings(slopes * (z[:, None] - at), _LABEL_NAMES))
-
-
 def _draw_noise(rng: np.random.Generator) -> Values:
     """Draw features of noise, shape (8, CASE_ROWS), some of them with ties."""
     noise = rng.normal(size=(8, CASE_ROWS))
@@ -338,18 +320,19 @@ def check_screener(screener: Screener | JointScreener, *, rng_seed: int = 0) -> 
     """
     _check_description(screener)
     for kind in screener.target_types:
+        has_null = TARGET_TYPES[kind].supports_inference
         cases = list(generate_cases(kind, np.random.default_rng(rng_seed)))
         if isinstance(screener, Screener):
             for case in cases:
                 _check_column_screener(screener, case)
             _check_equivalence(screener, cases[0])
-            if kind == "numeric":
+            if has_null:
                 _check_noise_loss(screener, np.random.default_rng(rng_seed))
             _check_loss_from_score(screener, cases[0])
-            if kind == "numeric" and screener.is_pairwise:
+            if has_null and screener.is_pairwise:
                 for case in cases:
                     _check_pairwise_loss(screener, case)
-            if kind == "numeric" and screener.rank_weights is not None:
+            if has_null and screener.rank_weights is not None:
                 for case in cases:
                     _check_rank_weights(screener, case)
         else:
@@ -377,8 +360,8 @@ def _check_description(screener: Screener | JointScreener) -> None:
     kinds = set(screener.target_types)
     _check_promise(
         screener,
-        f"it supports some of the target types {', '.join(get_args(TargetType))}, and no others",
-        kinds and kinds <= set(get_args(TargetType)),
+        f"it supports some of the target types {', '.join(TARGET_TYPES)}, and no others",
+        kinds and kinds <= set(TARGET_TYPES),
     )
     _check_promise(
         screener, "its equivalence is ranks or affine", screener.equivalence in {"ranks", "affine"}
@@ -410,7 +393,7 @@ def _to_bytes(*arrays: NDArray[np.generic]) -> list[bytes]:
 
 def _list_signs(case: ScreenerCheckCase) -> tuple[Sign, ...]:
     """List the signs that a target supports."""
-    return ("free", "positive") if isinstance(case.target, NumericTarget | WeightedTarget) else ("free",)
+    return ("free", "positive") if case.target.sign_conflict is None else ("free",)
 
 
 def _compute_statistic(screener: Screener, description: str, ordered: SortedBlock, target: Target) -> Values:
@@ -508,7 +491,7 @@ def _check_noise_loss(screener: Screener, rng: np.random.Generator) -> None:
 def _check_loss_from_score(screener: Screener, case: ScreenerCheckCase) -> None:
     """Check that the loss can be computed from the reported score."""
     statistics = _compute_statistic(screener, case.description, sort_block(case.values), case.target)
-    scores, scale = screener.score(statistics, case.target), compute_gini_mean_difference(case.target)
+    scores, scale = screener.score(statistics, case.target), case.target.gini_mean_difference
     for sign in _list_signs(case):
         loss = screener.loss(statistics, case.target, sign)
         near = np.abs(screener.loss_from_score(scores, scale, sign) - loss).max() <= _ABSOLUTE_TOLERANCE
@@ -531,8 +514,8 @@ def _check_pairwise_loss(screener: Screener, case: ScreenerCheckCase) -> None:
 
 def _check_rank_weights(screener: Screener, case: ScreenerCheckCase) -> None:
     """Check that the loss decreases with the weighted sum of ranks."""
-    target = case.target
-    if screener.rank_weights is None or not isinstance(target, NumericTarget):
+    target: Any = case.target
+    if screener.rank_weights is None:
         return
     weights, ordered = screener.rank_weights(target), sort_block(case.values)
     _check_promise(screener, f"its weights are {target.n} finite float64", _is_score(weights, target.n))

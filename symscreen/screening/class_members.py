@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.scoring.top_features import FeatureTable
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
 
     Matches = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from symscreen.screening.inference.error_control import ErrorControl
     from symscreen.screening.scoring.score_space import ScoringConfig, ScoringResult
     from symscreen.screening.space_generation import PruningCallback
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
     from symscreen.units import Units
 
 

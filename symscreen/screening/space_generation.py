@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from symscreen.screening.scoring.joint_screening import JointResult, Shortlist
     from symscreen.screening.scoring.score_space import ScoringConfig
     from symscreen.screening.scoring.top_features import EquivalenceKind, FeatureTable
-    from symscreen.targets.registry import Target
+    from symscreen.targets import Target
     from symscreen.units import Units
 
     PruningCallback = Callable[[Space, PoolPruning], None]

@@ -756,7 +756,7 @@ def compute_ranking_regret(scores: ArrayLike, means: ArrayLike) -> float:
     >>> compute_ranking_regret([1.0, 3.0, 2.0], [0.0, 3.0, 6.0])
     2.0
     """
-    from symscreen.statistics.array_api import t0
+    from symscreen.screeners.array_api import t0
 
     mean = check_target(means)
     return float(t0(check_column(scores, "scores", mean.size), mean))

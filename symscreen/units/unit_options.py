@@ -23,7 +23,6 @@ from symscreen.expressions.tree import Call, Column, Constant
 from symscreen.grammar import OPERATORS
 from symscreen.grammar.custom_operators import to_plain_number
 from symscreen.messages import suggest
-from symscreen.targets.multioutput import MultiOutputTarget
 from symscreen.units.dimensional_analysis import Units
 from symscreen.units.unit_parsing import (
     AMBIGUITY_TEXT,
@@ -95,9 +94,7 @@ def read_units(
             raise OptionError("--target-units requires units: give --units strict, or a file of units")
         return dataset, None
     target = None if target_units is None else _parse_target_units(target_units)
-    target_data = dataset.target
-    targets = target_data.names if isinstance(target_data, MultiOutputTarget) else (target_data.name,)
-    names = (*dataset.names, *targets)
+    names = (*dataset.names, *dataset.target.names)
     source_inputs = [name for name in dataset.names if name not in categorical_inputs]
     columns, unparsed = _parse_column_units(
         [name for name in names if name not in categorical_inputs], unit_texts

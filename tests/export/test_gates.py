@@ -30,7 +30,7 @@ from symscreen.export import (
     to_sql,
     to_sqlite,
 )
-from symscreen.export.source import find_required_columns
+from symscreen.export.source import find_column_types
 from symscreen.expressions.linear_formula import evaluate_formulas
 from symscreen.expressions.tree import parse_expression
 
@@ -159,7 +159,7 @@ def by_excel(write, given, rows, tmp_path):
 def needed(formula):
     from symscreen.expressions.traversal import collect_columns
 
-    return find_required_columns(sorted(collect_columns(formula)), GATES)
+    return tuple(sorted(find_column_types(sorted(collect_columns(formula)), GATES)))
 
 
 def by_octave(write, given, rows, tmp_path):

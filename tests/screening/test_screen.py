@@ -15,7 +15,6 @@ from symscreen.expressions.traversal import collect_columns, compute_key, evalua
 from symscreen.expressions.tree import parse_expression
 from symscreen.results.ranking_files import format_ranking_csv
 from symscreen.screeners import SCREENERS, Screener
-from symscreen.statistics.ranks.t0 import compute_gini_mean_difference
 
 GLIDER = {"layers": "ubb", "unary": "cos,id", "binary": "sub,div"}
 SMALL = {"operators": "ablation", "layers": "ub"}
@@ -296,7 +295,7 @@ def test_a_plan_bounds_what_a_screen_finds(frame):
 def test_scale_is_gini_mean_difference(frame):
     result = symscreen.screen(frame, layers="u", top=1)
     table = read_dataset(frame)
-    assert result.scale == compute_gini_mean_difference(table.target)
+    assert result.scale == table.target.gini_mean_difference
 
 
 @pytest.mark.parametrize(

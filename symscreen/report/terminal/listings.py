@@ -16,7 +16,7 @@ from symscreen.expansion import EXCLUSION_REASONS
 from symscreen.messages import escape_control_chars
 from symscreen.plugins import find_plugins
 from symscreen.screeners import JointScreener, load_plugin_screeners
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
+from symscreen.targets.registry import TARGET_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,7 +175,7 @@ def show_screeners(screeners: Iterable[AnyScreener]) -> RenderableType:
         add_row(table, (screener.name, screener.summary))
         scope = "one feature at a time" if screener.scope == "column" else "many features together"
         add_row(table, ("", f"sees {scope}; {screener.cost}"))
-        targets = " or ".join(TARGET_TYPE_DESCRIPTIONS[target_type] for target_type in screener.target_types)
+        targets = " or ".join(TARGET_TYPES[target_type].description for target_type in screener.target_types)
         add_row(table, ("", f"takes {targets}"))
         add_row(table, ("", f"assumes {screener.assumes}"))
         add_row(table, ("", f"fails {screener.fails}"))

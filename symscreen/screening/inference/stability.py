@@ -19,7 +19,6 @@ from symscreen.expressions.traversal import evaluate_expression
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
-from symscreen.targets import TARGET_TYPE_DESCRIPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,8 +93,8 @@ def build_half_sampling(
     if n_pairs is None:
         return None
     check_positive_int("stability", n_pairs)
-    if dataset.target.target_type != "numeric":
-        description = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
+    if not dataset.target.supports_inference:
+        description = dataset.target.description
         raise OptionError(
             f"--stability requires a numeric target, but {dataset.target.name!r} is {description}"
         )

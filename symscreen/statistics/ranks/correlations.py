@@ -21,12 +21,12 @@ from symscreen.statistics.ranks._kernels import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from symscreen.statistics.ranks.binary_targets import BinaryTargets
     from symscreen.statistics.ranks.sorted_block import SortedBlock
-    from symscreen.targets import NumericTarget
-    from symscreen.targets.binary import BinaryTargets
+    from symscreen.statistics.ranks.sorted_values import SortedValues
 
 
-def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_kendall(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute τ-b between each feature of a block and the target.
 
     τ_b = (C − D) / √((n0 − n1)(n0 − n2)), where n0 is the number of pairs, n1 of those tied in θ, and n2 of
@@ -36,7 +36,7 @@ def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.f
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -54,14 +54,14 @@ def compute_kendall(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.f
 _MAX_INT64_ROWS = 2_000_000  # rows up to which sums of rank products fit 64 bits
 
 
-def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_spearman(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute Spearman's ρ: Pearson's correlation of the mid-ranks.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -86,14 +86,14 @@ def compute_spearman(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.
     return np.asarray(np.clip(sums.astype(np.float64) / spread, -1.0, 1.0))
 
 
-def compute_pearson(ordered: SortedBlock, target: NumericTarget) -> NDArray[np.float64]:
+def compute_pearson(ordered: SortedBlock, target: SortedValues) -> NDArray[np.float64]:
     """Compute Pearson's correlation of each feature of a block with the target.
 
     Parameters
     ----------
     ordered : SortedBlock
         m features over the target's n rows; none is constant.
-    target : NumericTarget
+    target : SortedValues
         The target.
 
     Returns
@@ -152,7 +152,7 @@ def compute_binary_correlations(values: NDArray[np.float64], targets: BinaryTarg
 
     Examples
     --------
-    >>> from symscreen.targets.binary import build_binary_targets
+    >>> from symscreen.statistics.ranks.binary_targets import build_binary_targets
     >>> y = build_binary_targets(np.array([[-1, -1, 1, 1]], dtype=np.int8))
     >>> compute_binary_correlations(np.array([[0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]]), y).tolist()
     [1.0, 0.0]

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.additive_model import FIGURE5_EXPERIMENT
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True))
+
+
+@pytest.fixture(scope="module")
+def once():
+    """Outcome of one repeat on one thread, and its progress reports."""
+    reports = []
+    settings = ExperimentSettings(
+        quick=True, repeats=1, jobs=1, progress=lambda done, total: reports.append((done, total))
+    )
+    return FIGURE5_EXPERIMENT.run(settings), reports
+
+
+def test_the_area_under_the_mean_curve_is_the_mean_average_precision(outcome):
+    areas, curves = outcome.tables["areas"], outcome.tables["curves"]
+    keys = ["order", "noise_variance", "screener"]
+    for cell, own in curves.groupby(keys):
+        assert own.recall.is_monotonic_increasing
+        area = (np.diff(own.recall, prepend=0.0) * own.precision).sum()
+        known = areas.set_index(keys).loc[cell]
+        assert area == pytest.approx(known.average_precision, abs=1e-12)
+        assert own.recall.iloc[-1] == 1.0
+
+
+def test_rank_screeners_beat_the_linear_ones(outcome):
+    mean = outcome.tables["areas"].groupby("screener").average_precision.mean()
+    assert mean[["t0", "kendall", "spearman"]].min() > 0.85
+    assert mean[["lasso", "scad", "mcp", "stepwise"]].max() < 0.75
+
+
+def test_the_papers_scoring_is_the_share_of_three_on_another_scale(outcome):
+    areas = outcome.tables["areas"]
+    assert areas.aip.nunique() > 1
+    for _, own in areas.groupby("features"):
+        slope, start = np.polyfit(own.aip, own.paper_auc, 1)
+        np.testing.assert_allclose(start + slope * own.aip, own.paper_auc, atol=1e-12)
+        assert 0 < slope < 0.3
+        assert own.paper_auc.max() < 0.6  # the best three features score little more than chance, ½
+
+
+def test_the_first_table_sets_the_cells_beside_each_other(outcome):
+    beside = outcome.tables["average-precision"].set_index("screener")
+    areas = outcome.tables["areas"].set_index(["order", "noise_variance", "screener"])
+    assert beside.loc["t0", "bu 0.01"] == areas.loc[("bu", 0.01, "t0"), "average_precision"]
+    assert list(beside) == ["bu 0", "bu 0.01", "bu 0.1", "ub 0", "ub 0.01", "ub 0.1"]
+
+
+def test_the_number_of_threads_changes_no_figure(once):
+    one, two = once[0], FIGURE5_EXPERIMENT.run(ExperimentSettings(quick=True, repeats=1, jobs=2))
+    assert one.remarks == two.remarks
+    for name, frame in one.tables.items():
+        assert frame.equals(two.tables[name])
+
+
+def test_every_picture_can_be_drawn(outcome):
+    assert set(outcome.pictures) == {
+        f"{order}-{variance}" for order in ("bu", "ub") for variance in ("0", "0.01", "0.1")
+    }
+    figure = outcome.pictures["ub-0.01"]()
+    assert figure.axes[0].get_title() == "layers ub, noise variance 0.01, n = 100"
+    assert len(figure.legends[0].get_texts()) == 6
+
+
+def test_progress_reaches_its_end_and_repeats_are_heeded(once):
+    outcome, reports = once
+    assert reports[-1] == (6, 6)
+    assert outcome.tables["areas"].average_precision_se.isna().all()

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.additive_model import FIGURE6_EXPERIMENT
+
+pytest.importorskip("stochtree")
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return FIGURE6_EXPERIMENT.run(ExperimentSettings(quick=True))
+
+
+def test_t0_and_bart_choose_three_correct_features_where_the_noise_is_small(outcome):
+    aip = outcome.tables["aip"].set_index("screener").aip
+    assert aip.loc[["t0", "bart"]].min() >= 0.99
+    assert aip.between(0.0, 1.0).all()
+    assert aip.loc[["lasso", "stepwise"]].min() < 0.9  # not all features that can be selected are correct
+
+
+def test_every_method_is_timed_on_the_same_features(outcome):
+    seconds = outcome.tables["seconds"]
+    assert (seconds.seconds > 0).all()
+    assert (
+        seconds.groupby("features").screener.agg(list).tolist()
+        == [["t0", "bart", "lasso", "scad", "stepwise"]] * 2
+    )
+    assert seconds.features.unique().tolist() == [24, 42]
+
+
+def test_cells_stand_beside_each_other(outcome):
+    beside, aip = outcome.tables["beside"], outcome.tables["aip"]
+    for row in beside.to_dict("records"):
+        cell = aip[
+            (aip.order == row["order"])
+            & (aip["rows"] == row["rows"])
+            & (aip.noise_variance == row["noise_variance"])
+        ]
+        assert {name: row[name] for name in cell.screener} == dict(zip(cell.screener, cell.aip, strict=True))
+
+
+def test_the_pictures_have_a_panel_for_each_number_of_rows(outcome):
+    figure = outcome.pictures["bu"]()
+    assert [panel.get_title() for panel in figure.axes] == ["n = 100"]

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from symscreen.errors import DataError
+from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.ranking_noise import (
+    EXPERIMENT,
+    LEARNER_NAMES,
+    MALLOWS_THETAS,
+    NOISE_DEVIATIONS,
+    PUBLISHED_FILE,
+    draw_order_list_mallows,
+    find_matching_deviation,
+    generate_noisy_sets,
+    measure_published_sets,
+)
+from symscreen.label_ranking import kendall_distance
+from symscreen.label_ranking.generators import (
+    compute_mallows_mean_distance,
+    draw_mallows,
+    draw_sfn_oracle,
+    rank_by_score,
+)
+from symscreen.targets.ranking_ranks import to_orders
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "label-ranking"
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return EXPERIMENT.run(ExperimentSettings(quick=True))
+
+
+def test_every_learner_is_judged_on_every_set(outcome):
+    sets = outcome.tables["sets"]
+    assert (
+        sets.groupby(["family", "figure", "operator"], sort=False)["learner"].agg(list).tolist()
+        == [list(LEARNER_NAMES)] * 8
+    )
+    assert sets[["tau", "order_list_tau"]].abs().max().max() <= 1.0
+    assert (sets["tau_sd"] >= 0).all()
+
+
+def test_full_trees_fit_the_noise_and_shallow_ones_do_not(outcome):
+    sets = outcome.tables["sets"]
+    own = sets[(sets["family"] == "SFN published") & (sets["operator"] == "gaussian")]
+    means = own.groupby("learner")["tau"].mean()
+    assert means["shallow"] > means["full"] + 0.05
+
+
+def test_the_summary_is_the_mean_of_the_sets(outcome):
+    sets, summary = outcome.tables["sets"], outcome.tables["summary"]
+    for row in summary.to_dict("records"):
+        own = sets
+        for name in ("figure", "family", "operator", "learner"):
+            own = own[own[name] == row[name]]
+        assert row["tau"] == pytest.approx(own["tau"].mean())
+        beside = outcome.tables["beside"].set_index(["figure", "family", "operator"])
+        assert beside.loc[(row["figure"], row["family"], row["operator"]), row["learner"]] == row["tau"]
+        assert row["tau_to_beta"] == pytest.approx((own["tau"] / own["beta"]).mean())
+
+
+def test_remarks_and_pictures_cover_both_figures(outcome):
+    assert sum(remark.startswith("Figure 1") for remark in outcome.remarks) == 2
+    assert sum(remark.startswith("Figure 2") for remark in outcome.remarks) == 2
+    panels = [axis.get_title() for axis in outcome.pictures["figure2-sfn-published"]().axes]
+    assert panels == ["mallows", "order-list mallows", "gaussian"]
+    assert len(outcome.pictures["figure1-sfn"]().axes) == 2
+
+
+def test_the_papers_levels():
+    assert (len(NOISE_DEVIATIONS), NOISE_DEVIATIONS[0], NOISE_DEVIATIONS[-1]) == (50, 0.0005, 0.025)
+    assert (len(MALLOWS_THETAS), MALLOWS_THETAS[0], MALLOWS_THETAS[1], MALLOWS_THETAS[-1]) == (
+        20,
+        0.6,
+        0.8,
+        4.4,
+    )
+
+
+def test_gaussian_noise_is_matched_in_alpha(rng):
+    oracle = draw_sfn_oracle(rng, as_published=True)
+    x = oracle.input_sampler(1500, rng)
+    drawn = list(generate_noisy_sets(oracle, x, (0.01,), (1.0, 2.0), seed=3))
+    assert [one.operator for one in drawn[1:4]] == ["mallows", "order-list mallows", "gaussian"]
+    for at in (1, 4):
+        assert drawn[at + 2].alpha == pytest.approx(drawn[at].alpha, abs=2 / 1500)
+    assert find_matching_deviation(oracle, x, 1.0, [0]) == 5.0  # more than any noise within ±1/4 gives
+
+
+def test_lists_move_by_the_models_distance(rng):
+    truth = rank_by_score(rng.random((4000, 5)))
+    noisy = draw_order_list_mallows(truth, 1.2, rng)
+    lists = kendall_distance(to_orders(noisy) + 1.0, to_orders(truth) + 1.0).mean()
+    assert lists == pytest.approx(compute_mallows_mean_distance(1.2, 5), abs=0.08)
+    assert kendall_distance(noisy, truth).mean() > lists + 0.5
+
+
+def written(folder, rng, ranks_of):
+    """Write sets in the format of the published file, drawn by a function of (truth, θ)."""
+    truth = rank_by_score(rng.random((1500, 5)))
+    columns = {"original": truth} | {
+        f"mallows_{at:02d}": ranks_of(truth, theta) for at, theta in enumerate(MALLOWS_THETAS)
+    }
+    texts = {
+        name: ["".join(map(str, order)) for order in to_orders(ranks)] for name, ranks in columns.items()
+    }
+    pd.DataFrame(texts).to_csv(folder / PUBLISHED_FILE, index=False)
+
+
+@pytest.mark.parametrize("kind", ["rank_distance", "order_list_distance"])
+def test_what_sets_were_drawn_in_is_recognised(kind, tmp_path, rng):
+    draw = {
+        "rank_distance": lambda truth, theta: draw_mallows(truth, theta, len(truth), rng),
+        "order_list_distance": lambda truth, theta: draw_order_list_mallows(truth, theta, rng),
+    }[kind]
+    written(tmp_path, rng, draw)
+    table = measure_published_sets(tmp_path)
+    np.testing.assert_allclose(table[kind], table["expected_distance"], atol=0.2)
+    np.testing.assert_allclose(table["alpha"], table["expected_alpha"], atol=0.05)
+    other = {"rank_distance", "order_list_distance"} - {kind}
+    assert (table[other.pop()] > table["expected_distance"]).mean() > 0.9
+
+
+def test_a_folder_without_the_sets_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        measure_published_sets(tmp_path)
+    pd.DataFrame({"original": ["01234"], "mallows_01": ["10234"]}).to_csv(
+        tmp_path / PUBLISHED_FILE, index=False
+    )
+    with pytest.raises(DataError, match="20 noisy ones"):
+        measure_published_sets(tmp_path)
+
+
+def test_the_published_sets_were_drawn_in_order_lists():
+    if not (PUBLISHED / PUBLISHED_FILE).is_file():
+        pytest.skip("the published sets are not beside the checkout (../shared/data/label-ranking)")
+    table = measure_published_sets(PUBLISHED)  # of 10,000 rows each
+    np.testing.assert_allclose(table["order_list_distance"], table["expected_distance"], atol=0.05)
+    assert (table["rank_distance"] > 1.3 * table["order_list_distance"]).all()

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from symscreen.experiments.median_regression import fit_cluster_modes, fit_plackett_luce_weights
+from symscreen.label_ranking.generators import compute_plackett_luce_probability, draw_plackett_luce
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_weights_have_the_highest_penalised_likelihood(k, rng):
+    ranks = draw_plackett_luce(rng.gamma(0.7, size=k) + 0.05, 200, rng)
+
+    def loss(free):
+        w = np.exp(np.append(free, 0.0))
+        return -np.log(compute_plackett_luce_probability(ranks, w)).sum() - 0.5 * np.log(w / w.sum()).sum()
+
+    expected = np.exp(np.append(minimize(loss, np.zeros(k - 1), method="BFGS", tol=1e-6).x, 0.0))
+    np.testing.assert_allclose(fit_plackett_luce_weights(ranks), expected / expected.sum(), rtol=1e-3)
+
+
+def test_many_rankings_give_the_weights_they_were_drawn_with(rng):
+    w = np.array([0.5, 0.25, 0.15, 0.1])
+    np.testing.assert_allclose(fit_plackett_luce_weights(draw_plackett_luce(w, 20_000, rng)), w, rtol=0.05)
+
+
+def test_one_ranking_repeated_has_its_own_order():
+    weights = fit_plackett_luce_weights(np.tile([2.0, 4.0, 1.0, 3.0], (50, 1)))
+    assert np.argsort(-weights).tolist() == [2, 0, 3, 1]
+    assert np.isfinite(np.log(weights)).all()
+
+
+def test_clusters_that_lie_apart_get_the_modes_of_their_own(rng):
+    centers, modes = (
+        np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]]),
+        np.array([[1, 2, 3], [3, 2, 1], [2, 3, 1]]),
+    )
+    own = np.repeat([0, 1, 2], 40)
+    x = centers[own] + rng.normal(size=(120, 2))
+    fitted = fit_cluster_modes(x, modes[own].astype(float), 3, seed=0)
+    np.testing.assert_array_equal(fitted.predict(centers), modes)

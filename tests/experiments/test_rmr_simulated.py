@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from symscreen.experiments import ExperimentSettings
+from symscreen.experiments.median_regression import EXPERIMENT
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return EXPERIMENT.run(ExperimentSettings(quick=True))
+
+
+def test_every_cell_is_there(outcome):
+    risk = outcome.tables["risk"]
+    assert (
+        risk.groupby(["setting", "labels"])["set"].agg(list).tolist()
+        == [["constant", "mallows 2", "mallows 1"]] * 6
+    )
+    assert outcome.tables["recovered"][["set", "setting", "labels"]].equals(
+        risk[["set", "setting", "labels"]]
+    )
+
+
+def test_no_rule_is_much_better_than_the_true_medians(outcome):
+    risk = outcome.tables["risk"]
+    for method in ("crit", "knn", "baseline"):
+        # a mean over 300 test rows, whose distances have a standard deviation of one or two pairs
+        assert (risk[method] >= risk["true_medians"] - 0.25).all()
+
+
+def test_crit_recovers_the_partition_and_has_the_lowest_risk_where_neighbours_are_not_equal(outcome):
+    risk, recovered = outcome.tables["risk"], outcome.tables["recovered"]
+    assert (recovered["crit"] > 0.9).all()
+    noisy = risk[risk["set"] != "constant"]
+    assert (noisy["crit"] < noisy["baseline"]).all()
+    points = noisy["setting"] == 3  # both features are categorical, so equal rows are the neighbours
+    assert (noisy["crit"] < noisy["knn"])[~points].all()
+    assert np.allclose(noisy["crit"][points], noisy["knn"][points], rtol=0.05)
+
+
+def test_the_same_seed_gives_the_same_figures_on_any_number_of_threads(outcome):
+    again = EXPERIMENT.run(ExperimentSettings(quick=True, jobs=1))
+    assert again.tables["risk"].equals(outcome.tables["risk"])
+    other = EXPERIMENT.run(ExperimentSettings(quick=True, seed=1))
+    assert not np.allclose(other.tables["risk"]["knn"], outcome.tables["risk"]["knn"])
+
+
+def test_remarks_tell_that_the_partition_is_ours(outcome):
+    assert "partition is ours" in outcome.remarks[0]
+    assert "Of 6 cells" in outcome.remarks[2]
