@@ -67,7 +67,7 @@ def evaluate(
     from symscreen.results.ranking_reader import read_ranking
 
     check_not_input((out, picture), list_input_files(result, {"operators": operators}))
-    check_outputs_differ({"--out": out, "--picture": picture})
+    check_outputs_differ({"out": out, "picture": picture})
     if out is not None and out != "-":
         check_writable(Path(out), force=force)
     if picture is not None:

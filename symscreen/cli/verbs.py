@@ -199,9 +199,9 @@ def screen(
     )
     from symscreen.screening import screen as screening
 
-    outputs = {"--out": out, "--bundle": bundle, "--report": report, "--log-json": log_json}
+    outputs = {"out": out, "bundle": bundle, "report": report, "log_json": log_json}
     check_not_input(outputs.values(), list_input_files(data, options))
-    check_outputs_differ(outputs | {"--checkpoint": options["checkpoint"]})
+    check_outputs_differ(outputs | {"checkpoint": options["checkpoint"]})
     if out is not None:
         force = force or (options["checkpoint"] is not None and is_partial_write(out))
         check_output(out, force=force)

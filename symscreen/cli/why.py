@@ -31,9 +31,12 @@ def why(data: str, expression: str, *, quiet: bool, **options: Any) -> None:
     from rich.text import Text
 
     from symscreen.explain import why as answer
-    from symscreen.messages import escape_control_chars
+    from symscreen.messages import COMMAND_LINE, escape_control_chars, render_message
     from symscreen.report.terminal.listings import print_table
 
     found = answer(data, expression, **options)
     print_notices(found.notices, quiet=quiet)
-    print_table(Text("\n".join(map(escape_control_chars, found.text.splitlines()))), sys.stdout)
+    print_table(
+        Text("\n".join(map(escape_control_chars, render_message(found.text, COMMAND_LINE).splitlines()))),
+        sys.stdout,
+    )

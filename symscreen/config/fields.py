@@ -48,7 +48,7 @@ class Option:
     choices : tuple of str
         The values allowed, if there are few.
     parse : callable or None
-        Turns a text of the command line into a value; called with the text and the option, ``--top``.
+        Turns a text of the command line into a value; called with the text and the option's name.
     write : callable or None
         Turns a recorded value into a text that `parse` reads.
     value_if_bare : str or None

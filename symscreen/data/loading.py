@@ -42,7 +42,7 @@ from symscreen.data.target_columns import (
     read_stages,
 )
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import format_count, quote
+from symscreen.messages import format_count, hint_option, name_option, quote
 from symscreen.targets.ranking_notation import find_duplicate
 from symscreen.targets.stages import check_stage_names, parse_pair_weights
 
@@ -139,11 +139,14 @@ def read_dataset(
     ("left out: 'name' (text)",)
     """
     if missing not in {"refuse", "drop"}:
-        raise OptionError(f"--missing {missing!r} is unknown: choose refuse or drop")
-    _check_single_target({"--ranking": ranking, "--stages": stages, "--target": target, "y": y})
-    _check_single_target({"--ranking": ranking, "--stages": stages, "--event": event})
+        raise OptionError(f"{name_option('missing', missing)} is unknown: choose refuse or drop")
+    _check_single_target({"ranking": ranking, "stages": stages, "target": target, "y": y})
+    _check_single_target({"ranking": ranking, "stages": stages, "event": event})
     if stages is None and not (isinstance(stage_weight, str) and stage_weight == "all"):
-        raise OptionError("stage_weight requires --stages: name the stages too, or leave it out")
+        raise OptionError(
+            f"{name_option('stage_weight')} requires {name_option('stages')}: name the stages too, or "
+            "leave it out"
+        )
     stage_names = None if stages is None else check_stage_names([str(name) for name in stages])
     pair_weights = None if stage_names is None else parse_pair_weights(stage_weight, stage_names)
     frame = read_frame(source)
@@ -169,8 +172,8 @@ def read_dataset(
         names = parse_target_names(frame, target)
         if len(names) > 1:
             raise OptionError(
-                f"--target names {len(names)} columns, but one is needed here: only screen, plan and fit "
-                "accept several"
+                f"there are {len(names)} targets{hint_option('target', names)}, but one is needed here: only "
+                "screen, plan and fit accept several"
             )
         name, notices = choose_numeric_target(frame, names[0] if names else None, excluded_names)
         target_values = _get_numbers(frame, name)
@@ -194,14 +197,15 @@ def read_dataset(
             )
         return build_numeric_dataset(columns, target_values, name, row_mask=row_mask, notices=all_notices)
     except DataError as error:
-        raise DataError(f"{frame.source}: {error}") from error
+        raise DataError(f"{frame.source}: {error.template}") from error
 
 
 def _check_single_target(options: Mapping[str, object]) -> None:
     """Check that at most one of the options is given."""
     used = [name for name, value in options.items() if value is not None]
     if len(used) > 1:
-        raise OptionError(f"both {used[0]} and {used[1]} are given: the target is one of them, not both")
+        first, second = (name if name == "y" else name_option(name) for name in used[:2])
+        raise OptionError(f"both {first} and {second} are given: the target is one of them, not both")
 
 
 def _read_ranking_dataset(
@@ -220,14 +224,17 @@ def _read_ranking_dataset(
     else:
         duplicate = None if isinstance(ranking, str) else find_duplicate([str(name) for name in ranking])
         if duplicate is not None:
-            raise OptionError(f"--ranking names {quote(duplicate)} twice: name every column once")
+            raise OptionError(
+                f"{name_option('ranking')} names {quote(duplicate)} twice: name every column once"
+            )
         names = _to_unique_names(ranking)
         if not names:
             raise OptionError(
-                "--ranking names no column: name one column of texts such as a>b>c, or several of ranks"
+                f"{name_option('ranking')} names no column: name one column of texts such as a>b>c, or "
+                "several of ranks"
             )
         ranking_data = read_ranking_columns(frame, names, exclude)
-        input_columns, notices = choose_inputs(frame, names, inputs, exclude, target_option="--ranking")
+        input_columns, notices = choose_inputs(frame, names, inputs, exclude, target_option="ranking")
         notices += describe_case_conflicts(ranking_data) if len(names) == 1 else []
     columns = {column: _get_numbers(frame, column) for column in input_columns}
     row_mask, row_notices = find_complete_rows(
@@ -238,7 +245,7 @@ def _read_ranking_dataset(
             columns, ranking_data, row_mask=row_mask, notices=[*notices, *row_notices]
         )
     except DataError as error:
-        raise DataError(f"{frame.source}: {error}") from error
+        raise DataError(f"{frame.source}: {error.template}") from error
 
 
 def _read_stages_dataset(
@@ -252,7 +259,7 @@ def _read_stages_dataset(
 ) -> Dataset:
     """Read a dataset whose target is a chain of stages."""
     stage_data = read_stages(frame, stages, weights, exclude)
-    input_columns, notices = choose_inputs(frame, stages, inputs, exclude, target_option="--stages")
+    input_columns, notices = choose_inputs(frame, stages, inputs, exclude, target_option="stages")
     columns = {column: _get_numbers(frame, column) for column in input_columns}
     complete, row_notices = find_complete_rows(frame, columns, missing)
     row_mask = complete & stage_data.informative_rows
@@ -268,7 +275,7 @@ def _read_stages_dataset(
             columns, stage_data, row_mask=row_mask, notices=[*notices, *row_notices]
         )
     except DataError as error:
-        raise DataError(f"{frame.source}: {error}") from error
+        raise DataError(f"{frame.source}: {error.template}") from error
     more_notices = [f"left out: {uninformative_rows}"] if n_uninformative else []
     more_notices += describe_uninformative_pairs(cast("StagesTarget", dataset.target))
     return replace(dataset, notices=(*dataset.notices, *more_notices))
@@ -291,7 +298,8 @@ def _read_dataset_by_target_type(
         names = [name]
     if event is not None and len(names) > 1:
         raise OptionError(
-            f"--target names {len(names)} columns, and --event {event} requires one column of times"
+            f"there are {len(names)} targets{hint_option('target', names)}, and "
+            f"{name_option('event', event)} requires one column of times"
         )
     target_columns = [*names, event] if event is not None else names
     input_columns, input_notices = choose_inputs(frame, target_columns, inputs, exclude)
@@ -308,7 +316,7 @@ def _read_dataset_by_target_type(
     try:
         return build_dataset(columns, row_mask=row_mask, notices=[*notices, *input_notices, *row_notices])
     except DataError as error:
-        raise DataError(f"{frame.source}: {error}") from error
+        raise DataError(f"{frame.source}: {error.template}") from error
 
 
 def _prepare_classes(
@@ -351,7 +359,7 @@ def _prepare_survival(
         row = int(np.flatnonzero(times < 0)[0])
         raise DataError(
             f"{frame.source}: row {row + 1} of {quote(name)} holds {times[row]:g}, but a time until an event "
-            "cannot be negative: correct it, or name the column of times with --target"
+            f"cannot be negative: correct it, or name another column of times{hint_option('target')}"
         )
     survival_data = SurvivalData(name, event, times, events)
     required_columns = {name: times, event: events}
@@ -443,6 +451,6 @@ def _check_y_column(y: ArrayLike, frame: SourceFrame, inputs: Sequence[str]) -> 
     if str(label) in inputs:
         raise DataError(
             f"{quote(label)} is the name of y and of a column of {frame.source}: "
-            "leave that column out with --exclude, or rename one"
+            f"leave that column out{hint_option('exclude')}, or rename one"
         )
     return str(label), column

@@ -19,7 +19,16 @@ from symscreen.data.column_selection import (
 )
 from symscreen.data.column_types import convert_python_column
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import format_count, format_names, format_rows, quote, suggest
+from symscreen.messages import (
+    format_count,
+    format_names,
+    format_rows,
+    hint_option,
+    name_option,
+    name_option_column,
+    quote,
+    suggest,
+)
 from symscreen.targets.ranking_notation import parse_rankings, quote_label
 from symscreen.targets.ranking_ranks import to_float_array
 from symscreen.targets.stages import find_first_violation, mask_observed_pairs
@@ -106,10 +115,13 @@ def read_ranking_columns(frame: SourceFrame, names: Collection[str], exclude: Co
     >>> ranking.labels, ranking.ranks.tolist()
     (('milk', 'tea'), [[2.0, 1.0], [nan, nan], [1.0, 2.0]])
     """
-    require_columns(frame, names, "--ranking")
+    require_columns(frame, names, name_option("ranking"))
     for name in names:
         if name in exclude:
-            raise DataError(f"{frame.source}: {quote(name)} is in both --ranking and --exclude: keep one")
+            raise DataError(
+                f"{frame.source}: {quote(name)} is in both {name_option('ranking')} and "
+                f"{name_option('exclude')}: keep one"
+            )
     return _read_ranking_texts(frame, *names) if len(names) == 1 else _read_rank_columns(frame, sorted(names))
 
 
@@ -193,14 +205,14 @@ def _read_ranking_texts(frame: SourceFrame, name: str) -> RankingData:
     column = frame.columns[name]
     if column.texts is None:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --ranking holds {column.description}: name a "
+            f"{frame.source}: {name_option_column('ranking', name)} holds {column.description}: name a "
             "column of texts such as a>b>c, or two or more columns of ranks"
         )
     texts = [text if text and text.strip() else None for text in column.texts.to_pylist()]
     distinct = list(dict.fromkeys(text for text in texts if text is not None))
     if not any(">" in text for text in distinct):
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --ranking holds no '>': write the preferred label "
+            f"{frame.source}: {name_option_column('ranking', name)} holds no '>': write the preferred label "
             "first, a>b=c>d"
         )
     labels: set[str] = set()
@@ -225,7 +237,7 @@ def _read_rank_columns(frame: SourceFrame, names: list[str]) -> RankingData:
         column = frame.columns[name]
         if column.numbers is None:
             raise DataError(
-                f"{frame.source}: the column {quote(name)} of --ranking holds {column.description}: several "
+                f"{frame.source}: {name_option_column('ranking', name)} holds {column.description}: several "
                 "columns hold ranks or scores, one for each label; name a column of texts such as a>b>c alone"
             )
         columns.append(column.numbers)
@@ -307,10 +319,13 @@ def read_stages(
     >>> read_stages(frame, ("viewed", "liked"), np.ones(1), []).outcomes.tolist()
     [[1, 1], [1, -1], [-1, 0]]
     """
-    require_columns(frame, stages, "--stages")
+    require_columns(frame, stages, name_option("stages"))
     for name in stages:
         if name in exclude:
-            raise DataError(f"{frame.source}: {quote(name)} is in both --stages and --exclude: keep one")
+            raise DataError(
+                f"{frame.source}: {quote(name)} is in both {name_option('stages')} and "
+                f"{name_option('exclude')}: keep one"
+            )
     outcomes = np.stack([_read_outcomes(frame, name) for name in stages], axis=1)
     violation = find_first_violation(outcomes)
     if violation is not None:
@@ -318,7 +333,7 @@ def read_stages(
         raise DataError(
             f"{frame.source}: row {row + 1} reaches {quote(stages[later])} but not "
             f"{quote(stages[earlier])}: each stage requires all earlier ones; correct the row or the order "
-            "of --stages, or leave unobserved stages empty"
+            f"of {name_option('stages')}, or leave unobserved stages empty"
         )
     return StageData(stages, outcomes, weights)
 
@@ -354,13 +369,13 @@ def _read_outcomes(frame: SourceFrame, name: str) -> NDArray[np.int8]:
     column = frame.columns[name]
     if column.numbers is None:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --stages holds {column.description}: "
+            f"{frame.source}: {name_option_column('stages', name)} holds {column.description}: "
             f"{_OUTCOME_HINT}"
         )
     if not column.is_numeric:
         raise DataError(
             f"{frame.source}: the stage {quote(name)} is observed in none of "
-            f"{format_count(frame.n, 'row')}: leave it out of --stages"
+            f"{format_count(frame.n, 'row')}: leave it out of {name_option('stages')}"
         )
     values = column.numbers
     is_invalid = ~(np.isnan(values) | np.isin(values, (-1.0, 0.0, 1.0)))
@@ -420,16 +435,16 @@ def parse_target_names(frame: SourceFrame, target: str | Sequence[str] | None) -
         return ()
     if isinstance(target, str):
         is_single = target in frame.columns or "," not in target
-        names = (target,) if is_single else parse_name_list(target, "--target")
+        names = (target,) if is_single else parse_name_list(target, "target")
     elif isinstance(target, list | tuple):
         names = tuple(str(name) for name in target)
     else:
         names = (str(target),)
     duplicates = [name for name in names if names.count(name) > 1]
     if duplicates:
-        raise OptionError(f"--target names {quote(duplicates[0])} twice: name it once")
+        raise OptionError(f"{name_option('target')} names {quote(duplicates[0])} twice: name it once")
     if not names:
-        raise OptionError("--target names no column: name one, or several")
+        raise OptionError(f"{name_option('target')} names no column: name one, or several")
     return names
 
 
@@ -470,18 +485,25 @@ def detect_target_type(
     names = parse_target_names(frame, target)
     if len(names) > 1:
         if requested not in {None, "several"}:
-            raise OptionError(f"--target names {len(names)} columns, but --target-kind {requested} takes one")
+            raise OptionError(
+                f"there are {len(names)} targets{hint_option('target', names)}, but "
+                f"{name_option('target_kind', requested)} takes one"
+            )
         return "several"
     if is_ranking(y):
         if requested == "several":
             return "several"
         if requested is not None:
             raise OptionError(
-                f"y has several columns, but target_kind={requested!r} takes one: give one, or 'several'"
+                f"y has several columns, but {name_option('target_kind', requested)} takes one: give "
+                "one, or 'several'"
             )
         return "ranking"
     if requested == "several":
-        raise OptionError("--target-kind several needs several targets: name them, --target a,b")
+        raise OptionError(
+            f"{name_option('target_kind', 'several')} needs several targets: give "
+            f"them{hint_option('target', ['a', 'b'])}"
+        )
     if requested is not None:
         return "classes" if requested == "classes" else "numeric"
     if y is not None:
@@ -500,7 +522,7 @@ def _convert_y(y: Any) -> SourceColumn:
     return convert_python_column(y if hasattr(y, "shape") else np.array(y, dtype=object))
 
 
-def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: str = "--target") -> ClassData:
+def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: str = "target") -> ClassData:
     """Read a column of classes.
 
     Parameters
@@ -512,7 +534,7 @@ def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: st
     column : SourceColumn
         A column of text or numbers. Blank texts count as missing.
     option : str
-        The option that names the column, for messages.
+        The name of the option that names the column, for messages.
 
     Returns
     -------
@@ -548,7 +570,7 @@ def read_classes(frame: SourceFrame, name: str, column: SourceColumn, option: st
         known_codes = np.array([code_of_class[text] for text in known_texts], dtype=np.int64)
     else:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of {option} holds {column.description}: words or "
+            f"{frame.source}: {name_option_column(option, name)} holds {column.description}: words or "
             "numbers are needed; correct it, or choose another"
         )
     codes = np.full(is_present.size, np.nan)
@@ -575,7 +597,7 @@ def check_class_count(frame: SourceFrame, class_data: ClassData) -> None:
         rows = format_count(int((~np.isnan(class_data.codes)).sum()), "row")
         raise DataError(
             f"{frame.source}: the target {quote(class_data.name)} holds {len(class_data.classes):,} classes "
-            f"in {rows}, more than {_MAX_CLASSES}: choose another with --target, or merge classes"
+            f"in {rows}, more than {_MAX_CLASSES}: choose another{hint_option('target')}, or merge classes"
         )
 
 
@@ -601,7 +623,7 @@ def read_outputs(frame: SourceFrame, names: Sequence[str], exclude: Collection[s
     DataError
         If a column does not exist, is excluded or is not numeric, or there are more than 100.
     """
-    require_columns(frame, names, "--target")
+    require_columns(frame, names, name_option("target"))
     _check_output_count(len(names))
     return {name: _get_numbers(frame, choose_numeric_target(frame, name, exclude)[0]) for name in names}
 
@@ -643,7 +665,7 @@ def check_y_outputs(y: Any, frame: SourceFrame, inputs: Collection[str]) -> dict
     if conflicts := [name for name in names if name in inputs]:
         raise DataError(
             f"{quote(conflicts[0])} is the name of a column of y and of {frame.source}: rename one, or "
-            "leave the latter out with --exclude"
+            f"leave the latter out{hint_option('exclude')}"
         )
     outputs = {}
     for name, output in zip(names, cells.T, strict=True):
@@ -691,15 +713,18 @@ def read_events(frame: SourceFrame, name: str, target: str | None, exclude: Coll
     DataError
         If the column does not exist, has another role or contains other values.
     """
-    require_columns(frame, [name], "--event")
-    for used_columns, option in ((exclude, "--exclude"), ([target], "--target")):
+    require_columns(frame, [name], name_option("event"))
+    for used_columns, option in ((exclude, "exclude"), ([target], "target")):
         if name in used_columns:
-            raise DataError(f"{frame.source}: {quote(name)} is in both --event and {option}: keep one")
+            raise DataError(
+                f"{frame.source}: {quote(name)} is in both {name_option('event')} and "
+                f"{name_option(option)}: keep one"
+            )
     hint = "give 1 where the event was observed, 0 where the row is censored"
     column = frame.columns[name]
     if column.numbers is None or not column.is_numeric:
         raise DataError(
-            f"{frame.source}: the column {quote(name)} of --event holds {column.description}: {hint}"
+            f"{frame.source}: {name_option_column('event', name)} holds {column.description}: {hint}"
         )
     is_invalid = ~(np.isnan(column.numbers) | np.isin(column.numbers, (0.0, 1.0)))
     if is_invalid.any():

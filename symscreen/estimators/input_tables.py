@@ -6,6 +6,7 @@ The inputs that scikit-learn hands to an estimator, as columns with names: numbe
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +14,28 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples, check_array, check_consistent_length, validate_data
 
 from symscreen.data import parse_categorical_name, read_frame, read_levels
-from symscreen.errors import DataError, OptionError
+from symscreen.errors import DataError, InputError, OptionError
 from symscreen.expressions.tree import collect_columns
-from symscreen.messages import suggest
+from symscreen.messages import ESTIMATOR, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from dataclasses import Field
 
     from numpy.typing import NDArray
 
     from symscreen.data import CategoricalInput
     from symscreen.expressions.tree import Expression
+
+
+@contextmanager
+def raise_estimator_errors() -> Iterator[None]:
+    """Let errors name the arguments of an estimator: X, y, sample_weight, groups and its parameters."""
+    try:
+        yield
+    except InputError as error:
+        error.option_style = ESTIMATOR
+        raise
 
 
 def set_parameters(

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import FitOptions
-from symscreen.estimators.error_wording import translate_errors
 from symscreen.estimators.input_tables import (
     check_input_columns,
     check_unique_columns,
     find_used_columns,
     get_category_levels,
     get_input_names,
+    raise_estimator_errors,
     reject_unknown_kwargs,
     set_parameters,
     to_name_list,
@@ -107,7 +107,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         check_consistent_length(X, y)
         targets = build_numeric_targets(y, columns)
         self._target_order = _find_target_order(y, list(targets))
-        with translate_errors():
+        with raise_estimator_errors():
             self.levels_ = get_category_levels(columns, categorical)
             self.result_: FitResult | SharedFitResult = fit(
                 columns, _to_fit_target(targets), inputs=list(columns), **self.get_params(deep=False)
@@ -137,7 +137,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  #
         check_is_fitted(self)
         columns = check_input_columns(self, X, to_name_list(self.categorical), reset=False)
         used = find_used_columns(self.formula_.terms, get_input_names(self))
-        with translate_errors():
+        with raise_estimator_errors():
             warn_unseen_levels(columns, self.levels_, used)
             found = self.result_.formula_in_original_units.predict(columns)
         return found if self._target_order is None else found.reshape(len(found), -1)[:, self._target_order]

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from symscreen.config.fields import describe_options, list_options
 from symscreen.config.screen_options import ScreenOptions
 from symscreen.data import CategoricalInput
-from symscreen.estimators.error_wording import translate_errors
 from symscreen.estimators.input_tables import (
     check_input_columns,
     check_input_features,
@@ -22,6 +21,7 @@ from symscreen.estimators.input_tables import (
     find_used_columns,
     get_category_levels,
     get_input_names,
+    raise_estimator_errors,
     reject_unknown_kwargs,
     set_parameters,
     to_name_list,
@@ -144,7 +144,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
             validate_data(self, X, y)  # says what is wrong with it, in scikit-learn's words
         columns = check_input_columns(self, X, self._categorical_columns, reset=True)
         check_consistent_length(X, y)
-        with translate_errors():
+        with raise_estimator_errors():
             self.levels_ = get_category_levels(columns, self._categorical_columns)
         names = list(columns)
         asked = {name: getattr(self, name) for name in ("event", "ranking", "stages")}
@@ -159,7 +159,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
                 labels[name] = make_unique_name(name, columns)
                 columns[labels[name]] = own
         options = self.get_params(deep=False) | read | labels
-        with translate_errors(labels):
+        with raise_estimator_errors():
             self.result_: ScreenResult = screen(columns, inputs=names, **options)
         self.ranking_: pd.DataFrame = self.result_.table
         self.expressions_: tuple[Expression, ...] = self._select_significant()
@@ -190,7 +190,7 @@ class SymbolicScreener(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         columns = check_input_columns(self, X, self._categorical_columns, reset=False)
         if not self.expressions_:
             return np.empty((len(next(iter(columns.values()))), 0))
-        with translate_errors():
+        with raise_estimator_errors():
             warn_unseen_levels(
                 columns, self.levels_, find_used_columns(self.expressions_, get_input_names(self))
             )

@@ -29,6 +29,7 @@ from symscreen.expansion.validity import (
     is_constant,
     is_provably_valid,
 )
+from symscreen.messages import hint_option, name_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,7 +113,7 @@ def filter_layer(
     hints = (
         REDUCTION_HINTS
         if pool.nodes.layer.any()
-        else ("use fewer operators", "leave out inputs with --exclude")
+        else ("use fewer operators", f"leave out inputs{hint_option('exclude')}")
     )
     check_memory(needed, max_bytes, f"a layer of {candidates.total:,} candidates", hints)
     user_keys = pool.nodes.keys[:0] if user_formulas is None else user_formulas.metadata.keys
@@ -606,7 +607,9 @@ def add_layer(
     )
     recompute_fits = not pool.recomputes_values and has_memory_for(recompute_bytes, config.max_bytes)
     hints = (
-        (*REDUCTION_HINTS, "use --search sieve, which holds no pool") if recompute_fits else REDUCTION_HINTS
+        (*REDUCTION_HINTS, f"use {name_option('search', 'sieve')}, which holds no pool")
+        if recompute_fits
+        else REDUCTION_HINTS
     )
     check_memory(
         pool_bytes, config.max_bytes, f"a pool of {size:,} features after layer {layer_number}", hints
@@ -723,7 +726,8 @@ def clean_inputs(pool: Pool) -> tuple[Pool, LayerCount]:
     constant = is_constant(pool.feature_stats.low, pool.feature_stats.high, pool.max_abs)
     if constant[pool.feature_indices].all():
         raise DataError(
-            "every input is constant, so no features can be built; choose other inputs with --inputs"
+            "every input is constant, so no features can be built; choose other "
+            f"inputs{hint_option('inputs')}"
         )
     constant[pool.constant_indices] = False
     n_constants = len(pool.constant_indices)

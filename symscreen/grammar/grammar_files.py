@@ -253,7 +253,7 @@ def _build_grammar(name: str, reader: _TomlSection) -> Grammar:
     try:
         parse_layers(layers, unary, binary, operators)
     except InputError as error:
-        raise reader.build_error("layers", str(error)) from None
+        raise reader.build_error("layers", error.template) from None
     return Grammar(
         name=name,
         operators=operators,
@@ -325,9 +325,9 @@ def _define_operators(
             return define_family(name, formula, starts, dict(operators), cost=cost)
         return (define_operator(name, formula, operators, cost=cost),)
     except FormulaError as error:
-        raise definition.build_error("formula", str(error)) from None
+        raise definition.build_error("formula", error.template) from None
     except GrammarError as error:
-        raise definition.build_error("parameters" if starts else "formula", str(error)) from None
+        raise definition.build_error("parameters" if starts else "formula", error.template) from None
 
 
 def _read_rules(reader: _TomlSection, operators: Mapping[str, Operator]) -> dict[str, frozenset[str]]:

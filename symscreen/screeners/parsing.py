@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 from symscreen.screeners.base import JointScreener, Screener
 from symscreen.screeners.column.t0 import T0
 from symscreen.screeners.column.xi import XI
@@ -66,7 +67,7 @@ def parse_screeners(
     ):
         parsed += [part] if isinstance(part, Screener | JointScreener) else _parse_screener_list(part)
     if not parsed:
-        raise OptionError("no screener is named; give for instance --screener t0")
+        raise OptionError(f"no screener is named; give for instance {name_option('screener', 't0')}")
     names = [screener.name for screener in parsed]
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -204,8 +205,8 @@ def check_target_support(screeners: Sequence[AnyScreener], target_type: TargetTy
             name = "multi-output" if target_type == "several" else target_type
             raise OptionError(f"the screener {screener.name} does not support {name} targets; {supporting}")
         raise OptionError(
-            f"the screener {screener.name} supports only ranking targets (--ranking), and this target is "
-            f"numeric; {supporting}"
+            f"the screener {screener.name} supports only ranking targets ({name_option('ranking')}), and "
+            f"this target is numeric; {supporting}"
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from symscreen.backends import Dask
 from symscreen.logs import log_event
+from symscreen.messages import Message, name_option
 from symscreen.report.notebook import VIEWS
 from symscreen.results.record import (
     build_grammar_record,
@@ -144,9 +145,9 @@ def _format_null_notices(prepared: PreparedScreen) -> tuple[str, ...]:
         return ()
     notice = (
         "all p-values are 1: nine tenths of the target are one value, and the null distribution of xi is not "
-        "known for such a target; use --screener t0, whose null distribution is known"
+        f"known for such a target; use {name_option('screener', 't0')}, whose null distribution is known"
     )
-    return (notice,)
+    return (Message(notice),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +187,8 @@ class RunContext:
                 )
             record = build_partial_record(space, stream_result, len(self.config.layers))
             if record:
-                notices.append(format_partial_notice(record["partial"]) + self._format_resume_hint(space))
+                notice = format_partial_notice(record["partial"]) + self._format_resume_hint(space)
+                notices.append(Message(notice))
         if self.checkpoint is not None and self.checkpoint.failure is not None:
             notices.append(f"the checkpoint is not up to date: {self.checkpoint.failure}")
         return tuple(notices)
@@ -194,7 +196,10 @@ class RunContext:
     def _format_resume_hint(self, space: Space) -> str:
         """Return how to continue a run that a time limit ended."""
         if space.stopped_at_layer is not None:
-            return "; layers are generated anew in each run: give a longer --time-limit, or omit it"
+            return (
+                f"; layers are generated anew in each run: give a longer {name_option('time_limit')}, or "
+                "omit it"
+            )
         return "" if self.checkpoint is None else "; run the same command again to resume"
 
 

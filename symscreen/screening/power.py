@@ -21,6 +21,7 @@ from symscreen.errors import FormulaError, OptionError
 from symscreen.evaluation import find_affine_copies, find_affine_copies_in_space
 from symscreen.expansion import permute_space_rows
 from symscreen.expressions.tree import evaluate_expression, parse_expression, to_text
+from symscreen.messages import hint_option, name_option
 from symscreen.screeners import Screener
 from symscreen.screening.class_members import classify_relations
 from symscreen.screening.preparation import prepare_screen
@@ -168,9 +169,9 @@ def plant_formula(
     if not len(numbers):
         text = to_text(feature)
         raise FormulaError(
-            f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as it "
-            f"does. symscreen why DATA {text!r} tells what is missing; --feature names a term of the truth "
-            "to look for instead, --also adds a formula to the space"
+            f"the space does not hold {text!r}: none of its {space.size:,} features orders these rows as "
+            f"it does. symscreen why DATA {text!r} tells what is missing; {name_option('feature')} names "
+            f"a term of the truth to look for instead, {name_option('also')} adds a formula to the space"
         )
     numbers = numbers[:_MAX_EXAMINED_MEMBERS]
     relations = classify_relations(values, space.compute_values(numbers))
@@ -435,7 +436,10 @@ def _check_options(options: ScreenOptions) -> None:
             )
     for name, columns in (("ranking", options.ranking), ("stages", options.stages), ("event", options.event)):
         if columns is not None:
-            raise OptionError(f"power plants a numeric response; name a --target in the place of --{name}")
+            raise OptionError(
+                f"power plants a numeric response; name a numeric column{hint_option('target')} instead "
+                f"of {name_option(name)}"
+            )
 
 
 def _check_column_screener(config: ScreenConfig) -> None:

@@ -35,7 +35,7 @@ from symscreen.data import (
 from symscreen.data.categories import build_category_record, encode_categoricals, find_categorical_features
 from symscreen.errors import OptionError
 from symscreen.expressions.tree import parse_expression
-from symscreen.messages import suggest
+from symscreen.messages import name_option, name_option_column, suggest
 from symscreen.screeners import (
     Screener,
     TargetAggregation,
@@ -113,15 +113,15 @@ def read_sample_weights(
     name = options.weights
     if name is None:
         return X, None, target_type
-    frame = read_frame_with_column(X, name, "--weights")
+    frame = read_frame_with_column(X, name, "weights")
     weights = read_row_weights(frame, name)
     if (weights == weights[0]).all():
         return frame, None, target_type
     if target_type != "numeric":
         raise OptionError(
-            f"--weights {name} cannot be had with {TARGET_TYPE_DESCRIPTIONS[target_type]}: only of a "
-            "numeric response it is known what "
-            "they mean; leave it out"
+            f"{name_option('weights', name)} cannot be combined with "
+            f"{TARGET_TYPE_DESCRIPTIONS[target_type]}: only of a numeric response it is known what they "
+            "mean; leave it out"
         )
     check_weight_conflicts(options)
     some = weights[weights > 0.0]
@@ -177,13 +177,14 @@ def build_row_groups(dataset: Dataset, source: Any, options: ScreenOptions) -> R
         return None
     if not any((options.stability, options.intervals, options.permutations)):
         raise OptionError(
-            f"groups is {name!r}, but nothing heeds it: give --stability, --intervals or --permutations, too"
+            f"{name_option_column('groups', name)} is not used: give {name_option('stability')}, "
+            f"{name_option('intervals')} or {name_option('permutations')}, too"
         )
     found = RowGroups(name, read_row_groups(read_frame(source), name, dataset.source_rows))
     if found.n_groups < MIN_UNITS:
         raise OptionError(
-            f"--groups {name} has {found.n_groups} groups, too few to tell how they differ: give at least "
-            f"{MIN_UNITS}"
+            f"{name_option_column('groups', name)} has {found.n_groups} groups, too few to tell how they "
+            f"differ: give at least {MIN_UNITS}"
         )
     return found
 
@@ -374,7 +375,7 @@ def infer_target_type_from_options(y: Any, options: ScreenOptions) -> TargetType
 def check_target_options(y: Any, options: ScreenOptions) -> None:
     """Refuse options that the target cannot have."""
     if options.event is not None and is_ranking(y):
-        raise OptionError("y has several columns, and --event goes with one column of times")
+        raise OptionError(f"y has several columns, and {name_option('event')} goes with one column of times")
     if options.across not in get_args(TargetAggregation):
         raise OptionError(
             f"across is {options.across!r}{suggest(str(options.across), get_args(TargetAggregation))}"

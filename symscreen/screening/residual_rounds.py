@@ -19,6 +19,7 @@ from symscreen.expressions.tree import evaluate_expression, to_text
 from symscreen.linear_models.exhaustive_subsets import find_best_models
 from symscreen.linear_models.gram import compute_gram
 from symscreen.logs import log_event
+from symscreen.messages import name_option
 from symscreen.screeners import JointScreener, Screener
 from symscreen.screening.memory_estimate import estimate_presort_bytes, estimate_scoring_bytes
 from symscreen.screening.scoring.rank_counting import compute_ranks
@@ -359,9 +360,10 @@ def _check_memory(space: Space, config: ScreenConfig) -> None:
     required_bytes = _estimate_scoring_bytes(space, scoring)
     n_kept = space.size if scoring.limit is None else min(space.size, add_margin(scoring.limit))
     has_permutations = scoring.error_control is not None and scoring.error_control.permutations
+    permutations = f"{name_option('permutations')}, " if has_permutations else ""
     remedies = (
-        f"ask for fewer with {'--permutations, ' if has_permutations else ''}--top or --prescreen",
-        "use --jobs 1" if scoring.jobs > 1 else "use fewer operators, inputs or layers",
+        f"ask for fewer with {permutations}{name_option('top')} or {name_option('prescreen')}",
+        f"use {name_option('jobs', 1)}" if scoring.jobs > 1 else "use fewer operators, inputs or layers",
     )
     check_memory(required_bytes, config.max_bytes, f"keeping {n_kept:,} features", remedies)
 

@@ -20,7 +20,7 @@ from symscreen.backends import Dask, count_available_cores, make_backend
 from symscreen.config.parsing import check_positive_int
 from symscreen.errors import OptionError
 from symscreen.expressions.tree import to_text
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, name_option
 from symscreen.screening.scoring.top_features import concatenate_features, make_empty_features
 
 if TYPE_CHECKING:
@@ -221,7 +221,8 @@ def parse_backend(backend: str | None, scheduler: str | None, jobs: object) -> B
     name = backend or ("threads" if scheduler is None else "dask")
     if name != "dask" and scheduler is not None:
         raise OptionError(
-            f"--scheduler {scheduler} requires Dask, but --backend is {name}: omit one of the two"
+            f"{name_option('scheduler', scheduler)} requires Dask, but {name_option('backend', name)} is "
+            "given: omit one of the two"
         )
     n_jobs = count_available_cores() if jobs is None else check_positive_int("jobs", jobs)
     return Dask(n_jobs, scheduler) if name == "dask" else make_backend(str(name), n_jobs)
@@ -287,16 +288,20 @@ def check_time_limit(
         return
     if search != "exact":
         raise OptionError(
-            f"--time-limit cannot be combined with --search {search}: both evaluate only part of the space"
+            f"{name_option('time_limit')} cannot be combined with {name_option('search', search)}: both "
+            "evaluate only part of the space"
         )
     if rounds > 1:
         raise OptionError(
-            f"--time-limit cannot be combined with --rounds {rounds}: a round needs the complete result of "
-            "the previous one"
+            f"{name_option('time_limit')} cannot be combined with {name_option('rounds', rounds)}: a "
+            "round needs the complete result of the previous one"
         )
     for name, value in whole_space_options.items():
         if value is not None:
-            raise OptionError(f"--time-limit cannot be combined with --{name}, which needs the whole space")
+            raise OptionError(
+                f"{name_option('time_limit')} cannot be combined with {name_option(name)}, which needs "
+                "the whole space"
+            )
 
 
 def build_run_control(

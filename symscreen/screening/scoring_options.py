@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from symscreen.errors import OptionError
-from symscreen.messages import suggest
+from symscreen.messages import name_option, suggest
 from symscreen.screeners import (
     JointScreener,
     Screener,
@@ -35,8 +35,8 @@ _DEFAULT_POOL_SCREENERS: dict[TargetType, str] = {
     "weighted": "t0",
 }
 _UNSIGNED_TARGET_TYPES: dict[TargetType, tuple[str, str]] = {
-    "ranking": ("--ranking", "with an order"),
-    "stages": ("--stages", "with all pairs of stages alike"),
+    "ranking": (name_option("ranking"), "with an order"),
+    "stages": (name_option("stages"), "with all pairs of stages alike"),
     "classes": ("classes", "with several of them alike; give two as the numbers 0 and 1"),
     "several": ("several targets", "with all of them alike"),
 }
@@ -80,7 +80,9 @@ def parse_pool_screeners(
     check_target_support(cutters, target_type)
     if keep is None and any(isinstance(one, Screener) for one in cutters):
         names = ", ".join(one.name for one in cutters if isinstance(one, Screener))
-        raise OptionError(f"cut by {names}: say how many features stay, for instance --keep 200")
+        raise OptionError(
+            f"cut by {names}: say how many features stay, for instance {name_option('keep', 200)}"
+        )
     cutters = tuple(one if isinstance(one, Screener) else one.pruning_screener for one in cutters)
     for one in cutters:
         if isinstance(one, JointScreener) and one.all_settings.get("rule") == "none":
@@ -141,7 +143,9 @@ def parse_search(mode: str, risk: float | None, screeners: Sequence[AnyScreener]
     if mode not in modes:
         raise OptionError(f"search is {mode!r}{suggest(str(mode), modes)}")
     if risk is not None and mode != "race":
-        raise OptionError(f"risk is {risk!r}, but {mode} takes none: only --search race states a risk")
+        raise OptionError(
+            f"risk is {risk!r}, but {mode} takes none: only {name_option('search', 'race')} states a risk"
+        )
     if mode == "exact":
         return EXACT_SEARCH
     if mode == "sieve":
@@ -150,8 +154,8 @@ def parse_search(mode: str, risk: float | None, screeners: Sequence[AnyScreener]
     if not all(one.is_pairwise for one in leaders):
         names = ", ".join(one.name for one in leaders)
         raise OptionError(
-            f"--search race has no bound for {names}: put t0 first among the column screeners, or use "
-            "--search sieve"
+            f"{name_option('search', 'race')} has no bound for {names}: put t0 first among the column "
+            f"screeners, or use {name_option('search', 'sieve')}"
         )
     risk = _DEFAULT_RISK if risk is None else risk
     if isinstance(risk, bool) or not isinstance(risk, int | float) or not 0.0 < risk < 1.0:
@@ -179,21 +183,22 @@ def check_options_for_target(target_type: TargetType, sign: str, search: str, ro
     if sign == "positive" and target_type not in {"survival", "weighted"}:
         option, whose = _UNSIGNED_TARGET_TYPES[target_type]
         raise OptionError(
-            f"--sign positive has no meaning with {option}: a feature does not rise or fall {whose}; "
-            "leave it out"
+            f"{name_option('sign', 'positive')} has no meaning with {option}: a feature does not rise or "
+            f"fall {whose}; leave it out"
         )
     described = TARGET_TYPE_DESCRIPTIONS[target_type]
     if search == "race":
         raise OptionError(
-            f"--search race has no bound for {described}, only for a numeric response: use --search exact"
+            f"{name_option('search', 'race')} has no bound for {described}, only for a numeric response: "
+            f"use {name_option('search', 'exact')}"
         )
     if search != "exact":
         raise OptionError(
-            f"--search {search} drops features by a sample of the rows of a numeric response, and "
-            f"{described} is none: use --search exact"
+            f"{name_option('search', search)} drops features by a sample of the rows of a numeric "
+            f"response, and {described} is none: use {name_option('search', 'exact')}"
         )
     if rounds > 1:
         raise OptionError(
-            f"--rounds {rounds} needs a numeric response, of which a model leaves something; {described} is "
-            "screened in one round"
+            f"{name_option('rounds', rounds)} needs a numeric response, of which a model leaves "
+            f"something; {described} is screened in one round"
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, hint_option
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class MulticlassTarget:
             class_name = f" ({escape_control_chars(repr(self.classes[0]))})" if self.classes else ""
             raise DataError(
                 f"all {self.n} rows are of one class of {escape_control_chars(repr(self.name))}"
-                f"{class_name}: nothing can be ranked against it; choose another with --target"
+                f"{class_name}: nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
     @property

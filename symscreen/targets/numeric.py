@@ -13,6 +13,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
+from symscreen.messages import hint_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +79,7 @@ class NumericTarget:
         if values[0] == values[-1]:
             raise DataError(
                 f"the target {self.name!r} is constant ({values[0]:g} in all {values.size} rows): "
-                "nothing can be ranked against it; choose another with --target"
+                f"nothing can be ranked against it; choose another{hint_option('target')}"
             )
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError
-from symscreen.messages import escape_control_chars
+from symscreen.messages import escape_control_chars, hint_option
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 from symscreen.targets.ranking_ranks import compute_pair_signs
 
@@ -64,7 +64,7 @@ class RankingTarget:
         if not len(self.binary_targets.n_observed):
             raise DataError(
                 f"the ranking {quoted_name} orders no pair of labels both ways: "
-                "nothing can be ranked against it; choose another with --ranking"
+                f"nothing can be ranked against it; choose another{hint_option('ranking')}"
             )
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from symscreen._cached_property import lockfree_cached_property
 from symscreen.errors import DataError, OptionError
-from symscreen.messages import escape_control_chars, suggest
+from symscreen.messages import escape_control_chars, name_option, suggest
 from symscreen.targets.binary import BinaryTargets, build_binary_targets
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ class StagesTarget:
             )
             raise DataError(
                 f"{quantity} of the {observed} rows that are at a stage before {quoted_stage} reach it: "
-                "nothing can be ranked against that; leave it out of --stages"
+                f"nothing can be ranked against that; leave it out of {name_option('stages')}"
             )
 
     def _count_reached(self, later: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from symscreen.errors import OptionError
 from symscreen.expansion import EXCLUSION_REASONS
+from symscreen.messages import name_option
 from symscreen.report.figures.feature import evaluate_feature, get_dataset
 from symscreen.report.figures.style import (
     CURVE,
@@ -284,7 +285,9 @@ def build_agreement_matrix(result: ScreenResult) -> tuple[list[str], Values]:
     """
     pairs = result.agreement
     if pairs is None or not len(pairs):
-        raise OptionError("agreement requires several screeners: use --screener t0,xi,spearman")
+        raise OptionError(
+            f"agreement requires several screeners: use {name_option('screener', 't0,xi,spearman')}"
+        )
     names: list[str] = list(result.record["options"]["screener"])
     matrix = np.full((len(names), len(names)), np.nan)
     for pair in pairs.to_dict("records"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symscreen.errors import OptionError
+from symscreen.messages import name_option
 from symscreen.statistics.inference.t0_interval import compute_t0_intervals
 from symscreen.targets.registry import require_numeric_target
 
@@ -65,14 +66,16 @@ def parse_confidence_level(
         raise OptionError(
             f"intervals is {intervals!r}; give a confidence level between 0 and 1, such as 0.95"
         )
-    require_numeric_target(target, "--intervals")
+    require_numeric_target(target, name_option("intervals"))
     if all(screener.name != "t0" for screener in screeners):
-        names = ",".join(screener.name for screener in screeners)
-        raise OptionError(f"--intervals requires the screener t0; add it: --screener {names},t0")
+        names = ",".join([*(screener.name for screener in screeners), "t0"])
+        raise OptionError(
+            f"{name_option('intervals')} requires the screener t0; add it: {name_option('screener', names)}"
+        )
     if rounds != 1:
         raise OptionError(
-            f"--intervals cannot be combined with --rounds {rounds}: later rounds screen residuals that were "
-            "fitted to the target; leave one of them out"
+            f"{name_option('intervals')} cannot be combined with {name_option('rounds', rounds)}: later "
+            "rounds screen residuals that were fitted to the target; leave one of them out"
         )
     return float(level)
 
@@ -100,7 +103,7 @@ def add_intervals(
         The level, the method and the groups, for the record.
     """
     scoring_result = round_result.scoring_result
-    target = require_numeric_target(round_result.target, "--intervals")
+    target = require_numeric_target(round_result.target, name_option("intervals"))
     group_ids = None if row_groups is None else row_groups.group_ids
     bounds = np.full((len(INTERVAL_COLUMNS), len(scoring_result.features)), np.nan)
     step = max(1, _BLOCK_VALUES // max(1, round_result.space.n_rows))

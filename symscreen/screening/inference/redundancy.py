@@ -9,6 +9,7 @@ import numpy as np
 
 from symscreen.errors import MemoryLimitError, OptionError
 from symscreen.expressions.tree import to_text
+from symscreen.messages import name_option
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.statistics.ranks.sorted_block import sort_block
 
@@ -58,15 +59,19 @@ def check_max_correlation(
             f"distinct is {max_correlation!r}; give a rank correlation between 0 and 1, such as 0.99"
         )
     if top == "all":
-        raise OptionError("--top all shows every feature, but --distinct omits some: give --top a number")
+        raise OptionError(
+            f"{name_option('top', 'all')} shows every feature, but {name_option('distinct')} omits some: "
+            f"give {name_option('top')} a number"
+        )
     if rounds != 1:
         raise OptionError(
-            f"--distinct cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
-            "them out"
+            f"{name_option('distinct')} cannot be combined with {name_option('rounds', rounds)}: it "
+            "applies to one round; leave one of them out"
         )
     if stability is not None:
         raise OptionError(
-            "--stability requires the whole ranking, but --distinct omits features: leave one of them out"
+            f"{name_option('stability')} requires the whole ranking, but {name_option('distinct')} omits "
+            "features: leave one of them out"
         )
 
 

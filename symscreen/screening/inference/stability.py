@@ -16,6 +16,7 @@ from symscreen.data import take_rows
 from symscreen.errors import FormulaError, InputError, OptionError
 from symscreen.expansion import evaluate_user_formulas
 from symscreen.expressions.tree import evaluate_expression
+from symscreen.messages import name_option, name_option_column
 from symscreen.screening.residual_rounds import run_rounds
 from symscreen.screening.run_control import DEFAULT_RUN_CONTROL
 from symscreen.statistics.ranks.sorted_block import sort_block
@@ -59,10 +60,13 @@ class HalfSampling:
         n_groups, n_rows = int(self.group_ids.max(initial=-1)) + 1, len(self.group_ids)
         if self.column is not None and n_groups < _MIN_GROUPS:
             raise OptionError(
-                f"--groups {self.column} has {n_groups} groups, too few to halve: give at least {_MIN_GROUPS}"
+                f"{name_option_column('groups', self.column)} has {n_groups} groups, too few to halve: "
+                f"give at least {_MIN_GROUPS}"
             )
         if n_rows < _MIN_ROWS:
-            raise OptionError(f"--stability: {n_rows} rows are too few to halve; give at least {_MIN_ROWS}")
+            raise OptionError(
+                f"{name_option('stability')}: {n_rows} rows are too few to halve; give at least {_MIN_ROWS}"
+            )
 
 
 def build_half_sampling(
@@ -97,14 +101,18 @@ def build_half_sampling(
     if dataset.target.target_type != "numeric":
         description = TARGET_TYPE_DESCRIPTIONS[dataset.target.target_type]
         raise OptionError(
-            f"--stability requires a numeric target, but {dataset.target.name!r} is {description}"
+            f"{name_option('stability')} requires a numeric target, but {dataset.target.name!r} is "
+            f"{description}"
         )
     if top == "all":
-        raise OptionError("--stability counts how often a feature is among the best K: give --top a number")
+        raise OptionError(
+            f"{name_option('stability')} counts how often a feature is among the best K: give "
+            f"{name_option('top')} a number"
+        )
     if rounds != 1:
         raise OptionError(
-            f"--stability cannot be combined with --rounds {rounds}: it applies to one round; leave one of "
-            "them out"
+            f"{name_option('stability')} cannot be combined with {name_option('rounds', rounds)}: it "
+            "applies to one round; leave one of them out"
         )
     if row_groups is None:
         return HalfSampling(n_pairs, np.arange(dataset.target.n), None)
@@ -212,7 +220,9 @@ def add_stability(
             half = take_rows(dataset, rows)
             half_result = run_rounds(half, _make_half_config(config, half), 1)[0].scoring_result
         except InputError as error:
-            raise OptionError(f"--stability: half {number} cannot be screened: {error}") from error
+            raise OptionError(
+                f"{name_option('stability')}: half {number} cannot be screened: {error.template}"
+            ) from error
         columns = dict(zip(half.names, half.columns, strict=True))
         values = np.array([evaluate_expression(expression, columns) for expression in expressions])
         values = values.reshape(len(expressions), -1)
